@@ -1,23 +1,30 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test check models bench faults clean
+.PHONY: help run test test-all lock plan reference check models wheel bench load faults fuzz clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
 
 # The checks see a deployment's settings and not the developer's: production, in a folder of its own.
-CHECKED := env -u CITEBOARD_INSECURE_HTTP -u CITEBOARD_DEBUG -u DATABASE_URL -u REDIS_URL \
+CHECKED := env -u CITEBOARD_INSECURE_HTTP -u CITEBOARD_DEBUG -u DATABASE_URL -u REDIS_URL -u REDIS_CACHE_URL \
 	CITEBOARD_DATA_DIR=$(CURDIR)/.cache/check CITEBOARD_BASE_URL=https://board.example.org \
 	PYTHONPATH=$(CURDIR)/platform:$(CURDIR)
 
 help:
 	@echo "make run     install what the site needs, load the demo season, serve it on this machine"
-	@echo "make test    run every test, on SQLite and on PostgreSQL where a server answers"
+	@echo "make test    run every test on SQLite"
+	@echo "make test-all  the same, then on PostgreSQL where a server answers"
 	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates"
 	@echo "make models  install the scorers that need models, and try to fetch the models"
+	@echo "make wheel   write the wheel with the offline scorer and the client to dist/"
 	@echo "make bench   run the measurements in bench/"
+	@echo "make fuzz    check and score 105,000 mutated runs, and measure what twice the input costs"
+	@echo "make load    a rush before a deadline, 100,000 runs, two groups of workers: on SQLite and PostgreSQL"
 	@echo "make faults  kill every process 100 times while runs come in, and race the limits on uploads"
+	@echo "make lock    write the locks of what the image installs"
+	@echo "make plan    draw the rooms of the code for docs/developers.md"
+	@echo "make reference  write docs/reference.md from the code"
 	@echo "make clean   remove the environment and caches; data stays"
 
 run:
@@ -25,6 +32,22 @@ run:
 
 test:
 	@sh scripts/test.sh
+
+test-all:
+	@sh scripts/test.sh all
+
+# With hashes; asks the package index.
+lock:
+	@sh scripts/environment.sh dev
+	$(PY) scripts/lock.py
+
+# Of the rooms of the code, for docs/developers.md.
+plan:
+	$(PY) scripts/draw_plan.py
+
+# Task types, metrics, options, commands and addresses, for docs/reference.md.
+reference:
+	@$(CHECKED) $(PY) scripts/write_reference.py
 
 check:
 	@sh scripts/environment.sh dev
@@ -40,15 +63,35 @@ models:
 	@sh scripts/environment.sh all
 	@$(PY) scripts/fetch_models.py
 
+# The backend needs nothing but Python, and pip no network.
+wheel:
+	@sh scripts/environment.sh site
+	@mkdir -p dist
+	@$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-index --wheel-dir dist .
+	@ls dist/*.whl
+
 bench:
 	@sh scripts/environment.sh dev
 	@for file in bench/*.py; do [ -e "$$file" ] || continue; echo "$$file"; $(PY) "$$file" || exit 1; done
 
-# Half an hour at most for each; the fault table, then the race table.
+# Half an hour for each kind of database: a rush before a deadline, what things cost, one group against two.
+load:
+	@sh scripts/environment.sh dev
+	@for topology in sqlite postgresql; do for file in rush costs two_workers; do \
+		$(PY) bench/load/$$file.py --topology $$topology || exit 1; done; done
+
+# Half an hour at most for each; the fault tables of both topologies, then the race table.
 faults:
 	@sh scripts/environment.sh dev
 	$(PY) bench/faults/kills.py
+	$(PY) bench/faults/kills.py --topology postgresql
 	$(PY) bench/faults/races.py
+
+# Some minutes: 105,000 mutated runs of all task types, then what twice the input costs in every reader.
+fuzz:
+	@sh scripts/environment.sh dev
+	PYTHONPATH=$(CURDIR)/platform:$(CURDIR) $(PY) -m tests.fuzz
+	PYTHONPATH=$(CURDIR)/platform:$(CURDIR) $(PY) -m tests.growth
 
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -53,7 +53,7 @@ def main() -> None:
 def measure(size: int, folder: Path) -> None:
     set_up(folder)
     seed(size)
-    from django.core.cache import cache
+    from django.core.cache import caches
     from django.test import Client
 
     client = Client()
@@ -61,7 +61,8 @@ def measure(size: int, folder: Path) -> None:
     seen = {"If-None-Match": etag}
 
     def uncached() -> None:
-        cache.clear()
+        caches["pages"].clear()
+        caches["results"].clear()
         assert client.get(PATH).status_code == 200
 
     def unchanged() -> None:
@@ -89,8 +90,8 @@ def table_of_the_board() -> Callable[[], Any]:
     from django.template.loader import render_to_string
 
     from scoring.board.query import BoardQuery, chosen_rows
+    from scoring.board.standings import standings
     from scoring.board.table import table
-    from scoring.standings import standings
     from tasks.models import Phase
 
     query = BoardQuery.of(QueryDict())
@@ -100,7 +101,7 @@ def table_of_the_board() -> Callable[[], Any]:
         board = standings(phase, None)
         rows = table(board, chosen_rows(board, query), query, "compare/?a=")
         shown = {"table": rows, "board": board, "query": query}
-        return render_to_string("scoring/_table.html", shown | {"shows_scores": True})
+        return render_to_string("boards/_table.html", shown | {"shows_scores": True})
 
     return made
 
@@ -138,21 +139,32 @@ def set_up(folder: Path) -> None:
 
 
 def seed(size: int) -> None:
-    from django.db import connection
+    from tasks.models import Gold, Phase, Season, Task
 
-    from citeboard.teams.models import Team
-    from scoring.models import Evaluation
-    from tasks.models import Gold, Phase, Registration, Season, Submission, Task
-
-    chance = random.Random(0)
     now = dt.datetime.now(dt.UTC)
     season = Season.objects.create(slug="bench", title="Bench")
-    task = Task.objects.create(season=season, slug="task", title="Task", type="clsumm-1a", rules=["fair"])
+    task = Task.objects.create(
+        season=season, slug="task", title="Task", type="clsumm-1a", rules=["corrected"]
+    )
     phase = Phase.objects.create(
         task=task, slug="phase", title="Phase", opens=now, closes=now + dt.timedelta(days=9)
     )
     facts = {"digest": "d", "instances": 600, "file": "f", "index": "i", "public": "p", "reason": "r"}
     gold = Gold.objects.create(task=task, split="test", number=1, **facts)
+    fill(phase, gold, size)
+
+
+def fill(phase: Any, gold: Any, size: int) -> None:
+    """Teams of the season and their scored runs."""
+    from django.db import connection
+
+    from citeboard.teams.models import Team
+    from scoring.models import Evaluation
+    from tasks.models import Registration, Submission
+
+    chance = random.Random(0)
+    now = dt.datetime.now(dt.UTC)
+    task, season = phase.task, phase.task.season
     teams = Team.objects.bulk_create([Team(name=f"Team {n:03}", slug=f"team-{n}") for n in range(TEAMS)])
     Registration.objects.bulk_create([Registration(season=season, team=team) for team in teams])
     runs = Submission.objects.bulk_create(
@@ -169,7 +181,7 @@ def seed(size: int) -> None:
     evaluations = Evaluation.objects.bulk_create(
         [
             Evaluation(
-                submission=run, gold=gold, rules="fair", options_digest="d", phase=phase, team=run.team,
+                submission=run, gold=gold, rules="corrected", options_digest="d", phase=phase, team=run.team,
                 rank_value=chance.random(), submitted_at=run.submitted_at, statistics="s", seconds=1,
                 attempt=1,
             )
@@ -182,23 +194,30 @@ def seed(size: int) -> None:
 
 
 def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> None:
-    from scoring.models import Score
+    from scoring.models import Score, Signature
 
     best: dict[int, Any] = {}
-    for each in evaluations:
-        if each.team_id not in best or best[each.team_id].rank_value < each.rank_value:
-            best[each.team_id] = each
-    names = list(dict.fromkeys([*task.task_type.rules["fair"], *(f"measure_{n}" for n in range(METRICS))]))
-    counting = {each.pk for each in best.values()}
+    for evaluation in evaluations:
+        if evaluation.team_id not in best or best[evaluation.team_id].rank_value < evaluation.rank_value:
+            best[evaluation.team_id] = evaluation
+    declared = [metric.name for metric in task.task_type.rules["corrected"]]
+    names = [*declared, *(f"measure_{n}" for n in range(METRICS))]
+    counting = {row.pk for row in best.values()}
+    columns = [f"{name}|rules:corrected|average:micro|gold:0123456789ab|v:1" for name in names]
+    shared = Signature.objects.ids_of(
+        [
+            Signature(metric=name, column=column, position=place, text=f"{column}|n:*|missing:*")
+            for place, (name, column) in enumerate(zip(names, columns, strict=True))
+        ]
+    )
     Score.objects.bulk_create(
         [
             Score(
-                evaluation=each, metric=name, position=place, n=600, signature=f"{name}|rules:fair|v:1|n:600",
-                value=each.rank_value if place == 0 else chance.random(), low=0.1, high=0.9,
-                column=f"{name}|rules:fair|average:micro|gold:0123456789ab|v:1",
+                evaluation=evaluation, shared_id=signature, n=600, low=0.1, high=0.9,
+                value=evaluation.rank_value if place == 0 else chance.random(),
             )
-            for each in evaluations
-            for place, name in enumerate(names[: METRICS if each.pk in counting else 1])
+            for evaluation in evaluations
+            for place, signature in enumerate(shared[: METRICS if evaluation.pk in counting else 1])
         ],
         batch_size=1000,
     )  # fmt: skip

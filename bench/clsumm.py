@@ -2,7 +2,7 @@
 
 Usage: python bench/clsumm.py [--gold PATH ...] [--stopwords PATH]
 
-Each scoring is a process of its own, started as anybody starts it, imports and 1,000 resamples included. The
+Each scoring is a process of its own, started as anybody starts it, imports and intervals included. The
 submission is a built-in baseline's. Without `--gold` it is the demo season's four topics.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scoring.baselines import baseline
+from scoring.tools.baselines import baseline
 from tasks.types import task_type
 from tasks.types.files import open_inputs
 

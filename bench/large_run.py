@@ -28,7 +28,7 @@ from tests.scoring.texts import related_pairs
 INSTANCES, WORDS = 14_000, 35
 FEW = 40
 PAGES = 30  # looks at each page
-NAMES = tuple(f"rouge_{kind}_f1{stemmed}" for kind in ("1", "2", "l") for stemmed in ("", "_stemmed"))
+METRICS = [(kind, is_stemmed) for kind in ("1", "2", "l") for is_stemmed in (False, True)]
 DIMENSIONS = {"dataset": 5, "cited papers": 8, "length": 4, "intent": 6, "topic": 200}
 
 
@@ -61,10 +61,10 @@ def through_the_site(measured: Measurements) -> None:
 
 def sent_and_scored(instances: int) -> tuple[object, float, float, str]:
     """A run with as many instances; seconds for sending it and scoring it, and what its scorer used."""
-    from scoring.worker import score
+    from scoring.worker.score import score
     from tests.factories import make_phase, make_submission, make_task
 
-    phase = make_phase(task=make_task(type="citation-text", rules=["default"]), with_gold=False)
+    phase = make_phase(task=make_task(type="citation-text", rules=["corrected"]), with_gold=False)
     with tempfile.TemporaryDirectory() as folder:
         run = write_benchmark(phase, Path(folder), instances)
     began = time.perf_counter()
@@ -84,7 +84,7 @@ def sent_and_scored(instances: int) -> tuple[object, float, float, str]:
 
 def write_benchmark(phase: object, folder: Path, instances: int) -> bytes:
     """Loads gold of five data sets and returns a run for it."""
-    from tasks.goldfiles import load_gold
+    from tasks.gold.gold_files import load_gold
 
     rng = random.Random(3)
     lines = []
@@ -130,32 +130,32 @@ def write_texts(folder: Path) -> None:
 
 def child(folder: Path) -> None:
     """What the worker's child does with a run, and how long each step takes."""
-    from scoring.evaluate import Resampling, evaluate
-    from scoring.statistics import save_statistics
+    from scoring.offline.evaluate import Resampling, evaluate
+    from scoring.offline.matrices import save_statistics
     from tasks.types import Pairs
 
     clock = Clock()
     with (folder / "texts.jsonl").open() as file:
         records = [json.loads(line) for line in file]
     pairs = Pairs(
-        gold=[each["gold"] for each in records],
-        answers=[each["answer"] for each in records],
-        units=[each["id"] for each in records],
-        features={name: [(each[name],) for each in records] for name in DIMENSIONS},
+        gold=[record["gold"] for record in records],
+        answers=[record["answer"] for record in records],
+        units=[record["id"] for record in records],
+        features={name: [(record[name],) for record in records] for name in DIMENSIONS},
     )
     clock.say("reading gold and run")
     classes = sum(DIMENSIONS.values())
     for resamples, what in (
-        (0, f"{len(NAMES)} metrics and {classes} classes, without intervals"),
+        (0, f"{len(METRICS)} metrics and {classes} classes, without intervals"),
         (1000, "the same once more, with intervals of 1,000 resamples"),
     ):
         scores = evaluate(
             task_type(),
             pairs,
-            rules="default",
+            rules="corrected",
             options={},
             gold="0" * 64,
-            resampling=Resampling(resamples=resamples),
+            resampling=Resampling(resamples=resamples, method="percentile"),
         )
         clock.say(what)
     save_statistics(folder / "statistics.npz", scores, pairs)
@@ -173,15 +173,20 @@ class Clock:
 
 
 def task_type():  # noqa: ANN201
-    from tasks.types import TaskType
+    from tasks.types import MetricRef, TaskType
 
     def unread(*_: object) -> None:
         raise NotImplementedError("the texts are made up")
 
+    def rouge(kind: str, is_stemmed: bool) -> MetricRef:
+        name = f"rouge_{kind}_f1{'_stemmed' if is_stemmed else ''}"
+        given = {"kind": kind, "part": "f1", "is_stemmed": is_stemmed}
+        return MetricRef(name, "scoring.metrics.rouge:Rouge", given)
+
     return TaskType(
         slug="large",
         title="Large",
-        rules={"default": NAMES},
+        rules={"corrected": tuple(rouge(*metric) for metric in METRICS)},
         dimensions=tuple(DIMENSIONS),
         read_gold=unread,
         read_inputs=unread,

@@ -61,10 +61,11 @@ def measure_queued(runs: int) -> None:
         time.sleep(0.05)
     first = min(job.started_at for job in jobs)
     last = max(job.finished_at for job in jobs)
-    each = (last - first).total_seconds() / runs
+    seconds_per_run = (last - first).total_seconds() / runs
     scoring = statistics.mean(submission.evaluations.get().seconds for submission in submissions)
-    print(f"{runs} runs, queued at once: {each:.3f} s a run, of which the scorer takes {scoring:.3f} s")
-    print(f"  the queue adds {each - scoring:.3f} s a run")
+    print(f"{runs} runs, queued at once: {seconds_per_run:.3f} s a run,")
+    print(f"  of which the scorer takes {scoring:.3f} s")
+    print(f"  the queue adds {seconds_per_run - scoring:.3f} s a run")
 
 
 def p95(values: list[float]) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from ir_measures import RR, R, nDCG
 from measuring import Measurements, Row
 
-from scoring.metrics import resolve
+from scoring.metrics.ranking import Ranking
 from tasks.types.files import open_input
 from tasks.types.ranking.choices import index_of
 from tasks.types.ranking.gathering import RunLimits
@@ -38,7 +38,7 @@ def main() -> None:
         np.nonzero(relevant)[1].astype(np.int32), np.concatenate([[0], np.cumsum(relevant.sum(axis=1))])
     )
     answers = Lists(ranked.astype(np.int32).ravel(), np.arange(QUERIES + 1) * DEPTH)
-    metric = resolve("recall@10", "default", {})
+    metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
     measured.compare(
         f"recall, MRR and nDCG of {QUERIES:,} queries × {DEPTH}, once read",
         lambda: metric.instance_stats(gold, answers),
@@ -70,15 +70,15 @@ def from_files(
     lines, trec, qrels = folder / "run.jsonl", folder / "run.trec", folder / "qrels"
     lines.write_text(
         "".join(
-            json.dumps({"id": query, "ranked": [candidates[each] for each in own]}) + "\n"
+            json.dumps({"id": query, "ranked": [candidates[number] for number in own]}) + "\n"
             for query, own in zip(queries, ranked.tolist(), strict=True)
         )
     )
     trec.write_text(
         "".join(
-            f"{query} Q0 {candidates[each]} {rank} {DEPTH - rank} run\n"
+            f"{query} Q0 {candidates[number]} {rank} {DEPTH - rank} run\n"
             for query, own in zip(queries, ranked.tolist(), strict=True)
-            for rank, each in enumerate(own, start=1)
+            for rank, number in enumerate(own, start=1)
         )
     )
     rows, columns = np.nonzero(relevant)
@@ -91,7 +91,7 @@ def from_files(
 
 
 def compare_file(measured: Measurements, path: Path, index: dict, gold: Lists, qrels: Path) -> None:
-    metric = resolve("recall@10", "default", {})
+    metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
     wanted = list(ir_measures.read_trec_qrels(str(qrels)))
 
     def ours() -> None:
@@ -106,8 +106,8 @@ def compare_file(measured: Measurements, path: Path, index: dict, gold: Lists, q
             with path.open() as file:
                 records = [json.loads(line) for line in file]
             run = {
-                each["id"]: {name: float(-rank) for rank, name in enumerate(each["ranked"])}
-                for each in records
+                record["id"]: {name: float(-rank) for rank, name in enumerate(record["ranked"])}
+                for record in records
             }
         ir_measures.calc_aggregate([R @ 10, RR @ 10, nDCG @ 10], wanted, run)
 

@@ -61,7 +61,7 @@ def main() -> None:
             measured("check", [*scorer, "check", *inputs])
             plain = ["--intervals", "0", "--json"]
             print_scores(measured("score and break down", [*scorer, "score", *inputs, *plain]))
-            measured("with 1,000 resamples", [*scorer, "score", *inputs, "--json"])
+            measured("with 1,000 resamples", [*scorer, "score", *inputs, "--method", "percentile", "--json"])
         if not given.without_peer:
             peer = [sys.executable, "-c", PEER, str(folder / "qrels"), str(folder / "run.trec")]
             print(measured("ir_measures, no classes", peer).strip())

@@ -7,8 +7,9 @@ from measuring import Measurements
 from scipy import stats
 
 from scoring.metrics.rouge import Rouge
-from scoring.resampling import Resampler
-from scoring.significance import Paired, differences, randomisation_tests
+from scoring.stats import jackknife
+from scoring.stats.resampling import Resampler
+from scoring.stats.significance import Paired, differences, randomisation_tests
 
 INSTANCES, RESAMPLES, TRIALS = 14_000, 1000, 10_000
 #: SciPy and the loop are given fewer resamples, and their time is told for as many as ours.
@@ -18,9 +19,9 @@ FEWER = 100
 def main() -> None:
     measured = Measurements("resampling", "Intervals and paired tests", ("numpy", "scipy"))
     rng = np.random.default_rng(0)
-    columns = Rouge("rouge_l_f1", "default", kind="l", part="f1", is_stemmed=False).columns
+    columns = Rouge("rouge_l_f1", "corrected", kind="l", part="f1", is_stemmed=False).columns
     metrics = [
-        Rouge(f"rouge_{column}", "default", kind=column[0], part=column[2:], is_stemmed=False)
+        Rouge(f"rouge_{column}", "corrected", kind=column[0], part=column[2:], is_stemmed=False)
         for column in columns
     ]
     rows = np.column_stack([rng.random((INSTANCES, len(columns))), np.ones(INSTANCES)])
@@ -32,6 +33,14 @@ def main() -> None:
 
 def intervals(measured: Measurements, metrics: list[Rouge], rows: np.ndarray) -> None:
     resampler = Resampler(INSTANCES, resamples=RESAMPLES, seed=0)
+    measured_rows = [(metric, rows) for metric in metrics]
+    measured.compare(
+        f"{len(metrics)} default intervals of {INSTANCES:,} instances",
+        lambda: jackknife.intervals(measured_rows),
+        lambda: resampler.intervals(measured_rows),
+        against=f"{RESAMPLES:,} resamples",
+        wanted=10,
+    )
 
     def loop() -> None:
         draws = np.random.default_rng(0)
@@ -93,7 +102,7 @@ def tests(measured: Measurements, metrics: list[Rouge], rows: np.ndarray, other:
         repeats=3,
     )
     measured.measure(
-        f"{len(metrics)} metrics of two runs compared, {TRIALS:,} trials and resamples",
+        f"{len(metrics)} metrics of two runs compared, {TRIALS:,} trials",
         lambda: differences([Paired(metric, rows, other) for metric in metrics], trials=TRIALS, seed=0),
         repeats=3,
     )

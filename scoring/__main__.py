@@ -1,21 +1,27 @@
-"""The offline scorer, without a database; `python -m scoring --help` lists its commands."""
+"""The offline scorer, without a database, and the client of a site; `python -m scoring --help` lists the
+commands.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from scoring.baselines.commands import add_commands as add_baselines
-from scoring.builders.commands import add_commands as add_builders
-from scoring.discourse.commands import add_commands as add_discourse
-from scoring.entailment.commands import add_commands
-from scoring.offline import (
+from scoring.client.commands import add_commands as add_client
+from scoring.client.refusals import Refused
+from scoring.offline.entailment_commands import add_commands
+from scoring.offline.power_command import add_command as add_power
+from scoring.offline.scoring import (
     Checking,
     Comparing,
+    Progress,
     Scoring,
     as_json,
     check,
@@ -24,40 +30,77 @@ from scoring.offline import (
     no_progress,
     score,
 )
+from scoring.offline.terminal import bar, is_terminal
+from scoring.offline.texts import between, problem_line, score_lines, shown
+from scoring.offline.verify_command import add_command as add_verify
+from scoring.offline.versions import installed_version
+from scoring.stats.interval_methods import METHODS
+from scoring.tools.baselines.commands import add_commands as add_baselines
+from scoring.tools.baselines.positional_commands import add_commands as add_positional
+from scoring.tools.builders.commands import add_commands as add_builders
+from scoring.tools.training.commands import add_commands as add_discourse
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type, task_types
 from tasks.types.base import given_options
-from tasks.types.problems import fatal
-from tasks.types.unavailable import Unavailable, Undecided
+from tasks.types.problems import capped
+from tasks.types.registry import BrokenTaskType
+from tasks.types.unavailable import Pending, Unavailable
 
-MOST_PROBLEMS = 200
 USAGE_FAULT = 2
 #: A model or program that a metric needs is not there; the same command works once it is.
 UNAVAILABLE = 6
-#: How intervals are made; named here as well, so that nothing heavy is imported to read a command line.
-METHODS = ("percentile", "bca")
+#: What a shell says of programs that a signal has ended: 128 and the signal's number.
+INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+EXIT_CODES = """exit codes:
+  0    done
+  1    a run has no scores (follow, scores); something in an archive differs (verify)
+  2    the command or a file is refused; every reason is on standard error
+  3    an archive has no number that can be checked (verify)
+  4    the site refuses the request
+  5    the site cannot be reached
+  6    a model or package is missing that the command needs
+  130  interrupted
+  141  nobody reads the output any more
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         return int(given.command(given))
-    except (OptionRefused, UnknownTaskType) as refused:
+    except Refused as refused:
+        print(f"python -m scoring: {refused}", file=sys.stderr)
+        for line in refused.details:
+            print(line, file=sys.stderr)
+        return refused.exit_code
+    except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
         print(f"python -m scoring: {refused}", file=sys.stderr)
     except InputRefused as refused:
         report(refused.problems, as_objects=getattr(given, "progress", False))
-    except Undecided as missing:
-        told = {"undecided": missing.undecided, "pairs": missing.pairs}
+    except Pending as missing:
+        shown = {"pending": missing.pending, "pairs": missing.pairs}
         is_told = getattr(given, "progress", False)
-        print(as_json(told) if is_told else f"python -m scoring: {missing}", file=sys.stderr)
+        print(as_json(shown) if is_told else f"python -m scoring: {missing}", file=sys.stderr)
         return UNAVAILABLE
     except Unavailable as missing:
         print(f"python -m scoring: {missing}", file=sys.stderr)
+        return UNAVAILABLE
+    except ModuleNotFoundError as missing:
+        print(
+            f"python -m scoring: this needs a package that is not installed: {missing.name}", file=sys.stderr
+        )
         return UNAVAILABLE
     return USAGE_FAULT
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m scoring", description=__doc__, allow_abbrev=False)
+    top = argparse.ArgumentParser(
+        prog="python -m scoring",
+        description=__doc__,
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action=Version, nargs=0, help="print the version")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     types = commands.add_parser("types", help="list the task types")
     types.add_argument("--json", action="store_true")
@@ -90,25 +133,41 @@ def parser() -> argparse.ArgumentParser:
     for command in (checked, scored):
         command.add_argument("--run", type=Path, required=True, metavar="PATH")
     add_commands(commands, options_of)
+    add_power(commands, options_of)
     add_builders(commands)
     add_baselines(commands, options_of)
+    add_positional(commands)
     add_discourse(commands)
+    add_verify(commands)
+    add_client(commands)
     return top
+
+
+class Version(argparse.Action):
+    """Looked up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
+        print(f"citeboard {installed_version()}")
+        parser.exit()
 
 
 def add_score_options(scored: argparse.ArgumentParser) -> None:
     scored.add_argument(
-        "--intervals", type=whole_number, default=1000, metavar="N", help="resamples; 0 for none"
+        "--intervals",
+        type=whole_number,
+        default=1000,
+        metavar="N",
+        help="0 for no intervals; else the resamples of percentile and bca",
     )
     scored.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
     scored.add_argument(
         "--statistics", type=Path, metavar="FILE", help="keep the matrices behind the numbers"
     )
     scored.add_argument(
-        "--undecided",
+        "--pending",
         type=Path,
         metavar="FILE",
-        help="write the pairs that are undecided there, and do not score a run that has any",
+        help="write the pairs that are pending there, and do not score a run that has any",
     )
     scored.set_defaults(command=score_run)
 
@@ -117,9 +176,7 @@ def add_compare_options(compared: argparse.ArgumentParser) -> None:
     compared.add_argument(
         "--run", type=Path, action="append", required=True, metavar="PATH", help="given twice: a, then b"
     )
-    compared.add_argument(
-        "--tests", type=whole_number, default=10_000, metavar="N", help="exchanges and resamples tried"
-    )
+    compared.add_argument("--tests", type=whole_number, default=10_000, metavar="N", help="exchanges tried")
     compared.set_defaults(command=compare_runs)
 
 
@@ -132,10 +189,10 @@ def whole_number(text: str) -> int:
 
 def list_types(given: argparse.Namespace) -> int:
     if given.json:
-        print(as_json([described(each) for each in task_types().values()]))
+        print(as_json([described(kind) for kind in task_types().values()]))
     else:
-        for each in task_types().values():
-            print(f"{each.slug:<24} {each.title}\n{'':<24} rules: {', '.join(each.rules)}")
+        for kind in task_types().values():
+            print(f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}")
     return 0
 
 
@@ -153,13 +210,17 @@ def check_run(given: argparse.Namespace) -> int:
         gold=given.gold or (),
         inputs=given.inputs or (),
     )
-    found = check(checking, json_progress if given.progress else no_progress)
+    with progress_of(given) as progress:
+        found = check(checking, progress)
     if given.json:
         print(as_json(found))
         return 0
-    warnings = found["warnings"]
-    for problem in warnings:
-        print(f"warning: {Problem(**problem)}")
+    warnings = [Problem(**problem) for problem in found["warnings"]]
+    told, more = capped(warnings)
+    for problem in told:
+        print(problem_line(problem, sys.stdout))
+    if more:
+        print(f"and {more} more warnings")
     print(f"{given.run} can be scored" + (f"; {len(warnings)} warnings" if warnings else ""))
     return 0
 
@@ -177,17 +238,17 @@ def score_run(given: argparse.Namespace) -> int:
         seed=given.seed,
         method=given.method,
         statistics=given.statistics,
-        undecided=given.undecided,
+        pending=given.pending,
     )
-    scores = score(scoring, json_progress if given.progress else no_progress)
+    with progress_of(given) as progress:
+        scores = score(scoring, progress)
     if given.json:
         print(as_json(scores))
         return 0
-    for name, value in scores["metrics"].items():
-        print(f"{name:<40} {shown(value['value'], value.get('infinite', False))}  {between(value)}")
-        print(f"{'':<40} {value['signature']}")
+    for line in score_lines(scores["metrics"]):
+        print(line)
     for problem in scores["warnings"]:
-        print(f"warning: {Problem(**problem)}", file=sys.stderr)
+        print(problem_line(Problem(**problem), sys.stderr), file=sys.stderr)
     return 0
 
 
@@ -208,21 +269,25 @@ def compare_runs(given: argparse.Namespace) -> int:
     if given.json:
         print(as_json(found))
         return 0
-    for name, each in found["metrics"].items():
-        a, b, difference = (shown(each[part], infinite=False) for part in ("a", "b", "difference"))
-        print(f"{name:<40} {a} - {b} = {difference}  {between(each)}")
-        print(f"{'':<40} p {shown(each['p'], infinite=False)} ({each['test']} over {each['units']} units)")
+    for name, metric in found["metrics"].items():
+        a, b, difference = (shown(metric[part], infinite=False) for part in ("a", "b", "difference"))
+        print(f"{name:<40} {a} - {b} = {difference}  {between(metric)}")
+        print(
+            f"{'':<40} p {shown(metric['p'], infinite=False)} ({metric['test']} over {metric['units']} units)"
+        )
     return 0
 
 
-def shown(value: float | None, infinite: bool) -> str:
-    if value is None:
-        return "infinite" if infinite else "undefined"
-    return f"{value:.6f}"
-
-
-def between(value: dict[str, float | None]) -> str:
-    return "" if value["low"] is None else f"[{value['low']:.6f}, {value['high']:.6f}]"
+@contextmanager
+def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
+    """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
+    if given.progress:
+        yield json_progress
+    elif is_terminal(sys.stderr):
+        with bar(given.type, 1.0) as at:
+            yield lambda step, done: at(done)
+    else:
+        yield no_progress
 
 
 def json_progress(step: str, done: float) -> None:
@@ -230,17 +295,28 @@ def json_progress(step: str, done: float) -> None:
 
 
 def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
-    """Fatal problems first come to mind; warnings are told where a run can be scored."""
-    found = fatal(problems)
-    for problem in found[:MOST_PROBLEMS]:
-        print(json.dumps({"problem": problem.as_dict()}) if as_objects else str(problem), file=sys.stderr)
-    if len(found) > MOST_PROBLEMS:
-        more = len(found) - MOST_PROBLEMS
+    told, more = capped(problems)
+    for problem in told:
+        line = problem_line(problem, sys.stderr)
+        print(json.dumps({"problem": problem.as_dict()}) if as_objects else line, file=sys.stderr)
+    if more:
         print(json.dumps({"more": more}) if as_objects else f"and {more} more problems", file=sys.stderr)
 
 
 def run() -> NoReturn:
-    sys.exit(main())
+    """The program: whoever stops it or stops reading gets no traceback."""
+    try:
+        try:
+            code = main()
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter would write what is left once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = PIPE_CLOSED
+    sys.exit(code)
 
 
 if __name__ == "__main__":

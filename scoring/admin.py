@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from citeboard.core.admin_facts import FactsAdmin, PartsInline, RowsAdmin
+from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
 from scoring.models import Evaluation, Paper, Reported, ReportedTable, Score
 
 
@@ -32,14 +32,11 @@ class EvaluationAdmin(FactsAdmin):
 
 
 @admin.register(Paper)
-class PaperAdmin(RowsAdmin):
+class PaperAdmin(NotedAdmin):
     """Loaded by `reported_results`; deleting one deletes its tables."""
 
     list_display = ["key", "title", "year", "loaded_at"]
     search_fields = ["key", "title"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -10,11 +10,11 @@ class ScoringConfig(AppConfig):
     def ready(self) -> None:
         from django_q.signals import post_spawn
 
-        post_spawn.connect(_prepare_worker, dispatch_uid="scoring.worker")
+        post_spawn.connect(_prepare_worker, dispatch_uid="scoring.worker.score")
 
 
 def _prepare_worker(**_: Any) -> None:
     """In a worker's process, as soon as the queue has started it."""
-    from scoring.work import standby
+    from scoring.worker import warm_process
 
-    standby.begin_work()
+    warm_process.begin_work()

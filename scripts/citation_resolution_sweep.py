@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scoring.baselines.retrieval_sweep import as_markdown, sweep  # noqa: E402
-from scoring.builders.resolution import ResolutionRules  # noqa: E402
+from scoring.tools.builders.resolution import ResolutionRules
+from scoring.tools.builders.resolution_sweep import as_markdown, sweep
 
 PAGE = ROOT / "docs" / "citation-resolution-sweep.md"
 HEAD = """# Baselines of Citation Resolution
@@ -21,10 +22,12 @@ Written by `python scripts/citation_resolution_sweep.py`; for any other corpus t
 
 What stands for a reference: *internal*, the cited paper's own words; *external*, what other papers say
 where they cite it, so many words left and right of their marks; *mixed*, both. A column is the window of
-the query: words left and right of the citation, from the sentence, the one before and the one after.
+the query: words left and right of the citation, or the sentence with its neighbours.
 Vectors are scikit-learn's TF-IDF, fitted on the references of the citing paper; the order is by cosine,
 equal ones in the order of the reference list. The number is success at group size, the table that of
-Duma and Klein (2014). What the citing paper itself says is never evidence.
+Duma and Klein (2014). In the paper no citation by any paper under test is evidence (`--inlinks-without
+tested`, the default of the command); here, where nearly all citing papers are under test, the citing paper
+itself alone is left out (`--inlinks-without citing`).
 """
 UNARXIVE = """## unarXive sample
 
@@ -51,9 +54,10 @@ def main() -> None:
 def page(shared: Path) -> Iterator[str]:
     yield HEAD
     yield UNARXIVE
-    yield from as_markdown(sweep(shared / "unarxive_contexts", ResolutionRules(collection="references")))
+    rules = ResolutionRules(collection="references", inlinks_without="citing", around=10)
+    yield from as_markdown(sweep(shared / "unarxive_contexts", rules))
     yield CLSUMM
-    rules = ResolutionRules(collection="references", fewest_references=1)
+    rules = replace(rules, fewest_references=1)
     yield from as_markdown(sweep(shared / "scisumm", rules, form="clsumm"))
 
 

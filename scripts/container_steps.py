@@ -1,8 +1,9 @@
 """Performs the Dockerfile's own steps in a clean folder, without a container engine.
 
-Each stage is laid out in the same folder, so that paths written down in one stage are true in the next,
-as they are in an image. What no folder can give is left out and said: the base image is the Python of
-this machine, and ownership and another user need root. The image itself is not built here.
+Of the stages those that the target `slim` needs. Each is laid out in the same folder, so that paths written
+down in one stage are true in the next, as they are in an image. What no folder can give is left out and said:
+the base image is the Python of this machine, no packages of the system are installed, and ownership and
+another user need root. The image itself is not built here.
 """
 
 import os
@@ -15,13 +16,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.dockerfile import Ignored, Step, declared_folders, steps_of
+from scripts.dockerfile import Ignored, Stage, Step, declared_folders, needed_for, stages_of, steps_of
 
 ROOT = Path(__file__).resolve().parent.parent
 IS_ROOT = os.geteuid() == 0
+TARGET = "slim"
 START = 60  # seconds until the started site must answer
 STOP = 30  # seconds until a stopped site must be gone
 
@@ -52,6 +55,17 @@ def _makes_environments(python: Path) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Laid:
+    """A stage that is done: where it lies now, and what its steps have set."""
+
+    folder: Path
+    environment: dict[str, str]
+    workdir: Path
+    user: tuple[int, int] | None
+    kept: dict[str, Step]
+
+
 class Build:
     """The folder the stages are laid out in, and what the steps so far have set."""
 
@@ -59,7 +73,7 @@ class Build:
         self.top = top
         self.base = top / "base"
         self.image = top / "image"
-        self.stages: dict[str, Path] = {}
+        self.stages: dict[str, Laid] = {}
         self.stage = ""
         self.folders = declared_folders(steps)
         self.ignored = Ignored((ROOT / ".dockerignore").read_text(encoding="utf-8"))
@@ -78,13 +92,25 @@ class Build:
         say(f"{step.word} {step.rest}")
         getattr(self, f"on_{step.word.lower()}")(step)
 
-    def on_from(self, step: Step) -> None:
-        image, _, name = step.rest.partition(" AS ")
+    def begin(self, stage: Stage) -> None:
+        say(f"FROM {stage.base} AS {stage.name}")
         if self.stage:
-            self.image.rename(self.top / self.stage)
-            self.stages[self.stage] = self.top / self.stage
-        self.stage = name or "final"
+            folder = self.image.rename(self.top / f"stage-{self.stage}")
+            self.stages[self.stage] = Laid(folder, self.environment, self.workdir, self.user, self.kept)
+        self.stage = stage.name
         self.image.mkdir()
+        if stage.base in self.stages:
+            self._go_on_from(self.stages[stage.base])
+        else:
+            self._begin_with(stage.base)
+
+    def _go_on_from(self, laid: Laid) -> None:
+        # With owners and modes.
+        subprocess.run(["cp", "-a", f"{laid.folder}/.", str(self.image)], check=True)
+        self.environment, self.kept = dict(laid.environment), dict(laid.kept)
+        self.workdir, self.user = laid.workdir, laid.user
+
+    def _begin_with(self, image: str) -> None:
         self._lay_base(image.removeprefix("python:").removesuffix("-slim"))
         path = f"{self.base}:/usr/local/bin:/usr/bin:/bin"
         self.environment = {"PATH": path, "HOME": str(self.base), "LANG": "C.UTF-8"}
@@ -112,7 +138,13 @@ class Build:
         self.workdir = Path(self.placed(step.rest))
         self.workdir.mkdir(parents=True, exist_ok=True)
 
+    def on_arg(self, step: Step) -> None:
+        """Its default stands in the step that uses it."""
+
     def on_run(self, step: Step) -> None:
+        if step.rest.startswith("apt-get "):
+            say("packages of the system are not installed here")
+            return
         subprocess.run(["/bin/sh", "-c", self.placed(step.rest)], check=True, **self.child())
 
     def on_copy(self, step: Step) -> None:
@@ -120,7 +152,7 @@ class Build:
         stage = step.flags.get("from")
         to = Path(self.placed(target)) if target.startswith("/") else self.workdir / target
         for source in sources:
-            origin = self.stages[stage] / source.lstrip("/") if stage else ROOT / source
+            origin = self.stages[stage].folder / source.lstrip("/") if stage else ROOT / source
             ignored = None if stage else self._names_ignored
             if not stage and self.ignored(Path(source)):
                 raise FileNotFoundError(f".dockerignore keeps {source} from the image")
@@ -194,15 +226,15 @@ def prove_user(build: Build, process: subprocess.Popen[bytes]) -> None:
     owner = Path(f"/proc/{process.pid}").stat().st_uid
     if owner != build.user[0]:
         raise RuntimeError(f"the site runs as user {owner} and not as {build.user[0]}")
-    volume = build.kept["VOLUME"].rest
+    volumes = [build.placed(volume) for volume in build.kept["VOLUME"].rest.split()]
     outside = [
         path
         for path in build.image.rglob("*")
-        if path.lstat().st_uid == owner and not path.is_relative_to(build.placed(volume))
+        if path.lstat().st_uid == owner and not any(path.is_relative_to(volume) for volume in volumes)
     ]
     if outside:
         raise RuntimeError(f"the site's user owns {outside[0]}, which is code")
-    say(f"runs as user {owner}, who owns nothing but {volume}")
+    say(f"runs as user {owner}, who owns nothing but {', '.join(volumes)}")
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -220,8 +252,10 @@ def main() -> None:
         Path(top).chmod(0o755)
         build = Build(Path(top).resolve(), steps)
         try:
-            for step in steps:
-                build.perform(step)
+            for stage in needed_for(TARGET, stages_of(steps)):
+                build.begin(stage)
+                for step in stage.steps:
+                    build.perform(step)
             port = free_port()
             with started(build, port) as process:
                 wait_until_healthy(build, process, port)
@@ -230,7 +264,8 @@ def main() -> None:
                 stop(process)
         except (OSError, RuntimeError, ValueError, subprocess.CalledProcessError) as reason:
             sys.exit(f"container: {reason}")
-    say(f"every step of the Dockerfile was performed in {time.monotonic() - begun:.0f} s; no image was built")
+    seconds = time.monotonic() - begun
+    say(f"every step of the target {TARGET} was performed in {seconds:.0f} s; no image was built")
 
 
 if __name__ == "__main__":

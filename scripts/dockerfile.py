@@ -3,12 +3,13 @@
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 KNOWN = {
+    "ARG",
     "FROM",
     "ENV",
     "WORKDIR",
@@ -63,9 +64,54 @@ def _step(line: str) -> Step:
     return Step(word=word, flags=flags, rest=rest)
 
 
+@dataclass(frozen=True)
+class Stage:
+    """One image of several; ``base`` is another stage's name, or an image of somebody else's."""
+
+    name: str
+    base: str
+    steps: tuple[Step, ...]
+
+    @property
+    def sources(self) -> set[str]:
+        """The stages that must be there before."""
+        return {self.base} | {step.flags["from"] for step in self.steps if "from" in step.flags}
+
+
+def stages_of(steps: Sequence[Step]) -> dict[str, Stage]:
+    """By name, in their order; an argument that stands before the first has its default there."""
+    defaults: dict[str, str] = {}
+    found: dict[str, Stage] = {}
+    name, base, own = "", "", list[Step]()
+    for step in steps:
+        if step.word == "FROM":
+            if name:
+                found[name] = Stage(name, base, tuple(own))
+            image, _, name = step.rest.partition(" AS ")
+            name, own = name or "final", []
+            base = re.sub(r"\$\{(\w+)\}", lambda match: defaults[match[1]], image)
+        elif name:
+            own.append(step)
+        elif step.word == "ARG":
+            argument, _, default = step.rest.partition("=")
+            defaults[argument] = default
+        else:
+            raise ValueError(f"the Dockerfile says {step.word} before the first FROM")
+    return found | {name: Stage(name, base, tuple(own))}
+
+
+def needed_for(target: str, stages: Mapping[str, Stage]) -> list[Stage]:
+    """The stages that an engine builds for one of them, in their order."""
+    wanted = {target}
+    for stage in reversed(list(stages.values())):
+        if stage.name in wanted:
+            wanted |= stage.sources
+    return [stage for stage in stages.values() if stage.name in wanted]
+
+
 def declared_folders(steps: Sequence[Step]) -> list[str]:
     """The folders of the image that the steps work in, the longest first."""
-    folders = {step.rest for step in steps if step.word in ("WORKDIR", "VOLUME")}
+    folders = {folder for step in steps if step.word in ("WORKDIR", "VOLUME") for folder in step.rest.split()}
     return sorted(folders, key=len, reverse=True)
 
 

@@ -6,6 +6,7 @@ What is there already is left alone. Whatever happens, this ends well: a run who
 goes on by itself when it is there.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
+
+#: Where packages go if the environment names a folder, as where those that are installed are only read.
+PACKAGES = [str(Path(folder) / "packages")] if (folder := os.environ.get("CITEBOARD_MODELS_DIR")) else []
+sys.path += PACKAGES
 
 #: The newest that goes with the spaCy of `requirements.txt`.
 PIPELINE = "en_core_web_sm"
@@ -33,6 +38,7 @@ def fetch_pipeline(name: str = PIPELINE, url: str = PIPELINE_URL) -> str:
     except metadata.PackageNotFoundError:
         pass
     words = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--timeout", "10"]
+    words += [f"--target={folder}" for folder in PACKAGES]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pip", *words, "--retries", "0", url],

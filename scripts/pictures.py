@@ -20,7 +20,7 @@ IMAGES = ROOT / "docs" / "img"
 PORT = "8977"
 SITE = f"http://127.0.0.1:{PORT}"
 SCORED_WITHIN = 300  # seconds
-MOST_LOOKS = 40  # half a second apart
+MAX_LOOKS = 40  # half a second apart
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -40,6 +40,13 @@ PICTURES = (
         "",
         {"width": 1280, "height": 1000},
     ),
+    (
+        "instances",
+        "/seasons/demo/1a/practice/compare/instances/?a={first}&b={second}",
+        "organiser",
+        {"width": 1280, "height": 900},
+    ),
+    ("team", "/teams/avocet/results/", "", {"width": 1280, "height": 620}),
     ("published", "/seasons/cl-summ-2014/1a/published/", "", {"width": 1280, "height": 1000}),
     ("upload", "/seasons/demo/1a/practice/submit/", "participant", {"width": 1280, "height": 1000}),
     ("refusal", "/seasons/demo/1a/practice/submit/", "participant", {"width": 1280, "height": 1000}),
@@ -144,7 +151,7 @@ def once_still(page: Any) -> bytes:
     """The picture of a page on which nothing moves any more: two in a row are the same."""
     page.wait_for_load_state("networkidle")
     before = b""
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         page.wait_for_timeout(500)
         picture: bytes = page.screenshot()
         if picture == before:

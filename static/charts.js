@@ -1,9 +1,10 @@
-// Draws the figures that a page carries as JSON. Plotly is fetched when the first chart comes into sight.
+// Draws the figures that a page carries as JSON over the drawings that the server made of them; on paper these stand.
+// Plotly is fetched when the first chart comes into sight; where it cannot be, the drawings stay.
 (function () {
   "use strict";
   let plotly = null;
 
-  // The map library within Plotly adds a style sheet unless it finds this; the page's policy would refuse it.
+  // A style sheet within Plotly is added unless it finds this; the page's policy would refuse it.
   const MAP_STYLES = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53";
 
   function load() {
@@ -22,22 +23,24 @@
     return plotly;
   }
 
+  // A colour of the style sheet has one value for light pages and one for dark; painting tells which it is now.
+  const brush = document.createElement("span");
+  brush.hidden = true;
+  document.body.append(brush);
+
   function color(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    brush.style.color = `var(${name})`;
+    return getComputedStyle(brush).color;
   }
 
-  // From the page towards the accent, and no further than the text in the fields can be read.
-  function sequential() {
-    const isDark = getComputedStyle(document.documentElement).colorScheme.includes("dark");
-    return isDark
-      ? [[0, "#201f1d"], [1, "#2c6798"]]
-      : [[0, "#f6f2e8"], [1, "#6ba3d0"]];
-  }
+  // A field of a heat map keeps its value where it has so many pixels; a chart of many systems is as wide as that.
+  const FIELD = 58;
+  const NAMES = 130;
 
-  function themed(figure, isNarrow) {
+  function themed(figure, width) {
     const axis = { gridcolor: color("--grid"), linecolor: color("--soft"), zerolinecolor: color("--soft") };
     const layout = structuredClone(figure.layout);
-    layout.font = { family: color("--sans"), size: 13, color: color("--ink") };
+    layout.font = { family: getComputedStyle(document.body).getPropertyValue("--sans").trim(), size: 13, color: color("--ink") };
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     for (const name of ["xaxis", "yaxis"]) {
       layout[name] = { ...layout[name], ...axis, fixedrange: true };
@@ -45,12 +48,13 @@
     }
     const data = structuredClone(figure.data);
     for (const trace of data) {
-      if (trace.meta === "accent") trace.marker.color = trace.error_x.color = color("--accent");
+      for (const error of [trace.error_x, trace.error_y]) if (error) error.color = color("--ink");
       if (trace.type !== "heatmap") continue;
-      trace.colorscale = sequential();
+      // Text in the fields can be read up to the stronger colour.
+      trace.colorscale = [[0, color("--chart-low")], [1, color("--chart-high")]];
       trace.textfont = { color: color("--ink") };
-      if (isNarrow) trace.texttemplate = "";
       layout.xaxis.showgrid = layout.yaxis.showgrid = false;
+      layout.width = Math.max(width, NAMES + FIELD * trace.x.length);
     }
     return [data, layout];
   }
@@ -60,9 +64,15 @@
     if (!source) return;
     const Plotly = await load();
     if (!chart.isConnected) return;
-    const [data, layout] = themed(JSON.parse(source.textContent), chart.clientWidth < 560);
-    await Plotly.react(chart, data, layout, { displayModeBar: false, responsive: true });
-    chart.dataset.drawn = "yes";
+    let plot = chart.querySelector(".plot");
+    if (!plot) {
+      plot = document.createElement("div");
+      plot.className = "plot";
+      chart.append(plot);
+    }
+    const [data, layout] = themed(JSON.parse(source.textContent), chart.clientWidth);
+    await Plotly.react(plot, data, layout, { displayModeBar: false });
+    chart.dataset.drawn = chart.clientWidth;
   }
 
   const sight = new IntersectionObserver(
@@ -83,5 +93,15 @@
   document.addEventListener("DOMContentLoaded", () => watch(document));
   document.addEventListener("htmx:load", (event) => watch(event.target));
   document.addEventListener("citeboard:theme", () => document.querySelectorAll(".chart[data-drawn]").forEach(draw));
-  window.addEventListener("beforeprint", () => document.querySelectorAll(".chart:not([data-drawn])").forEach(draw));
+
+  // Plotly's own answer to a new width gives up the figure's height, and what follows would lie over the chart.
+  let resized = null;
+  window.addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(function () {
+      for (const chart of document.querySelectorAll(".chart[data-drawn]")) {
+        if (Number(chart.dataset.drawn) !== chart.clientWidth) draw(chart);
+      }
+    }, 150);
+  });
 })();

@@ -46,11 +46,14 @@
     const content = document.getElementById("panel-content");
     content.innerHTML = await response.text();
     tellAll();
+    offerCopies(content);
     panel.showModal();
     content.focus();
   }
 
   // -- On a narrow page a row unfolds the numbers that have no column there ------------------------------
+  const isNarrow = window.matchMedia("(max-width: 46rem)");
+
   function unfold(link) {
     const row = link.closest("tr");
     const open = row.querySelector(".unfolded");
@@ -66,6 +69,7 @@
       const [term, value] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = heads[cell.cellIndex].querySelector("a").textContent;
       value.innerHTML = cell.innerHTML;
+      value.querySelector("a")?.removeAttribute("tabindex");
       list.append(term, value);
     }
     link.closest("th").append(list);
@@ -73,7 +77,7 @@
 
   document.addEventListener("click", function (event) {
     const more = event.target.closest(".board a.unfold");
-    if (more) {
+    if (more && isNarrow.matches) {
       event.preventDefault();
       unfold(more);
       return;
@@ -106,6 +110,52 @@
     if (details) details.open = true;
   }
 
+  // -- Copying what is there to be pasted elsewhere -------------------------------------------------------
+  function offerCopies(within) {
+    if (!navigator.clipboard) return;
+    for (const source of within.querySelectorAll("pre[tabindex], code.secret, code.command")) {
+      if (source.dataset.copies) continue;
+      source.dataset.copies = "yes";
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "quiet copy";
+      button.textContent = "Copy";
+      button.addEventListener("click", async function () {
+        try {
+          await navigator.clipboard.writeText(source.textContent.trim());
+          button.textContent = "Copied";
+        } catch {
+          button.textContent = "Not copied: select the text";
+        }
+        setTimeout(() => (button.textContent = "Copy"), 2000);
+      });
+      source.after(button);
+    }
+  }
+
+  // -- A file dropped on the form is the run ---------------------------------------------------------------
+  function offerDrop() {
+    const form = document.getElementById("run-form");
+    const input = form && form.querySelector("input[type=file]");
+    if (!input) return;
+    const hint = document.createElement("p");
+    hint.className = "help";
+    hint.textContent = "Or drop the file anywhere on this form.";
+    input.after(hint);
+    const mark = (event, isOver) => {
+      event.preventDefault();
+      form.classList.toggle("dropping", isOver);
+    };
+    form.addEventListener("dragover", (event) => mark(event, true));
+    form.addEventListener("dragleave", (event) => mark(event, false));
+    form.addEventListener("drop", function (event) {
+      mark(event, false);
+      if (!event.dataTransfer.files.length) return;
+      input.files = event.dataTransfer.files;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+  }
+
   // -- Sending a run ------------------------------------------------------------------------------------
   document.addEventListener("htmx:xhr:progress", function (event) {
     const bar = event.target.querySelector && event.target.querySelector("#upload-progress");
@@ -121,6 +171,11 @@
     }
   });
 
+  // The answer of a site that is busy, or lacks what it needs, says so in the same place.
+  document.addEventListener("htmx:beforeSwap", function (event) {
+    if (event.detail.target.id === "outcome" && event.detail.xhr.status > 500) event.detail.shouldSwap = true;
+  });
+
   document.addEventListener("htmx:afterSwap", function (event) {
     if (event.detail.target.id === "outcome") document.getElementById("outcome").focus();
   });
@@ -131,9 +186,14 @@
   });
   window.addEventListener("afterprint", tellAll);
 
-  document.addEventListener("htmx:load", tellAll);
+  document.addEventListener("htmx:load", function (event) {
+    tellAll();
+    offerCopies(event.target);
+  });
   document.addEventListener("DOMContentLoaded", function () {
     tellAll();
+    offerCopies(document);
+    offerDrop();
     unfoldTarget();
     setInterval(tellAll, 30000);
   });

@@ -2,30 +2,77 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
-from django.http import HttpRequest
+from typing import Any
 
-from citeboard.core.admin_facts import FactsAdmin, PartsInline, RowsAdmin
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils import timezone
+
+from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.teams.models import User
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models.seasons import bump_version
+from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
+from tasks.seasons.organisers import add_organiser, remove_organiser
+
+
+class SeasonPartAdmin(NotedAdmin):
+    """What is changed here stands in the season's history, and on its boards at once."""
+
+    def place_of(self, row: Any) -> Model:
+        return season_of(row)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        with transaction.atomic():
+            if isinstance(obj, Season):
+                before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
+                obj.was_public = obj.was_public or before or obj.is_public
+            super().save_model(request, obj, form, change)
+            for phase in Phase.objects.filter(task__season=season_of(obj)).order_by("pk"):
+                bump_version(phase.pk)
+
+
+def season_of(row: Season | Task | Phase) -> Season:
+    if isinstance(row, Season):
+        return row
+    return row.season if isinstance(row, Task) else row.task.season
 
 
 class OrganiserInline(PartsInline):
+    """Organisers alone; helpers are made on the season's own page."""
+
     model = Organiser
+    fields = ["user"]
     extra = 0
     raw_id_fields = ["user"]
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
 
 @admin.register(Season)
-class SeasonAdmin(RowsAdmin):
+class SeasonAdmin(SeasonPartAdmin):
+    """A season comes from its file; organisers are added and removed here."""
+
     list_display = ["title", "slug", "is_public", "registration", "created_at"]
     list_filter = ["is_public", "registration"]
     search_fields = ["title", "slug"]
-    readonly_fields = ["announced_at", "created_at"]
+    readonly_fields = ["announcement", "announced_at", "created_at", "was_public"]
     inlines = [OrganiserInline]
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        assert isinstance(request.user, User)
+        formset.save(commit=False)
+        for organiser in formset.new_objects:
+            add_organiser(season=organiser.season, user=organiser.user, role=organiser.role, by=request.user)
+        for organiser in formset.deleted_objects:
+            remove_organiser(organiser=organiser, by=request.user)
 
 
 @admin.register(Task)
-class TaskAdmin(RowsAdmin):
+class TaskAdmin(SeasonPartAdmin):
     """A task's type and options are what its runs were made for."""
 
     list_display = ["title", "season", "slug", "type", "is_reported_only"]
@@ -33,19 +80,20 @@ class TaskAdmin(RowsAdmin):
     search_fields = ["title", "slug"]
     readonly_fields = ["season", "type", "rules", "options", "is_reported_only", "published"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
 
 @admin.register(Phase)
-class PhaseAdmin(RowsAdmin):
+class PhaseAdmin(SeasonPartAdmin):
     list_display = ["title", "task", "split", "opens", "closes", "board", "counting"]
     list_filter = ["task__season", "board"]
     search_fields = ["title", "slug"]
     readonly_fields = ["task", "split", "version", "updated_at"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        assert isinstance(request.user, User)
+        with transaction.atomic():
+            before = PhaseFacts.of(Phase.objects.select_for_update().get(pk=obj.pk))
+            super().save_model(request, obj, form, change)
+            tell_changed_phase(obj, before, at=timezone.now(), by=request.user)
 
 
 @admin.register(Registration)

@@ -1,17 +1,24 @@
 """Fixtures every test may ask for."""
 
+import gc
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import hypothesis
 import pytest
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
+from django.test import TransactionTestCase
 
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
+from tests.emptying import empty_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
@@ -23,6 +30,16 @@ hypothesis.settings.register_profile(
     "citeboard", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("citeboard")
+
+# Nothing that is imported before the first test ever goes, so nobody looks for what of it could.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: from here on the collector of memory passes them over."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -37,11 +54,26 @@ def django_db_setup(django_db_setup, django_db_blocker):
             )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_quickly() -> Iterator[None]:
+    """After a test whose transactions are real, the tables that it filled are emptied."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_kept_by_number() -> None:
     """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""
-    cache.clear()
-    shutil.rmtree(settings.STORAGES["default"]["OPTIONS"]["location"] / "statistics", ignore_errors=True)
+    for name in ("pages", "results"):
+        caches[name].clear()
+    shutil.rmtree(settings.FILES_DIR / "statistics", ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_outage_is_under_way(monkeypatch) -> None:
+    """What an earlier test took away is back."""
+    monkeypatch.setattr("citeboard.core.outage_log._begun", {})
 
 
 @pytest.fixture(scope="session")
@@ -75,9 +107,33 @@ def child_environment(transactional_db) -> dict[str, str]:
     return environment
 
 
+@pytest.fixture
+def worker(root, child_environment) -> Iterator[subprocess.Popen]:
+    """A worker group as a deployment starts it, ended with everything that it started."""
+    command = [sys.executable, "manage.py", "qcluster"]
+    process = subprocess.Popen(
+        command,
+        cwd=root,
+        env=child_environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    yield process
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def database_url(config: dict) -> str:
-    if "sqlite3" in config["ENGINE"]:
+    if "sqlite" in config["ENGINE"]:
         return f"sqlite:///{config['NAME']}"
     user, password = (quote(str(config[part] or ""), safe="") for part in ("USER", "PASSWORD"))
     host = f"{config['HOST'] or '127.0.0.1'}:{config['PORT'] or 5432}"
     return f"postgres://{user}{':' + password if password else ''}@{host}/{config['NAME']}"
+
+
+@pytest.fixture(autouse=True)
+def no_mounted_archives():
+    """What a test mounts goes with it."""
+    yield
+    shutil.rmtree(settings.DATA_DIR / "archives", ignore_errors=True)

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from citeboard.teams.models import Membership, Team, User
-from tasks.goldfiles import load_gold
+from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
-from tasks.submit import Upload, submit_baseline, submit_run
+from tasks.submissions.submit import Upload, submit_baseline, submit_run
 from tests.tasks.types.corpus import CITANCES, write_topic
 
 _numbers = itertools.count(1)
@@ -48,7 +48,9 @@ def make_task(*, season: Season | None = None, **fields) -> Task:
         "slug": f"task-{number}",
         "title": f"Task {number}",
         "type": "clsumm-1a",
-        "rules": ["fair"],
+        "rules": ["corrected"],
+        # The small corpus has no class of five instances.
+        "min_class_size": 1,
     }
     return Task.objects.create(season=season or make_season(), **{**defaults, **fields})
 

@@ -6,6 +6,7 @@ The folder and the database are named in the environment, so that a process a te
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -23,12 +24,16 @@ def _test_root() -> Path:
 
 def _prepare_environment() -> None:
     for name in list(os.environ):
-        if name in ("DATABASE_URL", "REDIS_URL", "PORT") or (
+        if name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PORT") or (
             name.startswith("CITEBOARD_") and name not in FOR_TESTS
         ):
             del os.environ[name]
+    # Each of hundreds of processes would compile all of our code anew, and pytest the tests.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     folder = _test_root() / os.environ.get("PYTEST_XDIST_WORKER", "main")
     os.environ["CITEBOARD_DATA_DIR"] = str(folder)
+    os.environ["CITEBOARD_WORK_DIR"] = str(folder / "work")
     os.environ["CITEBOARD_INSECURE_HTTP"] = "yes"
     if url := os.environ.get("CITEBOARD_TEST_DATABASE_URL"):
         os.environ["DATABASE_URL"] = url
@@ -40,7 +45,7 @@ from citeboard.settings import *  # noqa: E402, F403
 from citeboard.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 
 # A file, not memory: tests of concurrent writers need connections of their own.
-if "sqlite3" in DATABASES["default"]["ENGINE"]:
+if "sqlite" in DATABASES["default"]["ENGINE"]:
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
 
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

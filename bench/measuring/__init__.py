@@ -65,7 +65,7 @@ class Measurements:
     ) -> None:
         """Time both in turn, so that what else the machine does meets both alike."""
         pairs = [(seconds(ours), seconds(reference)) for _ in range(repeats)]
-        own, other = (statistics.median(each) for each in zip(*pairs, strict=True))
+        own, other = (statistics.median(ratios) for ratios in zip(*pairs, strict=True))
         ratio = statistics.median(theirs / mine for mine, theirs in pairs)
         self.add(
             Row(what=what, ours=own, reference=other, against=against, ratio=ratio, wanted=wanted, note=note)

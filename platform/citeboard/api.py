@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver, include, path, re_path
+from functools import cache
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, include, path, re_path, reverse
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer2
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
@@ -12,13 +16,30 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.api_http import READ
+
 app_name = "api"
+WELCOME = "Send a token as `Authorization: Token …`; what there is, with every field, stands in the schema."
+
+
+@cache
+def _described(version: str | None) -> Any:
+    """The schema, made once in a process: it is the same for everybody."""
+    generator: Any = SchemaGenerator
+    return generator(api_version=version).get_schema(public=True)
+
+
+class DescribedOnce(SchemaGenerator):
+    def get_schema(self, request: Request | None = None, public: bool = False) -> Any:
+        return _described(self.api_version)
 
 
 class Schema(SpectacularAPIView):
     """JSON, which is YAML as well."""
 
     renderer_classes = [OpenApiJsonRenderer2]
+    generator_class = DescribedOnce
 
 
 @extend_schema(exclude=True)
@@ -29,12 +50,24 @@ def nowhere(request: Request, rest: str) -> Response:
     raise exceptions.NotFound
 
 
+@extend_schema(exclude=True)
+@api_view(READ)
+@permission_classes([AllowAny])
+def where_to_go(request: Request) -> Response:
+    """What stands at the two addresses that programs and people try first."""
+    addresses = {name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")}
+    described = {name: request.build_absolute_uri(reverse(route)) for name, route in addresses.items()}
+    described["guide"] = request.build_absolute_uri(reverse("guide", args=["api"]))
+    return Response({"detail": WELCOME, "version": 1, **described})
+
+
 version_1: list[URLPattern | URLResolver] = [
-    path("", include("tasks.api.urls")),
     path("", include("scoring.api.urls")),
-    path("schema/", Schema.as_view(), name="schema"),
+    path("", where_to_go, name="version-1"),
+    path("schema/", readable_anywhere(Schema.as_view()), name="schema"),
 ]
 urlpatterns = [
+    path("", where_to_go, name="root"),
     path("v1/", include(version_1)),
     re_path(r"^(?P<rest>[\s\S]*)$", nowhere, name="nowhere"),
 ]

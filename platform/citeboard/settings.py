@@ -5,14 +5,16 @@ What a deployment may choose comes from the environment and is declared here and
 """
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from citeboard.core.data_folder import data_folder, default_work_folder, secret_key_from
 from citeboard.core.database import ready_for_many_writers
 from citeboard.core.env import Environment
-from citeboard.core.files import data_folder
 from citeboard.core.logs import logging_config
-from citeboard.core.secret import secret_key_from
+from citeboard.core.storage_address import backend
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -28,6 +30,13 @@ DATA_DIR = data_folder(
         "The folder of the database file, runs, gold, statistics and the secret key.",
         shown="the folder `data` beside `manage.py`",
     )
+)
+WORK_DIR = _env.folder(
+    "CITEBOARD_WORK_DIR",
+    default_work_folder(DATA_DIR),
+    "The folder in which this machine scores: copies of gold and runs, and what scorers write. Each machine "
+    "and each container has its own.",
+    shown="a folder of the user and the data folder in `/var/tmp`",
 )
 SECRET_KEY = _env.text(
     "CITEBOARD_SECRET_KEY",
@@ -48,21 +57,30 @@ DATABASES = {
 }
 REDIS_URL = _env.redis_address(
     "REDIS_URL",
-    "Redis for queue and cache; without it the database holds the queue and each process its cache.",
+    "Redis for queue, limits and cached results; without it the database holds queue and limits, and each "
+    "process its own cache.",
+)
+REDIS_CACHE_URL = (
+    _env.redis_address(
+        "REDIS_CACHE_URL",
+        "A Redis of its own for cached results, which may throw away what it has no room for; without it "
+        "`REDIS_URL` holds them too.",
+    )
+    or REDIS_URL
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+BUCKET = _env.bucket(
+    "CITEBOARD_STORAGE",
+    "A bucket behind the S3 protocol for runs, gold and statistics: `s3://NAME/PREFIX`, then after `?` "
+    "`endpoint=` (a server other than Amazon's), `region=`, `addressing=path`; credentials come by AWS's own "
+    "variables.",
+    shown="the folder `files` in the data folder",
+)
+FILES_DIR = DATA_DIR / "files"
 STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        # Runs and gold are for the site's own user; the gathered scripts and styles are for everyone.
-        "OPTIONS": {
-            "location": DATA_DIR / "files",
-            "base_url": None,
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
+    "default": backend(BUCKET, FILES_DIR),
+    # The gathered scripts and styles are for everyone.
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -98,19 +116,27 @@ INSECURE_HTTP = _env.boolean(
     False,
     "Lets sign-in work over plain HTTP, on your own machine. Everywhere else the site insists on HTTPS.",
 )
-BEHIND_PROXY = _env.boolean(
+PROXIES = _env.proxies(
     "CITEBOARD_BEHIND_PROXY",
-    False,
-    "Trusts `X-Forwarded-Proto`. Only where a proxy of yours sets that header on every request.",
+    "How many proxies of yours a request passes; `yes` is one. `X-Forwarded-Proto` is trusted then, and the "
+    "address of a client is that many from the end of `X-Forwarded-For`.",
+)
+REQUEST_START_HEADER = _env.text(
+    "CITEBOARD_REQUEST_START_HEADER",
+    "",
+    "A header such as `X-Request-Start` in which your proxy states when the first byte of a request came "
+    "(seconds, milli- or microseconds since 1970, perhaps after `t=`), so that an upload counts from then. "
+    "The proxy must set it itself, whatever a client sends.",
+    shown="none: the moment at which the request reaches the site",
 )
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
 SECURE_SSL_REDIRECT = not INSECURE_HTTP
-SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 0 if INSECURE_HTTP else 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not INSECURE_HTTP
 SECURE_HSTS_PRELOAD = not INSECURE_HTTP
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = not INSECURE_HTTP
 CSRF_COOKIE_SECURE = not INSECURE_HTTP
@@ -132,6 +158,24 @@ CONTENT_SECURITY_POLICY = {
     "base-uri": ["'none'"],
 }
 
+# -- Whom else the site believes ----------------------------------------------------------------------
+
+# Each with the names of its two settings, and where a sign-in sends the form that it begins with.
+_PROVIDERS = (
+    ("GitHub", "CITEBOARD_GITHUB_CLIENT_ID", "CITEBOARD_GITHUB_SECRET", "https://github.com"),
+    ("ORCID", "CITEBOARD_ORCID_CLIENT_ID", "CITEBOARD_ORCID_SECRET", "https://orcid.org"),
+)
+#: By provider the site's own name and secret there; only those that have both are offered.
+SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
+for _title, _client_name, _secret_name, _address in _PROVIDERS:
+    _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
+    _client = _env.text(_client_name, "", _about, shown="none")
+    _about = f"The client secret that {_title} gave with it."
+    _secret = _env.text(_secret_name, "", _about, shown="none")
+    if _client and _secret:
+        SIGN_IN_WITH[_title.lower()] = _client, _secret
+        CONTENT_SECURITY_POLICY["form-action"].append(_address)
+
 # -- What the site is made of -------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -139,7 +183,7 @@ INSTALLED_APPS = [
     "citeboard.teams",
     "tasks",
     "scoring",
-    "django.contrib.admin",
+    "citeboard.core.admin_config.OwnAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -147,14 +191,22 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    *(f"allauth.socialaccount.providers.{name}" for name in SIGN_IN_WITH),
     "django_q",
     "rest_framework",
     "drf_spectacular",
     "django_htmx",
 ]
 MIDDLEWARE = [
+    "citeboard.core.request_start.RequestStartMiddleware",
     "citeboard.core.middleware.RequestIdMiddleware",
+    "citeboard.core.instruments.RequestMetricsMiddleware",
     "citeboard.core.middleware.SecurityHeadersMiddleware",
+    "citeboard.core.middleware.PrivateByDefaultMiddleware",
+    "citeboard.core.middleware.FullPoolMiddleware",
+    "citeboard.core.compression.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -165,6 +217,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "tasks.seasons.second_factor.SecondFactorMiddleware",
 ]
 ROOT_URLCONF = "citeboard.urls"
 WSGI_APPLICATION = "citeboard.wsgi.application"
@@ -178,10 +231,20 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "tasks.notifications.reading.unread_messages",
             ]
         },
     }
 ]
+
+PRIVACY_NOTICE = _env.markdown(
+    "CITEBOARD_PRIVACY_FILE",
+    "A Markdown file with the site's privacy notice, read at the start; without it there is no such page.",
+)
+IMPRINT = _env.markdown(
+    "CITEBOARD_IMPRINT_FILE",
+    "A Markdown file that says who runs the site, read at the start; without it there is no imprint.",
+)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
@@ -195,7 +258,7 @@ STATIC_ROOT = _env.folder(
     "Where `manage.py collectstatic` gathers stylesheets and scripts.",
     shown="the folder `static` in the data folder",
 )
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "img")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
@@ -224,10 +287,28 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+# In the browser that signed up: whoever else has the link is asked for the password.
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
 ACCOUNT_SIGNUP_FORM_CLASS = "citeboard.teams.naming.NameForm"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Citeboard] "
+ORGANISERS_NEED_SECOND_FACTOR = _env.boolean(
+    "CITEBOARD_ORGANISERS_NEED_SECOND_FACTOR",
+    False,
+    "Organisers and staff can do nothing before they have turned on a second factor.",
+)
+MFA_TOTP_ISSUER = "Citeboard"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+SOCIALACCOUNT_PROVIDERS = {
+    name: {"APPS": [{"client_id": client, "secret": secret}]}
+    for name, (client, secret) in SIGN_IN_WITH.items()
+}
+# Everybody chooses a name and confirms an address here, whoever vouches for them.
+SOCIALACCOUNT_AUTO_SIGNUP = False
+ACCOUNT_ADAPTER = "citeboard.teams.adapter.AccountAdapter"
+# Whose attempts to sign in are counted; the API's limits go by the same address (NUM_PROXIES below).
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 
 EMAIL_HOST = _env.text(
     "CITEBOARD_EMAIL_HOST",
@@ -257,6 +338,15 @@ EMAIL_USE_SSL = _mail_security == "tls"
 EMAIL_TIMEOUT = 20
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 
+WEBHOOK_HOSTS = frozenset(
+    _env.names(
+        "CITEBOARD_WEBHOOK_HOSTS",
+        (),
+        "Hosts that webhooks may post to although they are on a private network, or without https.",
+        shown="none",
+    )
+)
+
 # -- Runs and their scores ----------------------------------------------------------------------------
 
 UPLOAD_MAX_MB = _env.integer(
@@ -270,8 +360,26 @@ CHECK_MAX_MB = _env.integer(
     high=4096,
     unit="megabytes",
 )
+CHECKS = _env.integer(
+    "CITEBOARD_CHECKS",
+    2,
+    "Files that a web process has read at a time, each in a confined process; one account has all but one.",
+    low=1,
+    high=64,
+)
+CHECK_SECONDS = _env.seconds("CITEBOARD_CHECK_SECONDS", 10, "The computing time that reading one may take.")
+CHECK_MEMORY_MB = _env.integer(
+    "CITEBOARD_CHECK_MEMORY_MB", 512, "The memory that reading one may use.", low=128, unit="megabytes"
+)
+CONFINEMENT = _env.choice(
+    "CITEBOARD_CONFINEMENT",
+    "kernel",
+    ("kernel", "limits"),
+    "Whether the kernel closes files and network to processes that read what people sent, as far as it can; "
+    "or limits alone hold them, where that breaks a library.",
+)
 # Runs are written to disk as they arrive, and no more of one than it may have.
-FILE_UPLOAD_HANDLERS = ["tasks.uploads.DiskUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
 # A folder of their own, so that a sweep knows what a killed process has left; `/tmp` may be memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
@@ -286,7 +394,11 @@ MAX_ATTEMPTS = _env.integer(
 SCORING_MEMORY_MB = _env.integer(
     "CITEBOARD_SCORING_MEMORY_MB", 4096, "The memory one scoring may use.", low=256, unit="megabytes"
 )
-SCORING_TIMEOUT = _env.seconds("CITEBOARD_SCORING_TIMEOUT", 1800, "The time one scoring may take.")
+SCORING_TIMEOUT = _env.seconds(
+    "CITEBOARD_SCORING_TIMEOUT",
+    1800,
+    "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
+)
 # Read by the scorers themselves, which know no settings; declared here so that the names are known.
 SCORING_CACHE_DIR = _env.folder(
     "CITEBOARD_CACHE_DIR",
@@ -297,7 +409,37 @@ SCORING_CACHE_DIR = _env.folder(
 SCORING_CACHE_MB = _env.integer(
     "CITEBOARD_CACHE_MB", 4096, "So much they keep of one kind; the oldest goes first.", unit="megabytes"
 )
+MODELS_DIR = _env.folder(
+    "CITEBOARD_MODELS_DIR",
+    DATA_DIR / "models",
+    "Where packages with models lie beside those that are installed, in its folder `packages`; the image's "
+    "command `models` puts spaCy pipelines there.",
+    shown="the folder `models` in the data folder",
+)
+sys.path.append(str(MODELS_DIR / "packages"))
+SCORING_DEVICE = _env.choice(
+    "CITEBOARD_DEVICE",
+    "auto",
+    ("auto", "cpu", "cuda"),
+    "Where models compute; `auto` takes a GPU where torch finds one. Torch reserves much address space for a "
+    "GPU: a group that has one needs a large `CITEBOARD_SCORING_MEMORY_MB`.",
+)
 WORKERS = _env.integer("CITEBOARD_WORKERS", 1, "Runs that one worker group scores at a time.", low=1, high=64)
+
+QUEUES = _env.names(
+    "CITEBOARD_QUEUES",
+    [],
+    "The queues whose jobs this worker group takes: `light`, `models`, `gpu`, or those that tasks name.",
+    shown="all of them",
+)
+# Where nothing light is taken, nothing has to be kept free for it.
+FAST_LANE = _env.boolean(
+    "CITEBOARD_FAST_LANE",
+    True,
+    "Gives the group one process more, and heavy and light runs at most `CITEBOARD_WORKERS` of them each, so "
+    "that neither waits behind the other.",
+) and (not QUEUES or "light" in QUEUES)
+PROCESSES = WORKERS + FAST_LANE
 
 # The queue only wakes a worker; the job's own row decides who works on it and how often. So whatever the
 # queue does by itself (give a task again, count attempts, run schedules) is set out of the way.
@@ -305,7 +447,7 @@ _DAY = 24 * 60 * 60
 Q_CLUSTER = {
     "name": "citeboard",
     "label": "Queue",
-    "workers": WORKERS,
+    "workers": PROCESSES,
     "timeout": 6 * _DAY,
     "retry": 7 * _DAY,
     "ack_failures": True,
@@ -317,17 +459,40 @@ Q_CLUSTER = {
     "scheduler": False,
     "catch_up": False,
     "cache": "queue",
+    "broker_class": f"tasks.jobs.brokers.{'Redis' if REDIS_URL else 'Database'}Wakes",
     **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
 }
 
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
-    if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+# Of a site without Redis; they also stand in where there is one, while it is away.
+_OWN_CACHES: dict[str, dict[str, Any]] = {
+    # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
+    # it holds nothing else, so that no number of requests can push a count out.
+    "default": {"BACKEND": "citeboard.core.limits_cache.LimitsCache"},
+    # What follows from scores and takes long to find: ranks, tests, counts of labels.
+    "results": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
-    "queue": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "queue": {
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "queue",
+    },
+}
+CACHES: dict[str, dict[str, Any]] = {
+    name: {
+        "BACKEND": "citeboard.core.redis_cache.SharedCache",
+        "LOCATION": REDIS_CACHE_URL if name == "results" else REDIS_URL,
+        "KEY_PREFIX": name,
+        "OPTIONS": {"instead": own},
+    }
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": DATA_DIR / "queue"},
+    else own
+    for name, own in _OWN_CACHES.items()
+} | {
+    # Pages as visitors get them; so many in each process.
+    "pages": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "pages",
+        "OPTIONS": {"MAX_ENTRIES": 300},
+    },
 }
 
 # -- The API ------------------------------------------------------------------------------------------
@@ -366,7 +531,7 @@ REST_FRAMEWORK = {
     "DEFAULT_METADATA_CLASS": "citeboard.core.api_http.Methods",
     "EXCEPTION_HANDLER": "citeboard.core.api_errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "multipart",
-    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
+    "NUM_PROXIES": PROXIES,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Citeboard",
@@ -379,16 +544,26 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "citeboard.core.api_schema.every_operation_may_fail",
+        "scoring.api.examples.with_examples",
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "SubmissionStatus": "tasks.models.Submission.Status",
         "SubmissionKind": "tasks.models.Submission.Kind",
-        "TeamKind": "tasks.details.TEAM_KINDS",
+        "TeamKind": "tasks.submissions.details.TEAM_KINDS",
+        "YesOrNo": "tasks.models.run_cards.YES_OR_NO",
+        "BoardAudience": "tasks.models.Phase.Audience",
     },
 }
 
 # -- What is written down -----------------------------------------------------------------------------
+
+METRICS_TOKEN = _env.text(
+    "CITEBOARD_METRICS_TOKEN",
+    "",
+    "Lets whoever sends it as `Authorization: Bearer TOKEN` read `/metrics`.",
+    shown="none: `/metrics` answers programs on the site's own machine, and behind a proxy nobody",
+)
 
 LOGGING = logging_config(
     form=_env.choice(

@@ -6,3 +6,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
 application = get_wsgi_application()
+
+# What reads the files of strangers gets ready while the first visitors come.
+from citeboard.core.confinement import pool  # noqa: E402  (it needs the settings)
+
+pool().warm()

@@ -14,17 +14,22 @@ from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.api_http import READ
 from citeboard.core.api_schema import INVALID, JSON
-from scoring.api.serializers import ColumnSerializer, LeaderboardSerializer
-from scoring.board.page_cache import answered, page_tag
+from scoring.api.score_serializers import ColumnSerializer, LeaderboardSerializer
+from scoring.api.seasons import READING, phase_for_reader
+from scoring.api.serializers import leader
+from scoring.board.cache import phase_page
+from scoring.board.first_place import first_places
 from scoring.board.ranks import VALUE, WAYS
+from scoring.board.separation import Separation
+from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
 from scoring.board.team_reported import figures_of
-from scoring.standings import Board, Cell, Row, UnknownRules, standings
-from scoring.visibility import Sight, audience
-from tasks.api.seasons import READING, phase_for_reader
+from scoring.board.visibility import Visibility, audience_of
 
 
+@readable_anywhere
 @extend_schema(
     operation_id="leaderboard",
     summary="The board of a phase, best first",
@@ -43,18 +48,17 @@ from tasks.api.seasons import READING, phase_for_reader
 @permission_classes([AllowAny])
 def leaderboard(request: Request, pk: int) -> HttpResponse:
     phase = phase_for_reader(request.user, pk)
-    seen_by = audience(phase, request.user)
+    audience = audience_of(phase, request.user)
+    rules, by = request.query_params.get("rules") or None, request.query_params.get("rank") or VALUE
 
     def body() -> str:
-        asked = request.query_params
-        by = asked.get("rank") or VALUE
         if by not in WAYS:
             raise exceptions.ValidationError({"rank": [f"Ranks go by {' or '.join(WAYS)}."]})
-        board = standings(phase, request.user, asked.get("rules") or None, seen_by=seen_by, by=by)
+        board = standings(phase, request.user, rules, audience=audience, by=by)
         return JSONRenderer().render(described(board)).decode()
 
     try:
-        response = answered(request, page_tag(request, phase, seen_by), body, content_type=JSON)
+        response = phase_page(request, phase, audience, (rules, by), body, content_type=JSON)
     except UnknownRules as unknown:
         raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
     patch_vary_headers(response, ["Authorization"])
@@ -62,16 +66,32 @@ def leaderboard(request: Request, pk: int) -> HttpResponse:
 
 
 def described(board: Board) -> dict[str, Any]:
-    told = figures_of(board.rows) if board.sight == Sight.SCORES else {}
+    figures = figures_of(board.rows) if board.visibility == Visibility.SCORES else {}
     return {
         "phase": board.phase.pk,
         "version": board.phase.version,
         "rules": board.rules,
-        "shows": str(board.sight),
+        "shows": str(board.visibility),
         "ranked_by": board.by,
         "compared": board.is_compared,
+        "leader": leader(first_places(board)),
+        "separation": _separation(board.separation),
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_row(row, told.get(row.submission, {})) for row in board.rows],
+        "rows": [_row(row, figures.get(row.submission, {})) for row in board.rows],
+    }
+
+
+def _separation(found: Separation | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "unit": found.unit,
+        "units": found.units,
+        "comparisons": found.comparisons,
+        "smallest_p": found.smallest_p,
+        "can_differ": found.can_differ,
+        "more_units": found.more_units,
+        "words": found.sentences,
     }
 
 
@@ -89,6 +109,7 @@ def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
         "kind": row.kind,
         "scores": {name: _cell(cell) for name, cell in row.scores.items()},
         "team_reported": team_reported,
+        "card": row.card,
     }
 
 

@@ -12,10 +12,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.api_http import READ
+from scoring.api.seasons import READING
 from scoring.publications.exports import described
 from scoring.publications.published import published_of
-from tasks.api.seasons import READING
 from tasks.models import Season, Task
 
 
@@ -56,6 +57,7 @@ class PublishedSerializer(serializers.Serializer[Any]):
     figures = FigureSerializer(many=True)
 
 
+@readable_anywhere
 @extend_schema(
     operation_id="published",
     summary="What publications report of a task",

@@ -10,19 +10,21 @@ from collections.abc import Collection, Sequence
 from django.db import transaction
 from django.db.models import Q
 
-from scoring.compare import Measurements, paired
+from citeboard.core import storage
 from scoring.metrics import Metric
 from scoring.models import Comparison, Evaluation
-from scoring.significance import Difference, differences
-from scoring.statistics import Statistics, load_statistics
-from tasks import storage
+from scoring.offline.compare import Measurements, paired
+from scoring.offline.matrices import Statistics, load_statistics
+from scoring.stats.significance import APPROXIMATE, Difference, differences, may_need_more
 
-#: Exchanges and resamples of one comparison; fewer where there are so many units that it would take minutes.
-TRIALS, FEWEST_TRIALS = 10_000, 1_000
-MOST_DRAWS = 200_000_000
+#: Exchanges of one comparison; fewer where there are so many units that it would take minutes.
+TRIALS, MIN_TRIALS = 10_000, 1_000
+MAX_DRAWS = 200_000_000
+#: Exchanges for each comparison that Holm's correction is over: the smallest p-value stays below 0.05.
+TRIALS_PER_COMPARISON = 25
 SEED = 0
 #: Evaluations that one is compared with at a time, all on the same draws; fewer where they have more rows.
-AT_A_TIME, MOST_ROWS = 32, 2_000_000
+AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +37,25 @@ class Unreadable(Exception):
         super().__init__(f"the statistics of evaluation {evaluation} cannot be read")
 
 
-def trials_for(units: int) -> int:
-    """The same for every two runs with so many units, so that anybody can compute it again."""
-    return max(FEWEST_TRIALS, min(TRIALS, MOST_DRAWS // max(1, units)))
+class StatisticsAway(Unreadable):
+    """The storage does not give them out now; what is looked for may be found later."""
+
+
+def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
+    """How one says so who could not read its matrices."""
+    is_away = isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)
+    return (StatisticsAway if is_away else Unreadable)(evaluation.pk)
+
+
+def trials_for(units: int, comparisons: int = 1) -> int:
+    """The same for every two runs with so many units, so that anybody can compute it again.
+
+    Doubled until a p-value can be significant among so many comparisons.
+    """
+    trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
+    while trials < TRIALS_PER_COMPARISON * comparisons:
+        trials *= 2
+    return trials
 
 
 def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -> Statistics:
@@ -46,16 +64,19 @@ def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -
         with storage.statistics.open(evaluation.statistics) as kept:
             return load_statistics(kept, only)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
-        raise Unreadable(evaluation.pk) from reason
+        raise reading_failed(evaluation, reason) from reason
 
 
-def compared(metric: Metric, one: Evaluation, others: Sequence[Evaluation]) -> list[Comparison]:
+def compared(
+    metric: Metric, one: Evaluation, others: Sequence[Evaluation], *, comparisons: int = 1
+) -> list[Comparison]:
     """One evaluation with the others, or the first of them where there are too many units for all at once.
 
-    Nothing is saved yet. Raises Unreadable.
+    ``comparisons`` is how many of them a row's p-values are corrected for. Nothing is saved yet. Raises
+    Unreadable.
     """
     own = _rows_of(one, metric)
-    others = others[: max(1, MOST_ROWS // max(1, len(own.unit_names)))]
+    others = others[: max(1, MAX_ROWS // max(1, len(own.unit_names)))]
     theirs = [_rows_of(other, metric) for other in others]
     pairs = [
         paired(metric, *((own, rows) if one.pk < other.pk else (rows, own)))
@@ -66,9 +87,15 @@ def compared(metric: Metric, one: Evaluation, others: Sequence[Evaluation]) -> l
         by_units.setdefault(len(pair.a), []).append(place)
     found: list[Comparison] = []
     for units, places in by_units.items():
-        told = differences([pairs[place] for place in places], trials=trials_for(units), seed=SEED)
+        result = differences(
+            [pairs[place] for place in places],
+            trials=trials_for(units),
+            max_trials=trials_for(units, comparisons),
+            seed=SEED,
+        )
         found += [
-            _comparison(metric, one, others[place], each) for place, each in zip(places, told, strict=True)
+            _comparison(metric, one, others[place], found)
+            for place, found in zip(places, result, strict=True)
         ]
     return found
 
@@ -80,19 +107,20 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
     return found
 
 
-def _comparison(metric: Metric, one: Evaluation, other: Evaluation, told: Difference) -> Comparison:
+def _comparison(metric: Metric, one: Evaluation, other: Evaluation, result: Difference) -> Comparison:
     first, second = sorted((one, other), key=lambda evaluation: evaluation.pk)
     return Comparison(
         first=first,
         second=second,
         metric=metric.name,
-        difference=_or_none(told.difference),
-        low=told.low,
-        high=told.high,
-        p=_or_none(told.test.p),
-        test=told.test.kind,
-        trials=told.test.trials,
-        units=told.units,
+        difference=_or_none(result.difference),
+        error=_or_none(result.error),
+        low=result.low,
+        high=result.high,
+        p=_or_none(result.test.p),
+        test=result.test.kind,
+        trials=result.test.trials,
+        units=result.units,
         seed=SEED,
     )
 
@@ -108,7 +136,9 @@ def save_comparisons(found: Sequence[Comparison]) -> int:
     To be called in a transaction. It holds the evaluations, so that scoring one anew either waits or is seen.
     """
     assert transaction.get_connection().in_atomic_block
-    read = {each.pk: each.statistics for pair in found for each in (pair.first, pair.second)}
+    read = {
+        evaluation.pk: evaluation.statistics for pair in found for evaluation in (pair.first, pair.second)
+    }
     now = dict(
         Evaluation.objects.select_for_update()
         .filter(pk__in=read)
@@ -116,14 +146,41 @@ def save_comparisons(found: Sequence[Comparison]) -> int:
         .values_list("pk", "statistics")
     )
     same = {pk for pk, name in now.items() if name == read[pk]}
-    fresh = [each for each in found if {each.first_id, each.second_id} <= same]
-    Comparison.objects.bulk_create(fresh, ignore_conflicts=True)
+    fresh = [comparison for comparison in found if {comparison.first_id, comparison.second_id} <= same]
+    Comparison.objects.bulk_create(
+        fresh,
+        update_conflicts=True,
+        unique_fields=["first", "second", "metric"],
+        update_fields=["difference", "error", "low", "high", "p", "test", "trials", "units", "seed"],
+    )
     return len(fresh)
 
 
 def forget_comparisons(evaluation: Evaluation) -> None:
     """Its numbers are about to be replaced."""
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
+
+
+def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
+    """The older and the newer of every two whose p-value more trials may make small enough by now.
+
+    A board that has grown corrects for more comparisons than when these two were compared.
+    """
+    comparisons = len(evaluations) - 1
+    found = Comparison.objects.filter(
+        first__in=evaluations,
+        second__in=evaluations,
+        metric=metric,
+        test=APPROXIMATE,
+        trials__lt=max(TRIALS, 2 * TRIALS_PER_COMPARISON * comparisons),
+    )
+    return {
+        (first, second)
+        for first, second, p, units, trials in found.order_by().values_list(
+            "first_id", "second_id", "p", "units", "trials"
+        )
+        if may_need_more(p, trials, trials_for(units, comparisons))
+    }
 
 
 def known_pairs(evaluations: Collection[int], metric: str) -> list[tuple[int, int, float | None]]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from django.core.cache import cache
+from typing import NamedTuple
+
+from django.core.cache import caches
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from scoring.models import Evaluation
 from tasks.models import Gold, Job, Phase, Registration, Submission
 
 
-def turnout(phase: Phase) -> tuple[int, int]:
-    """How many teams have sent runs in the phase, and how many runs.
+class Turnout(NamedTuple):
+    """How many teams have sent runs in a phase, and how many runs."""
 
-    A team's last number says how many it has sent, so that nothing has to be counted.
-    """
+    teams: int
+    runs: int
+
+
+def turnout(phase: Phase) -> Turnout:
+    """A team's last number says how many it has sent, so that nothing has to be counted."""
     sent = Submission.objects.filter(phase=phase, team=OuterRef("team")).order_by("-number")
     numbers = (
         Registration.objects.filter(season=phase.task.season_id, is_approved=True)
@@ -21,7 +27,7 @@ def turnout(phase: Phase) -> tuple[int, int]:
         .filter(sent__isnull=False)
         .values_list("sent", flat=True)
     )
-    return len(numbers), sum(numbers)
+    return Turnout(len(numbers), sum(numbers))
 
 
 def board_gold(phase: Phase) -> Gold | None:
@@ -33,16 +39,18 @@ def board_gold(phase: Phase) -> Gold | None:
     if len(versions) < 2:
         return versions[0] if versions else None
     key = f"board-gold:{phase.pk}:{phase.version}:{versions[0].pk}"
-    found = cache.get(key)
+    found = caches["results"].get(key)
     if found is None:
         found = _newest_settled(phase).pk
-        cache.set(key, found, 600)
-    return next((each for each in versions if each.pk == found), None) or Gold.objects.get(pk=found)
+        caches["results"].set(key, found, 600)
+    return next((version for version in versions if version.pk == found), None) or Gold.objects.get(pk=found)
 
 
 def _newest_settled(phase: Phase) -> Gold:
     versions = list(Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number"))
-    return next((each for each in versions[:-1] if not unsettled(phase, each).exists()), versions[-1])
+    return next(
+        (version for version in versions[:-1] if not unsettled(phase, version).exists()), versions[-1]
+    )
 
 
 def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:

@@ -10,8 +10,10 @@ from typing import Any
 
 from citeboard.core.spreadsheets import plain
 from citeboard.core.templatetags.page import iso
-from scoring.standings import Board, Column, Row
-from tasks.team_figures import EVERY
+from scoring.board.outside import outside_of
+from scoring.board.standings import Board, Column, Row
+from tasks.models.run_cards import CARD
+from tasks.submissions.team_figures import EVERY
 
 _COMMON = ("rank", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
 
@@ -20,27 +22,35 @@ _COMMON = ("rank", "rank_low", "rank_high", "group", "team", "system", "kind", "
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
-def as_csv(board: Board, rows: Sequence[Row], told: TeamFigures) -> str:
-    """One line a row; each metric with the ends of its interval; what teams report stands last."""
+def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+    """One line a row; each metric with the ends of its interval; what teams say of their runs stands last."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     names = [name for column in board.columns for name in _named(column)]
-    reported = [each for each in EVERY if any(each in own for own in told.values())]
-    heads = [f"team_reported_{each}" for each in reported]
+    reported = [measure for measure in EVERY if any(measure in own for own in of_teams.values())]
+    said = [name for name in CARD if any(name in row.card for row in rows)]
+    outside = outside_of(board, rows)
+    heads = [*(f"team_reported_{figure}" for figure in reported), *(f"card_{name}" for name in said)]
+    heads += [str(plain(f"outside_{measure.name}")) for measure in outside.measures]
     writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads])
     gold = f"v{board.gold.number}" if board.gold else ""
     for row in rows:
         known = described(row)
         common = [plain(known[name]) for name in _COMMON]
-        own = told.get(row.submission, {})
-        figures = [own.get(each, "") for each in reported]
-        writer.writerow([*common, *_numbers(row, board.columns), board.rules, gold, board.by, *figures])
+        own = of_teams.get(row.submission, {})
+        figures = [own.get(figure, "") for figure in reported]
+        card = [plain(row.card.get(name, "")) for name in said]
+        numbers = _numbers(row, board.columns)
+        measured = [outside.value(measure, row.submission) for measure in outside.measures]
+        card += ["" if value is None else value for value in measured]
+        writer.writerow([*common, *numbers, board.rules, gold, board.by, *figures, *card])
     return out.getvalue()
 
 
-def as_json(board: Board, rows: Sequence[Row], told: TeamFigures) -> str:
+def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     phase = board.phase
-    content = {
+    outside = outside_of(board, rows)
+    content: dict[str, Any] = {
         "season": phase.task.season.slug,
         "task": phase.task.slug,
         "phase": phase.slug,
@@ -60,10 +70,27 @@ def as_json(board: Board, rows: Sequence[Row], told: TeamFigures) -> str:
             for column in board.columns
         ],
         "rows": [
-            {**described(row), "scores": _scores(row), "team_reported": told.get(row.submission, {})}
+            {
+                **described(row),
+                "scores": _scores(row),
+                "team_reported": of_teams.get(row.submission, {}),
+                # Left out where it is empty, so that a board that is kept stays the same to the byte.
+                **({"card": row.card} if row.card else {}),
+                **({"outside": measured} if (measured := outside.of(row.submission)) else {}),
+            }
             for row in rows
         ],
     }
+    if outside.measures:
+        content["outside"] = [
+            {
+                "name": measure.name,
+                "higher_is_better": measure.higher_is_better,
+                "source": measure.source,
+                "signature": measure.signature,
+            }
+            for measure in outside.measures
+        ]
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
@@ -92,7 +119,7 @@ def _numbers(row: Row, columns: Sequence[Column]) -> Iterator[object]:
             yield from ("", "", "")
         else:
             value = "inf" if cell.is_infinite else cell.value
-            yield from ("" if each is None else each for each in (value, cell.low, cell.high))
+            yield from ("" if number is None else number for number in (value, cell.low, cell.high))
 
 
 def _scores(row: Row) -> dict[str, Any]:

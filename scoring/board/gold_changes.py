@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scoring.labels import metric_label
+from scoring.board.names import metric_label
+from scoring.board.numbers import shown
+from scoring.board.standings import Board, Row, standings
+from scoring.board.visibility import Audience
 from scoring.models import Evaluation
-from scoring.numbers import shown
-from scoring.standings import Board, Row, standings
-from scoring.visibility import Audience
 from tasks.models import Gold, Phase, Submission
 
 
@@ -43,15 +43,19 @@ def version_before(gold: Gold) -> Gold | None:
 def changes(before: Board, after: Board) -> list[Change]:
     """Row by row in the order of the later board, then what is on the earlier one alone.
 
-    A team is found by its name, since another of its runs may count now; a baseline by its system.
+    A team is found by its name, since another of its runs may count now, and where all of them stand each run
+    by itself; a baseline by its system.
     """
-    old = {_key(row): row for row in before.rows}
-    new = {_key(row): row for row in after.rows}
+    all_stand = after.phase.counting == Phase.Counting.ALL
+    old = {_key(row, all_stand=all_stand): row for row in before.rows}
+    new = {_key(row, all_stand=all_stand): row for row in after.rows}
     keys = [*new, *(key for key in old if key not in new)]
     return [_change(old.get(key), new.get(key), before, after) for key in keys]
 
 
-def _key(row: Row) -> tuple[str | None, str]:
+def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
+    if row.competes and (all_stand or row.is_contrastive or row.team_slug is None):
+        return row.submission, ""
     return (row.team_slug, "") if row.team_slug else (None, row.system)
 
 
@@ -59,11 +63,11 @@ def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Ch
     row = new or old
     assert row is not None
     scale = next((board.ranking.scale for board in (after, before) if board.ranking), 1.0)
-    values = [_value(each, board) for each, board in ((old, before), (new, after))]
+    values = [_value(standing, board) for standing, board in ((old, before), (new, after))]
     known = [value for value in values if value is not None]
     return Change(
         system=row.system,
-        team=row.whose,
+        team=row.display_name,
         rank_before=old.rank if old else None,
         rank_after=new.rank if new else None,
         before=shown(values[0], scale) if values[0] is not None else "",
@@ -115,7 +119,7 @@ def change_of_run(submission: Submission, newest: Evaluation, viewer: object) ->
     )
     if earlier is None:
         return None
-    first, last = (next(iter(each.scores.all()), None) for each in (earlier, newest))
+    first, last = (next(iter(evaluation.scores.all()), None) for evaluation in (earlier, newest))
     if first is None or last is None:
         return None
     return RunChange(
@@ -135,11 +139,13 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> int
 
 
 def boards(
-    phase: Phase, viewer: object, gold: Gold, rules: str | None, seen_by: Audience
+    phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> tuple[Board, Board] | None:
     """The phase's board on the version before and on this one; None where this is the first."""
     before = version_before(gold)
     if before is None:
         return None
-    old, new = (standings(phase, viewer, rules, gold=each, seen_by=seen_by) for each in (before, gold))
+    old, new = (
+        standings(phase, viewer, rules, gold=version, audience=audience) for version in (before, gold)
+    )
     return old, new

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.core.cache import cache
+from django.core.cache import caches
 
 from citeboard.core.release import release
 from scoring.board.comparisons import Unreadable, statistics_of
-from scoring.discourse.counting import GOLD, RUN, Source, label_counts, text_counts
-from scoring.discourse.divergence import divergence, macro_average, shares
+from scoring.metrics import known_metric
 from scoring.metrics.base import Floats
-from scoring.metrics.discourse import Divergence
+from scoring.metrics.discourse.counting import GOLD, RUN, Source, label_counts, text_counts
+from scoring.metrics.discourse.divergence import divergence, macro_average, shares
+from scoring.metrics.label_divergence import Divergence
 from scoring.models import Evaluation
-from scoring.runs.explained import known_metric
 from tasks.types.columns import Classes
 
 #: The metrics whose matrices hold the counts, and how a page calls what they count.
@@ -42,7 +42,7 @@ class LabelCounts:
 
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
         """Of one data set, or of all sentences together; None where there is none."""
-        return [None if math.isnan(each) else float(each) for each in shares(self._of(side, dataset))]
+        return [None if math.isnan(share) else float(share) for share in shares(self._of(side, dataset))]
 
     def sentences(self, side: int, dataset: str = "") -> int:
         return int(self._of(side, dataset).sum())
@@ -66,35 +66,36 @@ class LabelCounts:
 
 def schemes_of(metrics: Sequence[str]) -> list[str]:
     """Of these metrics those that count labels."""
-    return [each for each in SCHEMES if each in metrics]
+    return [scheme for scheme in SCHEMES if scheme in metrics]
 
 
 def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     """None where nothing was counted or the matrices are gone. ``scheme`` is the name of a metric."""
     key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
-    found: LabelCounts | None = cache.get(key)
+    found: LabelCounts | None = caches["results"].get(key)
     if found is None:
         found = _counted(evaluation, scheme)
         if found is not None:
-            cache.set(key, found, SECONDS)
+            caches["results"].set(key, found, SECONDS)
     return found
 
 
 def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
-    options = evaluation.phase.task.task_type.checked_options(evaluation.options)
-    metric = known_metric(scheme, evaluation.rules, options)
+    task_type = evaluation.phase.task.task_type
+    options = task_type.checked_options(evaluation.options)
+    metric = known_metric(task_type, scheme, evaluation.rules, options)
     if not isinstance(metric, Divergence):
         return None
     try:
-        kept = statistics_of(evaluation, [metric.statistic])
+        statistics = statistics_of(evaluation, [metric.statistic])
     except Unreadable:
         return None
-    stats = kept.matrices.get(metric.statistic)
+    stats = statistics.matrices.get(metric.statistic)
     if stats is None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    datasets = _names(kept.features.get(DATASET, []))
+    datasets = _names(statistics.features.get(DATASET, []))
     if len(datasets) != len(counts):
         return None
     has_others = bool(counts[..., -1].any())
@@ -118,9 +119,9 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
         Source.TAGGED: "the tagger's",
         Source.NOBODY: "none",
     }
-    told = {word: counts.sources[side, source] for source, word in words.items()}
-    found = [f"{word} ({count})" for word, count in told.items() if count]
-    return " and ".join(found) if len(found) > 1 else next((word for word, n in told.items() if n), "none")
+    counted = {word: counts.sources[side, source] for source, word in words.items()}
+    found = [f"{word} ({count})" for word, count in counted.items() if count]
+    return " and ".join(found) if len(found) > 1 else next((word for word, n in counted.items() if n), "none")
 
 
 def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:

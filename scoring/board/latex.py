@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from scoring.board.names import metric_label
+from scoring.board.numbers import DASH, MINUS, ranks, shown
 from scoring.board.ranks import SIGNIFICANCE
-from scoring.labels import metric_label
-from scoring.numbers import DASH, MINUS, ranks, shown
-from scoring.standings import Board, Cell, Column, Row
+from scoring.board.standings import Board, Cell, Column, Row
+from scoring.board.table_choice import TableChoice, chosen_columns
 
 #: What LaTeX would take as a command, and what it sets instead.
 ESCAPED = str.maketrans(
@@ -15,26 +16,66 @@ ESCAPED = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         MINUS: "$-$",
         DASH: "--",
         "∞": r"$\infty$",
+        "†": r"$^{\dagger}$",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
 
+DAGGER = r"$^{\dagger}$"
+TIED = "; † not significantly different from the first."
+ALL = TableChoice()
 
-def as_latex(board: Board, rows: Sequence[Row]) -> str:
-    """The rows as they are shown, rounded; the first number has its interval. Column keys are in comments."""
-    columns = sorted(board.columns, key=lambda column: not column.is_ranking)
-    heads = ["Rank", "System", "Team", *map(_head, columns)]
+
+class Markup(str):
+    """A cell that is LaTeX already."""
+
+    __slots__ = ()
+
+
+def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> str:
+    """The rows as they are shown, rounded; the ranking number has its interval. Column keys are in comments.
+
+    The best number of each column is bold, what is no team's stands in italics, and a dagger marks systems
+    that the paired tests leave in one group with the first. Raises UnknownColumn.
+    """
+    columns = chosen_columns(board, choice.columns)
+    best = {column.name: _best(rows, column) for column in columns}
+    said = f"{board.phase.task.season}: {board.phase.task}, {board.phase}"
+    tied = _tied_with_first(board) if choice.has_marks and board.ranking in columns else set()
+    caption = choice.caption or f"{said}. Best in bold; baselines in italics{TIED if tied else '.'}"
+    tabular = as_tabular(
+        [said, *(column.key for column in columns)],
+        f"rll{'r' * len(columns)}",
+        ["Rank", "System", "Team", *map(_head, columns)],
+        [[_rank(board, row), *_names(row), *_cells(row, columns, best, tied, choice)] for row in rows],
+    )
+    phase = board.phase
+    return as_table(tabular, caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}")
+
+
+def as_table(tabular: str, caption: str, label: str) -> str:
+    """It floats, with its caption; ``label`` is for references to it."""
+    about = f"\\caption{{{set_in_latex(caption)}}}\n\\label{{tab:{label}}}\n"
+    return f"\\begin{{table}}\n\\centering\n{about}{tabular}\\end{{table}}\n"
+
+
+def as_tabular(
+    comments: Sequence[str], places: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> str:
+    """A table after its comments; ``places`` says where each column stands, `rll`."""
     lines = [
-        f"% {_plain(f'{board.phase.task.season}: {board.phase.task}, {board.phase}')}",
-        *(f"% {_plain(column.key)}" for column in columns),
-        f"\\begin{{tabular}}{{rll{'r' * len(columns)}}}",
+        *(f"% {_plain(comment)}" for comment in comments),
+        f"\\begin{{tabular}}{{{places}}}",
         r"\toprule",
         _line(heads),
         r"\midrule",
-        *(_line([_rank(board, row), *_cells(row, columns)]) for row in rows),
+        *map(_line, rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -51,7 +92,10 @@ def _plain(text: str) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"{' & '.join(map(set_in_latex, cells))} \\\\"
+    set_cells = [cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells]
+    line = " & ".join(set_cells)
+    # Behind `\\` and `\midrule` LaTeX would take these for an argument.
+    return f"{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\"
 
 
 def _head(column: Column) -> str:
@@ -63,14 +107,63 @@ def _rank(board: Board, row: Row) -> str:
     return ranks(row.rank_low, row.rank_high) if board.by == SIGNIFICANCE else str(row.rank or "")
 
 
-def _cells(row: Row, columns: Sequence[Column]) -> list[str]:
-    return [row.system, row.whose, *(_number(row.scores.get(each.name), each) for each in columns)]
+def _tied_with_first(board: Board) -> set[int]:
+    """The submissions that the paired tests cannot tell from that of the first row."""
+    ranked = [row for row in board.rows if row.group == 1] if board.is_compared else []
+    return {row.submission for row in ranked[1:]}
 
 
-def _number(cell: Cell | None, column: Column) -> str:
+def _names(row: Row) -> list[str]:
+    names = [row.system, row.marked_name]
+    return names if row.competes else [marked("textit", name) for name in names]
+
+
+def _cells(
+    row: Row,
+    columns: Sequence[Column],
+    best: Mapping[str, float | None],
+    tied: Collection[int],
+    choice: TableChoice,
+) -> list[str]:
+    return [
+        _number(row, column, best[column.name], DAGGER if row.submission in tied else "", choice)
+        for column in columns
+    ]
+
+
+def _number(row: Row, column: Column, best: float | None, mark: str, choice: TableChoice) -> str:
+    cell = row.scores.get(column.name)
     if cell is None:
         return ""
     value = shown(cell.value, column.scale, is_infinite=cell.is_infinite)
-    if not column.is_ranking or cell.low is None or cell.high is None:
-        return value
-    return f"{value} [{shown(cell.low, column.scale)}, {shown(cell.high, column.scale)}]"
+    is_best = row.competes and cell.value is not None and cell.value == best
+    printed = marked("textbf", value) if is_best else Markup(set_in_latex(value))
+    if not column.is_ranking:
+        return printed
+    if not choice.has_intervals or not _has_ends(cell):
+        return Markup(f"{printed}{mark}")
+    return Markup(f"{printed}{mark} [{_end(cell.low, column)}, {_end(cell.high, column)}]")
+
+
+def _end(value: float | None, column: Column) -> str:
+    return set_in_latex(shown(value, column.scale))
+
+
+def _has_ends(cell: Cell) -> bool:
+    return cell.low is not None and cell.high is not None
+
+
+def _best(rows: Sequence[Row], column: Column) -> float | None:
+    """Of what teams sent; None where no way is up."""
+    values = [
+        cell.value
+        for row in rows
+        if row.competes and (cell := row.scores.get(column.name)) and cell.value is not None
+    ]
+    if column.higher_is_better is None or not values:
+        return None
+    return max(values) if column.higher_is_better else min(values)
+
+
+def marked(command: str, text: str) -> Markup:
+    return Markup(f"\\{command}{{{set_in_latex(text)}}}")

@@ -10,23 +10,30 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from scoring.board.comparisons import AT_A_TIME, MOST_ROWS, SEED, Unreadable, statistics_of, trials_for
-from scoring.breakdown import classes
-from scoring.compare import Measurements, paired
-from scoring.groups import ALPHA
-from scoring.metrics import Metric
-from scoring.models import Breakdown, ClassLeader, Evaluation
-from scoring.runs.explained import known_metric
-from scoring.significance import holm, randomisation_tests
-from scoring.standings import Board
-from scoring.statistics import Statistics
+from scoring.board.comparisons import (
+    AT_A_TIME,
+    MAX_ROWS,
+    SEED,
+    StatisticsAway,
+    Unreadable,
+    statistics_of,
+    trials_for,
+)
+from scoring.board.standings import Board
+from scoring.metrics import Metric, known_metric
+from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
+from scoring.offline.compare import Measurements, paired
+from scoring.offline.matrices import Statistics
+from scoring.stats.breakdown import classes
+from scoring.stats.groups import ALPHA
+from scoring.stats.significance import holm, randomisation_tests
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +49,7 @@ class Question:
     @property
     def among(self) -> str:
         """Another one once a run comes, goes, or is scored anew."""
-        return _digest((each.pk, each.statistics) for each in self.evaluations)
+        return _digest((evaluation.pk, evaluation.statistics) for evaluation in self.evaluations)
 
     def unanswered(self, board: Board) -> list[ClassLeader]:
         """Each class without a leader."""
@@ -76,28 +83,33 @@ def open_question(board: Board) -> Question | None:
         .values_list("dimension", "metric", "among")
         .distinct()
     }
-    return next((each for each in questions(board) if known.get(_name(each)) != each.among), None)
+    return next(
+        (question for question in questions(board) if known.get(_name(question)) != question.among), None
+    )
 
 
 def questions(board: Board) -> Iterator[Question]:
     """One for each dimension and metric that two runs or more of the board were broken down by.
 
-    Only metrics that are better one way and rest on the class alone; only numbers that may share a column.
+    Only metrics that are better one way, rest on the class alone and have rows that can be exchanged; only
+    numbers that may share a column.
     """
     evaluations = Evaluation.objects.in_bulk([row.evaluation for row in board.systems])
-    broken_down = set(
-        Breakdown.objects.filter(evaluation__in=evaluations)
-        .order_by()
-        .values_list("evaluation_id", "dimension", "metric")
-        .distinct()
-    )
-    options = board.phase.task.task_type.checked_options(board.phase.task.options)
+    broken_down = {
+        (row.evaluation_id, row.classes.dimension, metric)
+        for row in Breakdown.objects.filter(evaluation__in=evaluations)
+        .defer("numbers")
+        .prefetch_related("classes")
+        for metric in row.classes.metrics
+    }
+    task_type = board.phase.task.task_type
+    options = task_type.checked_options(board.phase.task.options)
     for dimension in sorted({dimension for _, dimension, _ in broken_down}):
         for column in board.columns:
-            metric = known_metric(column.metric, board.rules or "", options)
+            metric = known_metric(task_type, column.metric, board.rules or "", options)
             if column.name != column.metric or metric is None or metric.higher_is_better is None:
                 continue
-            if metric.classes_rest_on_all:
+            if not (metric.is_decomposable and metric.is_exchangeable):
                 continue
             own = tuple(
                 evaluations[row.evaluation]
@@ -122,23 +134,30 @@ class Leaders:
     is_known: bool = False
     significant: Mapping[str, int] = field(default_factory=dict)
 
+    def among(self, labels: Collection[str]) -> Leaders:
+        """Of these classes alone."""
+        significant = {label: best for label, best in self.significant.items() if label in labels}
+        return replace(self, significant=significant)
+
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     """What is known of the board as it stands now."""
     own = {row.evaluation for row in board.systems if metric in row.scores}
     compared = (
-        Breakdown.objects.filter(evaluation__in=own, dimension=dimension, metric=metric)
-        .order_by()
-        .values_list("evaluation_id", "evaluation__statistics")
-        .distinct()
+        Breakdown.objects.filter(evaluation__in=own, classes__dimension=dimension)
+        .defer("numbers")
+        .select_related("evaluation")
+        .prefetch_related("classes")
     )
-    among = _digest(compared)
+    among = _digest(
+        (row.evaluation_id, row.evaluation.statistics) for row in compared if metric in row.classes.metrics
+    )
     found = list(
         ClassLeader.objects.filter(
             phase=board.phase, rules=board.rules, gold=board.gold, dimension=dimension, metric=metric
         ).values_list("label", "best_id", "p", "among")
     )
-    if not found or any(each != among for _, _, _, each in found):
+    if not found or any(count != among for _, _, _, count in found):
         return Leaders()
     # Whoever has a p-value has a leader.
     significant = {label: best for label, best, p, _ in found if p is not None and p <= ALPHA}
@@ -165,7 +184,10 @@ class Matrices:
         found = self._kept.get(evaluation.pk) or self._read(evaluation)
         self._kept[evaluation.pk] = found
         self._kept.move_to_end(evaluation.pk)
-        while len(self._kept) > 1 and sum(len(each.units) for each, _ in self._kept.values()) > MOST_ROWS:
+        while (
+            len(self._kept) > 1
+            and sum(len(statistics.units) for statistics, _ in self._kept.values()) > MAX_ROWS
+        ):
             self._kept.popitem(last=False)
         statistics, places = found
         return statistics.of_rows(self.statistic, places.get(label, np.array([], dtype=np.intp)))
@@ -188,19 +210,17 @@ def answered(board: Board, question: Question) -> list[ClassLeader]:
 
 def _best_first(question: Question) -> dict[str, list[Evaluation]]:
     """By class the evaluations that have a value there; equal ones in the order of the board."""
-    rows = Breakdown.objects.filter(
-        evaluation__in=question.evaluations, dimension=question.dimension, metric=question.metric.name
-    ).order_by("position")
+    evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
-    for label, evaluation, value in rows.values_list("label", "evaluation_id", "value"):
+    for label, evaluation, number in class_numbers(evaluations, question.dimension, question.metric.name):
         own = values.setdefault(label, {})
-        if value is not None:
-            own[evaluation] = value
+        if number.value is not None:
+            own[evaluation] = number.value
     sign = 1 if question.metric.higher_is_better is False else -1
     return {
         label: sorted(
-            (each for each in question.evaluations if each.pk in own),
-            key=lambda each, own=own: sign * own[each.pk],  # type: ignore[misc]
+            (evaluation for evaluation in question.evaluations if evaluation.pk in own),
+            key=lambda evaluation, own=own: sign * own[evaluation.pk],  # type: ignore[misc]
         )
         for label, own in values.items()
     }
@@ -209,6 +229,8 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 def _p_value(metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices) -> float | None:
     try:
         return largest_p(metric, label, ordered, matrices)
+    except StatisticsAway:
+        raise
     except Unreadable as reason:
         log.warning("The best of %s stays open: %s", label, reason)
         return None
@@ -221,23 +243,33 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
     if len(ordered) < 2:
         return None
     best, others = ordered[0], ordered[1:]
-    found = _tests(metric, label, best, others[:1], matrices)
+    found = _tests(metric, label, best, others[:1], matrices, comparisons=len(others))
     if not found[0] <= ALPHA:
         return _or_none(found[0])
     for start in range(1, len(others), AT_A_TIME):
-        found += _tests(metric, label, best, others[start : start + AT_A_TIME], matrices)
+        some = others[start : start + AT_A_TIME]
+        found += _tests(metric, label, best, some, matrices, comparisons=len(others))
     if np.isnan(found).any():
         return None
     return max(holm(found))
 
 
 def _tests(
-    metric: Metric, label: str, best: Evaluation, others: Sequence[Evaluation], matrices: Matrices
+    metric: Metric,
+    label: str,
+    best: Evaluation,
+    others: Sequence[Evaluation],
+    matrices: Matrices,
+    *,
+    comparisons: int,
 ) -> list[float]:
     own = matrices.rows(best, label)
     pairs = [paired(metric, own, matrices.rows(other, label)) for other in others]
-    trials = trials_for(max(len(pair.a) for pair in pairs))
-    return [test.p for test in randomisation_tests(pairs, trials=trials, seed=SEED)]
+    units = max(len(pair.a) for pair in pairs)
+    tests = randomisation_tests(
+        pairs, trials=trials_for(units), max_trials=trials_for(units, comparisons), seed=SEED
+    )
+    return [test.p for test in tests]
 
 
 def _or_none(p: float) -> float | None:
@@ -249,12 +281,12 @@ def save_leaders(board: Board, question: Question, found: Sequence[ClassLeader])
     with transaction.atomic():
         there = set(
             Evaluation.objects.select_for_update()
-            .filter(pk__in=[each.best_id for each in found if each.best_id])
+            .filter(pk__in=[leader.best_id for leader in found if leader.best_id])
             .values_list("pk", flat=True)
         )
-        for each in found:
-            if each.best_id not in there:
-                each.best, each.p = None, None
+        for leader in found:
+            if leader.best_id not in there:
+                leader.best, leader.p = None, None
         ClassLeader.objects.filter(
             phase=board.phase, rules=board.rules, gold=board.gold, dimension=question.dimension,
             metric=question.metric.name,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.labels import metric_label
-from scoring.numbers import shown
-from scoring.standings import Board, Cell, Column, Row
+from scoring.board.names import metric_label
+from scoring.board.numbers import shown
+from scoring.board.standings import Board, Cell, Column, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def pairings_of(board: Board) -> list[Pairing]:
     columns = {column.name: column for column in board.columns}
     return [
         _pairing(board, columns[across], columns[up])
-        for across, up in board.phase.task.task_type.drawn_against
+        for across, up in board.phase.task.task_type.scatter_pairs
         if across in columns and up in columns
     ]
 

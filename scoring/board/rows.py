@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from django.utils.safestring import SafeString
 
+from scoring.board.numbers import MINUS, decimals, ranks, shown
 from scoring.board.ranks import SIGNIFICANCE
+from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.whiskers import Axis, whisker
-from scoring.numbers import MINUS, decimals, ranks, shown
-from scoring.standings import Board, Cell, Column, Row
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -27,17 +27,30 @@ class Writer:
     ranking: Column | None
     others: Sequence[tuple[str, str]]
     shows_scores: bool
+    own: Collection[str]
 
     @classmethod
-    def of(cls, board: Board, columns: Sequence[Column], axis: Axis | None, compare: str) -> Writer:
-        """``compare`` is the beginning of the address that compares a row with the first; empty for none."""
-        others = [(each.name, _form(each)) for each in columns if not each.is_ranking]
-        return cls(board, axis, escape(compare), board.ranking, others, bool(board.columns))
+    def of(
+        cls,
+        board: Board,
+        columns: Sequence[Column],
+        axis: Axis | None,
+        compare: str,
+        own: Collection[str] = (),
+    ) -> Writer:
+        """``compare`` is the beginning of the address that compares a row with the first; empty for none.
+
+        ``own`` are the slugs of the viewer's teams.
+        """
+        others = [(column.name, _form(column)) for column in columns if not column.is_ranking]
+        return cls(board, axis, escape(compare), board.ranking, others, bool(board.columns), own)
 
     def row(self, row: Row, *, begins_group: bool) -> SafeString:
         """Names come from people and are escaped; all else is numbers."""
-        name = row.kind if not row.competes else "group" if begins_group else ""
+        name = row.kind if not row.competes or row.is_contrastive else "group" if begins_group else ""
         kind = f' class="{name}"' if name else ""
+        if row.team_slug in self.own:
+            kind = f' id="run-{row.submission}" class="{f"{name} own".strip()}"'
         return SafeString(
             f'<tr{kind}><td class="rank">{self._rank(row)}</td>'
             f'<th scope="row"><span class="system">{escape(row.system)}</span> {self._team(row)}</th>'
@@ -52,7 +65,10 @@ class Writer:
 
     def _team(self, row: Row) -> str:
         """Under the system; a narrow page has the way to all numbers here, since it shows one."""
-        name = escape(row.whose)
+        name = escape(row.marked_name)
+        if row.team_slug in self.own:
+            name = f"{name}, your team"
+        name += "".join(f' <span class="run-mark">{escape(words)}</span>' for _, words in row.marks)
         if not self.shows_scores:
             return f'<span class="team">{name}</span>'
         all_numbers = f'<a class="unfold" href="runs/{row.submission}/">all numbers</a>'
@@ -65,11 +81,15 @@ class Writer:
         cell = row.scores.get(self.ranking.name)
         link = _link(row.submission, cell, _form(self.ranking)) if cell else ""
         drawing = whisker(cell, self.axis, self.ranking.scale)
-        return f'<td class="n first">{link}</td><td class="interval">{drawing}</td>'
+        ends = _ends(cell, self.ranking) if cell else ""
+        return f'<td class="n first">{link}{ends}</td><td class="interval">{drawing}</td>'
 
     def _others(self, row: Row) -> str:
-        """One loop without a call for each number: there are thousands of them."""
-        begin = f'<td class="n rest"><a href="runs/{row.submission}/#s'
+        """One loop without a call for each number: there are thousands of them.
+
+        By keyboard one gets to all of them through the row's first links.
+        """
+        begin = f'<td class="n rest"><a tabindex="-1" href="runs/{row.submission}/#s'
         scores = row.scores
         out = []
         for name, form in self.others:
@@ -79,8 +99,17 @@ class Writer:
             elif (value := cell[1]) is not None and value >= 0:
                 out.append(f'{begin}{cell[0]}">{format(value, form)}</a></td>')
             else:
-                out.append(f'<td class="n rest">{_link(row.submission, cell, form)}</td>')
+                out.append(f'{begin}{cell[0]}">{_text(cell, form)}</a></td>')
         return "".join(out)
+
+
+def _ends(cell: Cell, column: Column) -> str:
+    """The interval in figures, for narrow pages and paper; wide ones have it drawn."""
+    if cell.low is None or cell.high is None:
+        return ""
+    form = _form(column)
+    low, high = (format(end, form).replace("-", MINUS) for end in (cell.low, cell.high))
+    return f' <span class="ends">{low} to {high}</span>'
 
 
 def _date(at: dt.datetime) -> str:
@@ -97,6 +126,11 @@ def _form(column: Column) -> str:
 
 def _link(submission: int, cell: Cell, form: str) -> str:
     """The number, leading to the words that say how it was computed."""
-    score, value, _, _, is_infinite = cell
-    text = shown(None, is_infinite=is_infinite) if value is None else format(value, form).replace("-", MINUS)
-    return f'<a href="runs/{submission}/#s{score}">{text}</a>'
+    return f'<a href="runs/{submission}/#s{cell.score}">{_text(cell, form)}</a>'
+
+
+def _text(cell: Cell, form: str) -> str:
+    value = cell.value
+    if value is None:
+        return shown(None, is_infinite=cell.is_infinite)
+    return format(value, form).replace("-", MINUS)

@@ -7,12 +7,14 @@ names of our own tables.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils.timezone import now
 
+from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Team
 from scoring.models import Evaluation, Score
 from tasks.models import Gold, Phase, Registration, Season, Submission, Task
@@ -29,52 +31,92 @@ class CountingRun(NamedTuple):
     submitted_at: dt.datetime
     team: str | None
     team_slug: str | None
+    card: dict[str, str]
 
 
-ScoreRow = tuple[int, int, str, float | None, float | None, float | None]
+ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _TABLES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
-    for model in (Evaluation, Phase, Registration, Score, Season, Submission, Task, Team)
+    for model in (AuditEntry, Evaluation, Phase, Registration, Score, Season, Submission, Task, Team)
 }
 _RUN = """(
     SELECT e.id FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.team_id = r.team_id AND e.gold_id = %(gold)s
-    AND s.status = %(scored)s AND s.kind = %(primary)s {further} LIMIT 1
+    AND s.status = %(scored)s AND s.kind = %(primary)s AND NOT s.is_late AND s.exclusion = ''
+    {further} LIMIT 1
 )"""
 _BEST = _RUN.replace(
     "{further}", "AND e.rank_value IS NOT NULL ORDER BY e.rank_value DESC, e.submitted_at, e.id"
 )
 _EARLIEST = _RUN.replace("{further}", "ORDER BY e.submitted_at, e.id")
-_LAST = _RUN.replace("{further}", "ORDER BY e.submitted_at DESC, e.id DESC")
+#: A team whose last run was withdrawn or excluded has no last run: an earlier one does not come back by that.
+_LAST = _RUN.replace(
+    "{further}",
+    """AND NOT EXISTS (
+        SELECT 1 FROM {submission} later WHERE later.phase_id = s.phase_id AND later.team_id = s.team_id
+        AND later.kind = %(primary)s AND NOT later.is_late AND (later.submitted_at > s.submitted_at
+        OR (later.submitted_at = s.submitted_at AND later.number > s.number))
+        AND (later.status = %(withdrawn)s OR later.exclusion <> '')
+    ) ORDER BY e.submitted_at DESC, e.id DESC""",
+)
+#: Each run of its own; of several evaluations under other options the newest.
+_EVERY = """
+    SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    JOIN {registration} r ON r.team_id = e.team_id AND r.season_id = %(season)s AND r.is_approved
+    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND s.status = %(scored)s
+    AND s.kind = %({kind})s AND NOT s.is_late AND s.exclusion = '' GROUP BY e.submission_id
+"""
 _SELECTED = _RUN.replace("{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC")
 #: Undefined values are looked for only where a team has no other, so that the index gives the order.
+_ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved"
 _CHOICES = {
-    Phase.Counting.BEST: f"COALESCE({_BEST}, {_EARLIEST})",
-    Phase.Counting.LAST: _LAST,
-    Phase.Counting.SELECTED: f"COALESCE({_SELECTED}, {_LAST})",
+    Phase.Counting.BEST: _ONE_A_TEAM.replace("{choice}", f"COALESCE({_BEST}, {_EARLIEST})"),
+    Phase.Counting.LAST: _ONE_A_TEAM.replace("{choice}", _LAST),
+    Phase.Counting.SELECTED: _ONE_A_TEAM.replace("{choice}", _SELECTED),
+    Phase.Counting.ALL: _EVERY.replace("{kind}", "primary"),
 }
+_CONTRASTIVE = f"UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
 _COUNTING = """
 WITH counting(id) AS (
-    SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved
+    {choice}
+    {contrastive}
     UNION ALL
     SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
     AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
 )
-SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug
+SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card
 FROM counting c JOIN {evaluation} e ON e.id = c.id JOIN {submission} s ON s.id = e.submission_id
 LEFT JOIN {team} t ON t.id = e.team_id
 """
 _SCORES = """
-SELECT evaluation_id, id, "column", value, low, high FROM {score} WHERE evaluation_id IN ({places})
+SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
 """
 _FACTS = """
-SELECT p.id, p.version, p.board, p.counting, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
-p.opens <= %(now)s, p.closes <= %(now)s
+SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts, p.counting,
+p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
+p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """
+
+_SITE = """
+SELECT (SELECT MAX(id) FROM {auditentry}), (SELECT COUNT(*) FROM {season} WHERE is_public),
+(SELECT COUNT(*) FROM {registration} WHERE is_approved), COUNT(*), SUM(version),
+SUM(CASE WHEN opens <= %(now)s THEN 1 END), SUM(CASE WHEN closes <= %(now)s THEN 1 END),
+SUM(CASE WHEN board_from <= %(now)s THEN 1 END), SUM(CASE WHEN inputs_from <= %(now)s THEN 1 END)
+FROM {phase}
+"""
+
+
+def site_facts() -> tuple[Any, ...]:
+    """What changes with every change of state, every score and every deadline of the whole site."""
+    at = connection.ops.adapt_datetimefield_value(now())
+    with connection.cursor() as cursor:
+        cursor.execute(_SITE.format(**_TABLES), {"now": at})
+        found: tuple[Any, ...] = cursor.fetchone()
+    return found
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
@@ -87,9 +129,10 @@ def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
 
 
 def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
-    """The run that counts for each team, by the phase's choice; baselines and human line as last scored.
+    """The runs that count for each team, by the phase's choice; baselines and human line as last scored.
 
-    Contrastive runs never count. Where teams select and one has not, its last run counts.
+    Contrastive runs never count; where the phase shows them they stand beside those that do. Where teams
+    select, nothing stands for one that has not.
     """
     choice = _CHOICES[Phase.Counting(phase.counting)]
     values: dict[str, str | int] = {
@@ -98,14 +141,23 @@ def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
         "rules": rules,
         "gold": gold.pk,
         "scored": Submission.Status.SCORED.value,
+        "withdrawn": Submission.Status.WITHDRAWN.value,
         "primary": Submission.Kind.PRIMARY.value,
+        "contrastive": Submission.Kind.CONTRASTIVE.value,
         "baseline": Submission.Kind.BASELINE.value,
         "human": Submission.Kind.HUMAN.value,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTING.replace("{choice}", choice).format(**_TABLES), values)
+        statement = _COUNTING.replace("{choice}", choice)
+        statement = statement.replace("{contrastive}", _CONTRASTIVE if phase.shows_contrastive else "")
+        cursor.execute(statement.format(**_TABLES), values)
         found = [CountingRun._make(row) for row in cursor.fetchall()]
-    return [run._replace(submitted_at=_instant(run.submitted_at)) for run in found]
+    return [_read(run) for run in found]
+
+
+def _read(run: CountingRun) -> CountingRun:
+    """Both databases give JSON as text here."""
+    return run._replace(submitted_at=_instant(run.submitted_at), card=json.loads(str(run.card)))
 
 
 def _instant(value: dt.datetime | str) -> dt.datetime:
@@ -116,7 +168,7 @@ def _instant(value: dt.datetime | str) -> dt.datetime:
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
-    """Evaluation, score, column key, value and the ends of the interval, in no order."""
+    """Evaluation, score, signature, value and the ends of the interval, in no order."""
     if not evaluations:
         return []
     places = ", ".join(["%s"] * len(evaluations))

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
+from scoring.board.names import metric_label
 from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.board.ranks import SIGNIFICANCE
 from scoring.board.rows import Writer
+from scoring.board.standings import Board, Column, Row
 from scoring.board.whiskers import Axis
-from scoring.labels import metric_label
-from scoring.standings import Board, Column, Row
 
 #: How a column is sorted at first, and when it is turned round.
 BEST = ("best first", "worst first")
 ORDERS = {SYSTEM: ("A to Z", "Z to A"), DATE: ("newest first", "oldest first")}
 
 
-def table(board: Board, rows: Sequence[Row], query: BoardQuery, compare: str = "") -> dict[str, Any]:
+def table(
+    board: Board, rows: Sequence[Row], query: BoardQuery, compare: str = "", own: Collection[str] = ()
+) -> dict[str, Any]:
     """What `_table.html` shows of these rows."""
     ranking = board.ranking
-    shown = board.filled
+    shown = shown_columns(board, query)
     axis = None
     if ranking:
         cells = (row.scores[ranking.name] for row in board.rows if ranking.name in row.scores)
@@ -36,8 +38,16 @@ def table(board: Board, rows: Sequence[Row], query: BoardQuery, compare: str = "
         "ranking_head": _metric_head(ranking, query) if ranking else None,
         "other_heads": [_metric_head(column, query) for column in shown if column is not ranking],
         "axis": axis.ends if axis else None,
-        "rows": _written(rows, Writer.of(board, shown, axis, compare), marks_groups=marks_groups),
+        "rows": _written(rows, Writer.of(board, shown, axis, compare, own), marks_groups=marks_groups),
     }
+
+
+def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
+    """The main ones and what the table is sorted by, or all of them."""
+    if query.all_columns:
+        return board.main_first
+    main = board.main
+    return main + [column for column in board.filled if column.name == query.column and column not in main]
 
 
 def _written(rows: Sequence[Row], writer: Writer, *, marks_groups: bool) -> SafeString:
@@ -83,7 +93,7 @@ def _unbroken(label: str) -> SafeString:
 def sorted_in_words(board: Board, query: BoardQuery) -> str:
     """`Sorted by Overlap recall, micro, best first`."""
     plain = {RANK: "rank", SYSTEM: "system", DATE: "date"}
-    metric = next((each.metric for each in board.columns if each.name == query.column), None)
+    metric = next((column.metric for column in board.columns if column.name == query.column), None)
     if metric is None and query.column not in plain:
         return "Sorted by rank"
     label = plain.get(query.column) or metric_label(metric or "")

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.standings import Board, Row
+from scoring.board.standings import Board, Row
 from tasks.models import Phase, Submission, TeamFigure
-from tasks.team_figures import EVERY, TeamMeasure
+from tasks.submissions.team_figures import EVERY, TeamMeasure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class TeamReported:
 
     @property
     def costs(self) -> list[TeamMeasure]:
-        return [each for each in self.measures if each.is_cost]
+        return [measure for measure in self.measures if measure.is_cost]
 
     def value(self, row: Row, measure: TeamMeasure) -> float | None:
         return self.figures[row.submission].get(measure.name)
@@ -35,8 +35,8 @@ def has_team_figures(phase: Phase) -> bool:
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     """By submission and name, in one query."""
     found: dict[int, dict[str, float]] = defaultdict(dict)
-    kept = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
-    for submission, name, value in kept.values_list("submission_id", "name", "value"):
+    figures = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
+    for submission, name, value in figures.values_list("submission_id", "name", "value"):
         found[submission][name] = value
     return dict(found)
 
@@ -46,17 +46,19 @@ def team_reported(board: Board) -> TeamReported:
     rows = [row for row in board.rows if row.submission in figures]
     occurring = {name for own in figures.values() for name in own}
     return TeamReported(
-        measures=[each for each in EVERY.values() if each.name in occurring], rows=rows, figures=figures
+        measures=[measure for measure in EVERY.values() if measure.name in occurring],
+        rows=rows,
+        figures=figures,
     )
 
 
 def reported_of(submission: Submission) -> list[tuple[str, str]]:
     """What its team says of one run: each measure with its number in words."""
-    told = {each.name: each.value for each in submission.team_figures.all()}
+    own = {figure.name: figure.value for figure in submission.team_figures.all()}
     return [
-        (each.label, f"{written(told[each.name])} {each.unit}".strip())
-        for each in EVERY.values()
-        if each.name in told
+        (measure.label, f"{written(own[measure.name])} {measure.unit}".strip())
+        for measure in EVERY.values()
+        if measure.name in own
     ]
 
 

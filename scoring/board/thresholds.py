@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.baselines import Baseline, baselines
-from scoring.board.charts import SERIES, SYMBOLS, Figure
-from scoring.labels import metric_label
-from scoring.numbers import decimals, shown
-from scoring.standings import Board, Column, Row
+from scoring.board.charts import value_axis
+from scoring.board.names import metric_label
+from scoring.board.numbers import shown
+from scoring.board.standings import Board, Column, Row
+from scoring.figures import Axis, Measured, PointSeries, Scatter
+from scoring.figures import Point as Place
+from scoring.tools.baselines import Baseline, baselines
 
-DASHES = ("solid", "dash", "dot")
 #: Columns drawn as lines; the table has all of them.
 DRAWN = 3
 
@@ -50,58 +51,53 @@ class Sweep:
 def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
     """Every sweep of the task's type. ``built_in`` names the baseline of each submission that is one."""
     task_type = board.phase.task.type
-    own = [each for each in baselines().values() if each.sweep and task_type in each.task_types]
+    own = [
+        baseline for baseline in baselines().values() if baseline.sweep and task_type in baseline.task_types
+    ]
     rows = {name: row for row in board.rows if (name := built_in.get(row.submission)) and row.scores}
-    return [_sweep(name, own, rows, board) for name in dict.fromkeys(each.sweep for each in own)]
+    return [_sweep(name, own, rows, board) for name in dict.fromkeys(baseline.sweep for baseline in own)]
 
 
 def _sweep(name: str, known: Sequence[Baseline], rows: dict[str, Row], board: Board) -> Sweep:
-    steps = sorted(((each.at or 0.0, each) for each in known if each.sweep == name), key=lambda step: step[0])
+    steps = sorted(
+        ((baseline.at or 0.0, baseline) for baseline in known if baseline.sweep == name),
+        key=lambda step: step[0],
+    )
     return Sweep(
         name=name,
         source=steps[0][1].source,
-        points=[Point(at=at, row=rows[each.name]) for at, each in steps if each.name in rows],
-        missing=[at for at, each in steps if each.name not in rows],
+        points=[Point(at=at, row=rows[baseline.name]) for at, baseline in steps if baseline.name in rows],
+        missing=[at for at, baseline in steps if baseline.name not in rows],
         columns=board.columns,
     )
 
 
-def sweep_chart(sweep: Sweep) -> Figure:
+def sweep_chart(sweep: Sweep) -> Scatter:
     """A line a metric, with its intervals; thresholds stand apart evenly, since they grow by factors."""
     drawn = _alike(sweep.columns)
-    names = [f"{point.at:g}" for point in sweep.points]
-    traces = []
-    for number, column in enumerate(drawn):
-        cells = [point.row.scores.get(column.name) for point in sweep.points]
-        values = [cell.value if cell else None for cell in cells]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": metric_label(column.metric),
-                "x": names,
-                "y": values,
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [_reach(cell.high, cell.value) if cell else 0.0 for cell in cells],
-                    "arrayminus": [_reach(cell.value, cell.low) if cell else 0.0 for cell in cells],
-                    "thickness": 1,
-                    "width": 3,
-                },
-                "line": {"color": SERIES[number], "dash": DASHES[number]},
-                "marker": {"size": 8, "symbol": SYMBOLS[number], "color": SERIES[number]},
-                "hovertemplate": "above %{x}: %{y:." + str(decimals(column.scale)) + "f}<extra></extra>",
-            }
-        )
-    layout = {
-        "height": 380,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "xaxis": {"automargin": True, "type": "category", "title": {"text": "Threshold"}},
-        "yaxis": {"automargin": True, "rangemode": "tozero"},
-        "legend": {"orientation": "h", "y": -0.25},
-    }
-    return {"data": traces, "layout": layout}
+    return Scatter(
+        title=f"{sweep.name} along the threshold",
+        description=in_words(sweep),
+        series=[
+            PointSeries(
+                name=metric_label(column.metric),
+                points=[_place(number, point, column) for number, point in enumerate(sweep.points)],
+                has_line=True,
+            )
+            for column in drawn
+        ],
+        x=Axis(title="Threshold", labels=[f"{point.at:g}" for point in sweep.points]),
+        y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", drawn[0].scale, has_zero=True),
+    )
+
+
+def _place(number: int, point: Point, column: Column) -> Place:
+    cell = point.row.scores.get(column.name)
+    return Place(
+        name=metric_label(column.metric),
+        x=Measured(value=float(number), text=f"threshold {point.at:g}"),
+        y=Measured(value=cell.value, low=cell.low, high=cell.high) if cell else Measured(value=None),
+    )
 
 
 def in_words(sweep: Sweep) -> str:
@@ -125,7 +121,3 @@ def _alike(columns: Sequence[Column]) -> list[Column]:
 def _shown(row: Row, column: Column) -> str:
     cell = row.scores.get(column.name)
     return shown(cell.value, column.scale, is_infinite=cell.is_infinite) if cell else ""
-
-
-def _reach(end: float | None, start: float | None) -> float:
-    return 0.0 if end is None or start is None else max(0.0, end - start)

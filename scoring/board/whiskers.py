@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scoring.numbers import MINUS, interval
-from scoring.standings import Cell
+from scoring.board.numbers import MINUS, interval
+from scoring.board.standings import Cell
 
 #: Of a drawing, in pixels.
 WIDTH, HEIGHT, MARGIN = 132, 14, 5

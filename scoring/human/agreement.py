@@ -9,30 +9,17 @@ from itertools import combinations
 
 import numpy as np
 
+from scoring.metrics import krippendorff
 from scoring.metrics.base import Floats
-from scoring.resampling import Bounds, Resampler
-from scoring.significance import percentiles
+from scoring.metrics.raters import quadratic
+from scoring.stats.jackknife import MIN_UNITS, as_bounds, jackknife_error, score_bounds
+from scoring.stats.resampling import Bounds
 
-RESAMPLES, SEED = 1000, 0
+#: The least and the most that a rating can be.
+RATING_RANGE = (1.0, 5.0)
 
 #: By annotator the rating of each text, by the number of the text.
 Ratings = Mapping[str, Mapping[int, int]]
-
-
-def quadratic_kappa(first: Sequence[int], second: Sequence[int]) -> float:
-    """Cohen 1968, Weighted Kappa: disagreement weighs as the square of the distance.
-
-    NaN where there is nothing to rate, or both only ever say the same one thing.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} ratings")
-    if not first:
-        return math.nan
-    a, b = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
-    observed = ((a - b) ** 2).mean()
-    # The mean square distance of ratings drawn from the two annotators' habits.
-    expected = (a**2).mean() + (b**2).mean() - 2 * a.mean() * b.mean()
-    return math.nan if math.isclose(expected, 0, abs_tol=1e-12) else float(1 - observed / expected)
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ def pairwise(ratings: Ratings) -> list[Pair]:
     found = []
     for first, second in combinations(ratings, 2):
         shared = [text for text in ratings[first] if text in ratings[second]]
-        kappa = quadratic_kappa(
+        kappa = quadratic(
             [ratings[first][text] for text in shared], [ratings[second][text] for text in shared]
         )
         found.append(Pair(first, second, len(shared), kappa))
@@ -61,6 +48,25 @@ def mean_kappa(pairs: Sequence[Pair]) -> float:
     """Over the pairs that have one; NaN where none has."""
     known = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
     return sum(known) / len(known) if known else math.nan
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Every two annotators, the mean of their kappas, and all at once; NaN where undefined."""
+
+    pairs: Sequence[Pair]
+    mean_kappa: float
+    alpha: float
+
+
+def agreement_of(ratings: Ratings) -> Agreement:
+    """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
+    pairs = pairwise(ratings)
+    by_text: dict[int, list[int]] = {}
+    for own in ratings.values():
+        for text, rating in own.items():
+            by_text.setdefault(text, []).append(rating)
+    return Agreement(pairs, mean_kappa(pairs), krippendorff.alpha(list(by_text.values()), "ordinal"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +81,8 @@ class Mean:
 def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Mean]:
     """By system the mean of its ratings, each given as (system, instance, rating); instances count from 0.
 
-    The interval is the percentile bootstrap over instances, all systems on the same draws. Where some draw
-    holds no rating of a system, it has none.
+    The interval is a Wilson interval of the jackknife's error over the instances that have a rating of the
+    system; with fewer than three there is none.
     """
     systems = list(dict.fromkeys(system for system, _, _ in rated))
     rows: Floats = np.zeros((instances, 2 * len(systems)))
@@ -84,19 +90,23 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         column = 2 * systems.index(system)
         rows[instance, column] += rating
         rows[instance, column + 1] += 1
-    totals = rows.sum(axis=0)
-    drawn = Resampler(instances, resamples=RESAMPLES, seed=SEED).sums([rows])[0]
     found = {}
     for place, system in enumerate(systems):
-        total, count = totals[2 * place], totals[2 * place + 1]
+        total, count = rows[:, 2 * place].sum(), rows[:, 2 * place + 1].sum()
         found[system] = Mean(
             value=float(total / count),
-            interval=_interval(drawn[:, 2 * place], drawn[:, 2 * place + 1]) if instances > 1 else None,
+            interval=_interval(rows[:, 2 * place : 2 * place + 2]),
             n=int(count),
         )
     return found
 
 
-def _interval(totals: Floats, counts: Floats) -> Bounds | None:
-    undefined = np.full(len(totals), np.nan)
-    return percentiles(np.divide(totals, counts, out=undefined, where=counts > 0))
+def _interval(rows: Floats) -> Bounds | None:
+    """From (instances, 2) sums of ratings and their numbers."""
+    rows = rows[rows[:, 1] > 0]
+    if len(rows) < MIN_UNITS:
+        return None
+    total = rows.sum(axis=0)
+    without = total - rows
+    error = jackknife_error(without[:, 0] / without[:, 1])
+    return as_bounds(score_bounds(float(total[0] / total[1]), error, len(rows), RATING_RANGE))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from citeboard.core import audit
+from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
 from scoring.models import Annotator, Sheet
+from tasks.notifications.of_seasons import sheet_event, tell_sheet
+from tasks.notifications.writing import take_back
 
 
 class AnnotatorRefused(Exception):
@@ -36,6 +40,26 @@ def add_name(*, sheet: Sheet, name: str) -> Annotator:
     return known or _add(sheet, name, None)
 
 
+def remove_annotator(*, annotator: Annotator, by: User) -> int:
+    """Take the annotator and their ratings off the sheet; how many ratings went. Raises AnnotatorRefused."""
+    with transaction.atomic():
+        sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
+        if not sheet.is_open:
+            raise AnnotatorRefused("the sheet is published; take it back before you remove who rated it")
+        ratings = annotator.ratings.count()
+        audit.note(
+            actor=by,
+            action="annotator-removed",
+            words=f"removed the annotator {annotator} with {counted(ratings, 'rating')}",
+            subject=sheet,
+            place=sheet.phase.task.season,
+        )
+        if annotator.user_id is not None:
+            take_back(sheet_event(sheet.pk), annotator.user_id)
+        annotator.delete()
+    return ratings
+
+
 def _add(sheet: Sheet, name: str, person: User | None) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -45,5 +69,10 @@ def _add(sheet: Sheet, name: str, person: User | None) -> Annotator:
             return known
         taken = set(locked.annotators.values_list("name", flat=True))
         numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
-        free = name if name not in taken else next(each for each in numbered if each not in taken)
-        return Annotator.objects.create(sheet=locked, name=free[:80], user=person)
+        free = (
+            name if name not in taken else next(candidate for candidate in numbered if candidate not in taken)
+        )
+        added = Annotator.objects.create(sheet=locked, name=free[:80], user=person)
+        if person is not None:
+            tell_sheet(locked.pk, locked.phase, person.pk)
+        return added

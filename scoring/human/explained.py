@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scoring.human.columns import SCALE, published_sheet
-from scoring.labels import metric_label
+from scoring.board.human_columns import SCALE, published_sheet
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore
-from scoring.numbers import interval, shown
 from scoring.runs.explained import Explained, signature_parts
 from tasks.models import Phase, Submission
 
@@ -18,12 +18,12 @@ def rated(phase: Phase, run: Submission) -> list[tuple[str, list[Explained]]]:
     sheet = published_sheet(phase)
     if sheet is None:
         return []
-    scores = {each.criterion: each for each in sheet.scores.filter(submission=run)}
-    numbers = [_told(scores[name]) for name in CRITERIA if name in scores]
+    scores = {score.criterion: score for score in sheet.scores.filter(submission=run)}
+    numbers = [_described(scores[name]) for name in CRITERIA if name in scores]
     return [(HUMAN, numbers)] if numbers else []
 
 
-def _told(score: HumanScore) -> Explained:
+def _described(score: HumanScore) -> Explained:
     metric = f"human_{score.criterion}"
     return Explained(
         id=-score.pk,

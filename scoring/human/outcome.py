@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.teams.models import User
-from scoring.human.agreement import RESAMPLES, SEED, Mean, Pair, Ratings, mean_kappa, means, pairwise
+from scoring.board.human_columns import column_parts, joined
+from scoring.human.agreement import Agreement, Mean, Ratings, agreement_of, means
 from scoring.human.ratings import texts_of
-from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Rating, Sheet
+from scoring.models import CRITERIA, HumanScore, Rating, Sheet
+from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from tasks.models.seasons import bump_version
 
 
@@ -24,16 +26,16 @@ class NotPublished(Exception):
 
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
     """The annotators in order, each with the ratings given so far."""
-    found: dict[str, dict[int, int]] = {str(each): {} for each in sheet.annotators.all()}
+    found: dict[str, dict[int, int]] = {str(annotator): {} for annotator in sheet.annotators.all()}
     rows = Rating.objects.filter(annotator__sheet=sheet).order_by("annotator", "text")
     for name, text, value in rows.values_list("annotator__name", "text", criterion):
         found[name][text] = value
     return found
 
 
-def agreement(sheet: Sheet) -> dict[str, list[Pair]]:
-    """By criterion every two annotators."""
-    return {criterion: pairwise(ratings_by_annotator(sheet, criterion)) for criterion in CRITERIA}
+def agreement(sheet: Sheet) -> dict[str, Agreement]:
+    """By criterion."""
+    return {criterion: agreement_of(ratings_by_annotator(sheet, criterion)) for criterion in CRITERIA}
 
 
 def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
@@ -53,7 +55,7 @@ def publish(*, sheet: Sheet, by: User) -> None:
             raise NotPublished("the sheet is published already")
         if not Rating.objects.filter(annotator__sheet=locked).exists():
             raise NotPublished("nobody has rated anything on the sheet yet")
-        locked.agreement = {name: _told(pairs) for name, pairs in agreement(locked).items()}
+        locked.agreement = {name: _described(found) for name, found in agreement(locked).items()}
         locked.published_at = timezone.now()
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
@@ -78,33 +80,38 @@ def _note(sheet: Sheet, by: User, words: str) -> None:
     audit.note(actor=by, action="sheet", words=words, subject=phase, place=phase.task.season)
 
 
-def _told(pairs: Sequence[Pair]) -> dict[str, Any]:
+def _described(found: Agreement) -> dict[str, Any]:
     """Agreement as it is kept: without the names of people."""
-    mean = mean_kappa(pairs)
     return {
-        "mean": None if math.isnan(mean) else mean,
-        "pairs": [
-            {"texts": pair.texts, "kappa": None if math.isnan(pair.kappa) else pair.kappa} for pair in pairs
-        ],
+        "mean": _number(found.mean_kappa),
+        "alpha": _number(found.alpha),
+        "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in found.pairs],
     }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _signed(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
 
 
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     annotators = sheet.annotators.filter(ratings__isnull=False).distinct().count()
     for criterion in CRITERIA:
-        kappa = sheet.agreement[criterion]["mean"]
+        found = sheet.agreement[criterion]
         for run, mean in system_means(sheet, criterion).items():
             parts = {
-                **_column_parts(sheet),
+                **column_parts(sheet),
                 "n": mean.n,
                 "instances": sheet.instances.count(),
                 "texts": texts_of(sheet).count(),
                 "annotators": annotators,
-                "kappa": "none" if kappa is None else f"{kappa:.4f}",
+                "kappa": _signed(found["mean"]),
+                "alpha": _signed(found["alpha"]),
                 "seed": sheet.seed,
-                "resamples": RESAMPLES,
-                "interval": "percentile",
-                "interval_seed": SEED,
+                "interval": WILSON_JACKKNIFE,
                 "numpy": version("numpy"),
             }
             yield HumanScore(
@@ -115,18 +122,5 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 low=mean.interval[0] if mean.interval else None,
                 high=mean.interval[1] if mean.interval else None,
                 n=mean.n,
-                signature=_joined(f"human_{criterion}", parts),
+                signature=joined(f"human_{criterion}", parts),
             )
-
-
-def column_of(sheet: Sheet, criterion: str) -> str:
-    """What may share a column: ratings of one sheet."""
-    return _joined(f"human_{criterion}", _column_parts(sheet))
-
-
-def _column_parts(sheet: Sheet) -> dict[str, object]:
-    return {"ratings": f"{LOWEST}-{HIGHEST}", "sheet": sheet.pk, "v": 1}
-
-
-def _joined(head: str, parts: dict[str, object]) -> str:
-    return "|".join([head, *(f"{name}:{value}" for name, value in parts.items())])

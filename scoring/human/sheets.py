@@ -10,21 +10,20 @@ from pathlib import Path
 
 from django.db import transaction
 
-from citeboard.core import audit
+from citeboard.core import audit, storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.words import counted
 from citeboard.teams.models import User
+from scoring.board.standings import standings
 from scoring.models import Sheet, SheetInstance, SheetText
-from scoring.standings import standings
-from scoring.work.child import RunFailed, ScorerWaits
-from scoring.work.copies import run_copy
-from tasks import storage
-from tasks.goldfiles import index_of
+from scoring.worker.child import RunFailed, ScorerWaits
+from scoring.worker.local_copies import run_copy
+from tasks.gold.gold_files import index_file
 from tasks.models import Gold, Phase, Submission
-from tasks.types import InputRefused
-from tasks.types.files import open_input
-from tasks.types.judging import Sources
+from tasks.submissions.run_files import READING
+from tasks.types.human_evaluation import Sources
 
-MOST_INSTANCES, MOST_SYSTEMS = 200, 20
+MAX_INSTANCES, MAX_SYSTEMS = 200, 20
 #: Codes are drawn by chance, so that neither one nor its neighbours tell whose text it is; of letters alone,
 #: since table programs make numbers of what looks like one.
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
@@ -36,7 +35,7 @@ class SheetRefused(Exception):
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
     """Those whose runs are texts that people can judge."""
-    return [phase for phase in phases if phase.task.task_type.judging is not None]
+    return [phase for phase in phases if phase.task.task_type.human_evaluation is not None]
 
 
 def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
@@ -52,10 +51,10 @@ def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed
     The same seed draws the same instances from the same runs. The order of an instance's texts is drawn anew
     each time, as are the codes: seeds and the numbers of runs are known, and would tell whose a text is.
     """
-    if not 1 <= len(runs) <= MOST_SYSTEMS or not 1 <= instances <= MOST_INSTANCES:
+    if not 1 <= len(runs) <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
         raise SheetRefused(
             f"{counted(len(runs), 'run')} and {counted(instances, 'instance')}: a sheet has 1 to "
-            f"{MOST_SYSTEMS} runs and 1 to {MOST_INSTANCES} instances"
+            f"{MAX_SYSTEMS} runs and 1 to {MAX_INSTANCES} instances"
         )
     sources = _sources(phase)
     texts = {run.pk: _texts(run) for run in runs}
@@ -80,7 +79,7 @@ def _fill(
 ) -> None:
     made = SheetInstance.objects.bulk_create(
         SheetInstance(
-            sheet=sheet, position=position, name=name, sources=[list(each) for each in sources[name]]
+            sheet=sheet, position=position, name=name, sources=[list(source) for source in sources[name]]
         )
         for position, name in enumerate(drawn, start=1)
     )
@@ -105,14 +104,21 @@ def _place(seed: int, name: str) -> bytes:
 
 def _sources(phase: Phase) -> Mapping[str, Sources]:
     """What the texts were written from, by the public inputs that participants have."""
-    judging = phase.task.task_type.judging
+    human_evaluation = phase.task.task_type.human_evaluation
     gold = Gold.objects.current(phase)
-    if judging is None or gold is None:
+    if human_evaluation is None or gold is None:
         raise SheetRefused("the phase has no texts that people could judge, or no gold yet")
+    given = {"task_type": phase.task.type}
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
-            return judging.sources(open_input(storage.local_copy(storage.gold, gold.public, Path(folder))))
-        except (OSError, InputRefused) as reason:
+            path = storage.local_copy(storage.gold, gold.public, Path(folder))
+            with read_upload(
+                f"{READING}:sources", path, given, owner=None, limits=limits_for_organisers()
+            ) as done:
+                return {
+                    name: tuple((heading, text) for heading, text in own) for name, own in done.result.items()
+                }
+        except (OSError, UploadUnreadable) as reason:
             raise SheetRefused("the public inputs of the phase cannot be read") from reason
 
 
@@ -120,12 +126,19 @@ def _texts(run: Submission) -> Mapping[str, str]:
     """By instance what a run says."""
     task_type = run.phase.task.task_type
     gold = Gold.objects.current(run.phase)
-    assert task_type.judging is not None
     assert gold is not None
+    given = {
+        "task_type": task_type.slug,
+        "options": task_type.checked_options(run.phase.task.options),
+        "filename": run.filename,
+    }
+    limits, index = limits_for_organisers(), index_file(gold)
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
-            files = open_input(run_copy(run, Path(folder)), shown=run.filename)
-            options = task_type.checked_options(run.phase.task.options)
-            return task_type.judging.texts(task_type.read_run(files, index_of(gold), options)[0])
-        except (OSError, InputRefused, RunFailed, ScorerWaits) as reason:
+            path = run_copy(run, Path(folder))
+            with read_upload(
+                f"{READING}:texts", path, given, owner=None, limits=limits, shared=index
+            ) as done:
+                return dict(done.result)
+        except (OSError, UploadUnreadable, RunFailed, ScorerWaits) as reason:
             raise SheetRefused(f"the run of {run} cannot be read") from reason

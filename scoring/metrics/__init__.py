@@ -1,7 +1,7 @@
-"""The official metrics, in plain Python; ``resolve`` finds one by the name that a task type declares."""
+"""The official metrics, in plain Python; task types name them by reference."""
 
 from scoring.metrics.base import Metric, UnknownMetric
-from scoring.metrics.registry import resolve
+from scoring.metrics.declared import known_metric, metric_of, metrics_of
 from tasks.types.unavailable import Unavailable
 
-__all__ = ["Metric", "Unavailable", "UnknownMetric", "resolve"]
+__all__ = ["Metric", "Unavailable", "UnknownMetric", "known_metric", "metric_of", "metrics_of"]

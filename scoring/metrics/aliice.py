@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.entailment.credits import Verdict, judged
-from scoring.entailment.pairs import Case
-from scoring.metrics.base import Floats, UnknownMetric
-from scoring.metrics.entailed import F1, PRECISION, RECALL, CitationMetric, case_of, matrix, row, told
-from scoring.metrics.needs import Need, looked_for
+from scoring.metrics.base import Floats
+from scoring.metrics.entailed import CitationMetric, case_of, described, matrix, row
+from scoring.metrics.entailment.credits import Verdict, judged
+from scoring.metrics.entailment.pairs import Case
+from scoring.metrics.requirements import Requirement, looked_for
 from tasks.types.base import Options
 from tasks.types.positional_citations.claims import Claim, Sentence
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.marks import are_in_range, is_in_range, marks, without_marks
-from tasks.types.positional_citations.options import AS_PUBLISHED, MERGE_GROUPS, PARSER
+from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
 from tasks.types.positional_citations.parsing import parser_name, parser_place, rests_on_spacy
 from tasks.types.positional_citations.parts import CitedSentence, Part, Response, ScoredClaim
 
@@ -33,9 +33,18 @@ class Aliice(CitationMetric):
     citation = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
 
     def __init__(
-        self, name: str, rules: str, options: Options, *, part: str, per_claim: bool = False
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        options: Options,
+        per_claim: bool = False,
+        is_official: bool = False,
     ) -> None:
-        super().__init__(name, rules, options, part=part, per_claim=per_claim)
+        super().__init__(
+            name, rules, part=part, options=options, per_claim=per_claim, is_official=is_official
+        )
         self.packages = ("spacy",) if rests_on_spacy(options[PARSER.name]) else ()
 
     @property
@@ -46,14 +55,18 @@ class Aliice(CitationMetric):
             "parser": parser_name(self.options[PARSER.name]),
         }
 
-    def needs(self) -> Sequence[Need]:
-        return (parser_need(self.options[PARSER.name]), *super().needs())
+    @property
+    def needs_model(self) -> bool:
+        return rests_on_spacy(self.options[PARSER.name]) or super().needs_model
+
+    def requirements(self) -> Sequence[Requirement]:
+        return (parser_need(self.options[PARSER.name]), *super().requirements())
 
     def claim(self, part: Part | None) -> Claim | None:
         """What of a row is judged."""
         return part.claim if isinstance(part, ScoredClaim) else None
 
-    def cases(self, answers: Sequence[Part | None]) -> list[Case]:
+    def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
         return [case_of(part.question, claim.text, claim.marks) for part, claim in self._claims(answers)]
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
@@ -62,7 +75,7 @@ class Aliice(CitationMetric):
         for part, claim in self._claims(answers):
             claims[part.question.id] += 1
             found[part.question.id] += len(claim.marks)
-        verdicts = iter(judged(self.cases(answers), self.judge))
+        verdicts = iter(judged(self.cases(gold, answers), self.judge))
         return matrix(
             [
                 {}
@@ -79,14 +92,14 @@ class Aliice(CitationMetric):
         scored = [part for part in answers if isinstance(part, ScoredClaim)]
         verdicts = {
             (part.question.id, part.sentence, part.place): verdict
-            for part, verdict in zip(scored, judged(self.cases(answers), self.judge), strict=True)
+            for part, verdict in zip(scored, judged(self.cases((), answers), self.judge), strict=True)
         }
         return {
             part.question.id: {
                 "question": part.question.question,
                 "passages": self._cited_passages(part),
                 "sentences": [
-                    _told_sentence(sentence, part.question.id, place, verdicts)
+                    _described_sentence(sentence, part.question.id, place, verdicts)
                     for place, sentence in enumerate(part.sentences)
                 ],
             }
@@ -95,12 +108,12 @@ class Aliice(CitationMetric):
         }
 
     def _cited_passages(self, response: Response) -> dict[str, dict[str, str]]:
-        passages, as_published = response.question.passages, self.rules == AS_PUBLISHED
+        passages = response.question.passages
         cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
         return {
             str(mark): asdict(passages[mark - 1])
             for mark in sorted(cited)
-            if is_in_range(mark, len(passages), as_published=as_published)
+            if is_in_range(mark, len(passages), is_official=self.is_official)
         }
 
     def _claims(self, answers: Sequence[Part | None]) -> list[tuple[Part, Claim]]:
@@ -108,7 +121,7 @@ class Aliice(CitationMetric):
         return [(part, claim) for part, claim in found if claim is not None]
 
 
-def parser_need(parser: str) -> Need:
+def parser_need(parser: str) -> Requirement:
     kind = "spaCy pipeline" if rests_on_spacy(parser) else "file of parses"
     return looked_for(kind, parser, lambda: (parser_place(parser), parser_name(parser)))
 
@@ -130,7 +143,7 @@ class AliiceBySentence(Aliice):
         if not isinstance(part, CitedSentence):
             return None
         found, passages = marks(part.text), len(part.question.passages)
-        if not are_in_range(found, passages, as_published=self.rules == AS_PUBLISHED):
+        if not are_in_range(found, passages, is_official=self.is_official):
             return None
         return Claim(without_marks(part.text), tuple(found))
 
@@ -138,7 +151,7 @@ class AliiceBySentence(Aliice):
         return {}
 
 
-def _told_sentence(
+def _described_sentence(
     sentence: Sentence, question: str, place: int, verdicts: Mapping[tuple[str, int, int], Verdict]
 ) -> dict[str, Any]:
     parse = sentence.parse
@@ -151,20 +164,7 @@ def _told_sentence(
         "heads": list(parse.heads) if parse else [],
         "relations": list(parse.relations) if parse else [],
         "claims": [
-            told(claim.text, claim.marks, verdicts.get((question, place, number)))
+            described(claim.text, claim.marks, verdicts.get((question, place, number)))
             for number, claim in enumerate(sentence.claims)
         ],
     }
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Aliice:
-    """`aliice_recall`, `aliice_precision`, `aliice_f1`, the latter two with `_per_claim`, and all with
-    `_by_sentence`.
-    """
-    part, _, manner = name.removeprefix("aliice_").partition("_")
-    if part in (RECALL, PRECISION, F1):
-        if manner == "by_sentence":
-            return AliiceBySentence(name, rules, options, part=part)
-        if not manner or (manner == "per_claim" and part != RECALL):
-            return Aliice(name, rules, options, part=part, per_claim=bool(manner))
-    raise UnknownMetric(f"there is no metric “{name}”")

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from scoring.metrics import rouge
-from scoring.metrics.base import Floats, Metric, UnknownMetric
+from scoring.metrics.base import Floats
+from scoring.metrics.f1 import harmonic_mean
 from scoring.metrics.means import MeanMetric
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.options import SPLITTER
+from tasks.types.positional_citations.marks import first_line
+from tasks.types.positional_citations.options import chosen_splitter
 from tasks.types.positional_citations.parts import Part, Response
 from tasks.types.positional_citations.sentences import SPLITTERS, splitter_name
 
@@ -69,8 +71,42 @@ class ExactMatch(AnswerMetric):
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         plain = normalised(_plain(answer))
-        found = [any(normalised(each) in plain for each in spellings) for spellings in question.short_answers]
+        found = [
+            any(normalised(spelling) in plain for spelling in spellings)
+            for spellings in question.short_answers
+        ]
         return sum(found) / len(found), all(found)
+
+
+class ListAnswers(AnswerMetric):
+    """Of a question that asks for a list, as in QAMPARI: how much of the answer is right, and of the answers
+    found.
+
+    The first line of the answer without marks, split at commas; both sides without punctuation, articles and
+    case, empty parts dropped. Recall-5 is 100 % once five answers are found. F1 is of each question, then the
+    mean. Questions without such answers do not count.
+    """
+
+    statistic = "qampari"
+    columns = ("precision", "recall", "recall_5", "f1", "f1_5")
+    scale = 100
+    citation = (
+        f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"
+    )
+    enough = 5
+
+    def applies(self, question: Question) -> bool:
+        return bool(question.answers)
+
+    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
+        line = first_line(_plain(answer)).rstrip().rstrip(".").rstrip(",")
+        given = [text for text in map(normalised, line.split(",")) if text]
+        wanted = [{normalised(spelling) for spelling in spellings} for spellings in question.answers]
+        right = set().union(*wanted)
+        precision = sum(text in right for text in given) / len(given) if given else 0.0
+        found = sum(not own.isdisjoint(given) for own in wanted)
+        recalls = found / len(wanted), min(self.enough, found) / min(self.enough, len(wanted))
+        return precision, *recalls, *(float(harmonic_mean(precision, recall)) for recall in recalls)
 
 
 class AnswerRouge(AnswerMetric):
@@ -85,9 +121,9 @@ class AnswerRouge(AnswerMetric):
     citation = rouge.Rouge.citation
     packages = rouge.Rouge.packages
 
-    def __init__(self, name: str, rules: str, options: Options) -> None:
+    def __init__(self, name: str, rules: str, *, options: Options, is_official: bool = False) -> None:
         super().__init__(name, rules, column="f1")
-        self._splitter = options[SPLITTER.name]
+        self._splitter = chosen_splitter(options, is_official=is_official)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -157,26 +193,3 @@ def normalised(text: str) -> str:
 
 def _plain(answer: Part | None) -> str:
     return answer.plain if isinstance(answer, Response) else ""
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    """`em_recall`, `em_all`, `length`, `length_deviation`, `positional_share` and, of questions,
-    `rouge_lsum_f1`.
-    """
-    if name == "rouge_lsum_f1":
-        # Where nothing is to be split, gold and answers are texts whose lines are sentences already.
-        return (
-            AnswerRouge(name, rules, options)
-            if SPLITTER.name in options
-            else rouge.resolve(name, rules, options)
-        )
-    known: dict[str, Callable[[], Metric]] = {
-        "em_recall": lambda: ExactMatch(name, rules, column="recall"),
-        "em_all": lambda: ExactMatch(name, rules, column="all"),
-        "length": lambda: Length(name, rules, column="words"),
-        "length_deviation": lambda: LengthDeviation(name, rules, column="words"),
-        "positional_share": lambda: PositionalShare(name, rules, column="positional"),
-    }
-    if name not in known:
-        raise UnknownMetric(f"there is no metric “{name}”")
-    return known[name]()

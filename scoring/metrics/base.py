@@ -7,6 +7,7 @@ value. From that one matrix follow the score, its interval (resampled weights ti
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.needs import Need
+from scoring.metrics.requirements import Requirement
 
 Floats = NDArray[np.float64]
 
@@ -40,15 +41,30 @@ class Metric(ABC):
     version: int = 1
     citation: str = ""
     per_unit: bool = False
-    #: Whether a class's value rests on rows outside of the class too (``of_class``), so that the rows of the
-    #: class alone cannot be resampled for an interval.
-    classes_rest_on_all: bool = False
+    #: False where a class's value rests on rows outside of the class too (``of_class``): units of the class
+    #: cannot be left out alone then, and such a value has no interval.
+    is_decomposable: bool = True
+    #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
+    #: of its own: no two runs are then compared or tested by it, and single instances have no value.
+    is_exchangeable: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
     packages: tuple[str, ...] = ()
 
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
         self.rules = rules
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Between which values the metric lies, infinite where it has no end; its interval lies there too."""
+        return (0.0, self.scale or math.inf)
+
+    def has_enough_units(self, rows: Floats) -> bool:
+        """Whether leaving out one unit at a time shows how far the value may be off.
+
+        ``rows`` are those of the units. Mostly three are enough, which is looked after elsewhere.
+        """
+        return True
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -65,12 +81,25 @@ class Metric(ABC):
         """
         return int(has_gold.sum())
 
-    def needs(self) -> Sequence[Need]:
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model computes it, so that it is slow and not every worker has what it takes."""
+        return False
+
+    def requirements(self) -> Sequence[Requirement]:
         """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
         return ()
 
+    def labels_used(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Mapping[tuple[str, str], bool] | None:
+        """The entailment labels of a file that decided this run's pairs, by the digests of premise and
+        hypothesis; None where no file of labels decides.
+        """
+        return None
+
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """What the matrix counts besides the score, such as decisions still to be made."""
+        """What the matrix counts besides the score, such as labels still to be made."""
         return {}
 
     def details(self, answers: Sequence[Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -124,11 +153,11 @@ def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
     return metric.total(rows)
 
 
-def ratio(numerator: Floats, denominator: Floats) -> Floats:
+def ratio(numerator: Floats | float, denominator: Floats | float) -> Floats:
     """Numerator over denominator, 0 where the denominator is 0, as the official programs have it."""
     return np.divide(
         numerator,
         denominator,
         out=np.zeros(np.broadcast(numerator, denominator).shape),
-        where=denominator != 0,
+        where=np.not_equal(denominator, 0),
     )

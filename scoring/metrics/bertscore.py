@@ -1,8 +1,8 @@
 """BERTScore: how well each token of one text is matched by the nearest token of the other.
 
 Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT (ICLR). Equal to the package
-bert-score 0.3.13 to 1e-6. Every distinct text is embedded once, in batches of like length; the gold's
-vectors are kept between runs.
+bert-score 0.3.13 to 1e-6 for each pair, before rescaling. Every distinct text is embedded once, in batches of
+like length; the gold's vectors are kept between runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scoring.metrics import kept
-from scoring.metrics.base import Floats, UnknownMetric
+from scoring.metrics import cache
+from scoring.metrics.base import Floats
 from scoring.metrics.bertscore_model import (
     Embedded,
     Encoder,
@@ -27,10 +27,12 @@ from scoring.metrics.bertscore_model import (
     missing,
     weights_digest,
 )
+from scoring.metrics.f1 import harmonic_mean
 from scoring.metrics.means import MeanMetric
-from scoring.metrics.needs import Need, looked_for
+from scoring.metrics.packages import ENGINE, PACKAGE, package_bertscore, signed_engine
+from scoring.metrics.requirements import Requirement, looked_for
 from scoring.metrics.texts import Text, texts_of
-from tasks.types.base import OptionRefused
+from tasks.types.base import OptionRefused, Options
 from tasks.types.unavailable import Unavailable
 
 PARTS = ("precision", "recall", "f1")
@@ -45,23 +47,31 @@ class BertScore(MeanMetric):
 
     Gold and answers are texts. An empty one scores 0 without going to the model. ``idf`` weighs tokens
     by how few gold texts have them; ``baseline`` is `no`, `yes` for the package's table of the model,
-    or the path of such a table, and rescales linearly between it and 1.
+    or the path of such a table, and rescales linearly between it and 1. Where it is not asked for it is
+    undefined, over no instance. Raises OptionRefused.
     """
 
     columns = PARTS
     scale = 100
     citation = "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT, ICLR"
-    packages: tuple[str, ...] = ("torch", "transformers")
 
-    def __init__(self, name: str, rules: str, *, part: str, settings: Settings) -> None:
+    def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
         super().__init__(name, rules, column=part)
-        self.settings = settings
+        self.settings = Settings(options)
         self.statistic = "bertscore"
+        self.packages = ("torch", "transformers") if self.settings.is_asked else ()
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Rescaled to a baseline it has no end that is the same for all models."""
+        return super().value_range if self.settings.baseline == "no" else (-math.inf, math.inf)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
         """Names the model by its weights, wherever it lies. Raises Unavailable where it is not there."""
         own = self.settings
+        if not own.is_asked:
+            return {**super().parameters, "model": "none"}
         return {
             **super().parameters,
             "model": own.signed_model,
@@ -69,50 +79,47 @@ class BertScore(MeanMetric):
             "idf": "gold" if own.uses_idf else "no",
             "baseline": own.signed_baseline,
             "as": EQUAL_TO,
+            **({"engine": signed_engine("bert-score")} if own.by_package else {}),
         }
 
-    def needs(self) -> Sequence[Need]:
+    @property
+    def needs_model(self) -> bool:
+        return self.settings.is_asked
+
+    def requirements(self) -> Sequence[Requirement]:
         own = self.settings
+        if not own.is_asked:
+            return ()
         return (looked_for("BERTScore model", own.model, lambda: (own.place, f"sha256-{own.digest[:12]}")),)
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+        if not self.settings.is_asked:
+            return np.zeros((len(gold), len(PARTS) + 1))
         counts = np.array([text is not None for text in gold], dtype=np.float64)
-        scores = bertscore(texts_of(gold), texts_of(answers), self.settings)
+        computed = package_bertscore if self.settings.by_package else bertscore
+        scores = computed(texts_of(gold), texts_of(answers), self.settings)
         # A baseline may leave something of a text that is not there.
         return np.column_stack([scores * counts[:, None], counts])
-
-
-class Unasked(BertScore):
-    """BERTScore where it was not asked for, as by the option ``bertscore``: undefined, over no instance."""
-
-    packages = ()
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "instances", "model": "none"}
-
-    def needs(self) -> Sequence[Need]:
-        return ()
-
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        return np.zeros((len(gold), len(PARTS) + 1))
 
 
 class Settings:
     """Model, layer, idf and rescaling, as the options say. Raises OptionRefused.
 
-    Nothing is looked for until it is needed.
+    Nothing is looked for until it is needed. ``is_asked`` says that BERTScore is to be computed: naming
+    another model than the default asks for it too.
     """
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Options) -> None:
         self.model = options.get("bertscore_model") or DEFAULT_MODEL
+        self.is_asked = options.get("bertscore") != "no" or self.model != DEFAULT_MODEL
         self._layer = options.get("bertscore_layer") or ""
-        if self._layer and not self._layer.isdecimal():
+        if self._layer and not (self._layer.isdecimal() and self._layer.isascii()):
             raise OptionRefused(f"option bertscore_layer={self._layer}: expected the number of a layer")
         idf = options.get("bertscore_idf") or "no"
         if idf not in ("yes", "no"):
             raise OptionRefused(f"option bertscore_idf={idf}: expected one of yes, no")
         self.uses_idf = idf == "yes"
+        self.by_package = options.get(ENGINE) == PACKAGE
         self.baseline = options.get("bertscore_baseline") or "no"
 
     @property
@@ -141,7 +148,7 @@ class Settings:
     def signed_baseline(self) -> str:
         if self.baseline == "no":
             return "no"
-        return kept.digest_of([f"{value!r}" for value in self.baseline_values()])[:12]
+        return cache.digest_of([f"{value!r}" for value in self.baseline_values()])[:12]
 
     def encoder(self) -> Encoder:
         return encoder(self.model, self.layer)
@@ -200,8 +207,7 @@ def _matched(gold: Embedded, answer: Embedded, weights: _Weights) -> tuple[float
     similar = np.maximum(answer.vectors @ gold.vectors.T, 0)
     precision = weights.mean(answer, similar.max(axis=1))
     recall = weights.mean(gold, similar.max(axis=0))
-    both = precision + recall
-    return precision, recall, 2 * precision * recall / both if both else 0.0
+    return precision, recall, float(harmonic_mean(precision, recall))
 
 
 class _Weights:
@@ -231,30 +237,17 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded]:
     """Each text's tokens, from an earlier run or embedded now and kept for the next."""
-    digest = kept.digest_of([settings.digest, str(settings.layer), *texts])
-    arrays = kept.load("bertscore", digest)
+    digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
+    arrays = cache.load("bertscore", digest)
     if arrays is None:
         embedded = settings.encoder().embed(texts)
         arrays = {
-            "ids": np.concatenate([each.ids for each in embedded]),
-            "vectors": np.concatenate([each.vectors for each in embedded]),
-            "ends": np.cumsum([len(each.ids) for each in embedded])[:-1],
+            "ids": np.concatenate([text.ids for text in embedded]),
+            "vectors": np.concatenate([text.vectors for text in embedded]),
+            "ends": np.cumsum([len(text.ids) for text in embedded])[:-1],
         }
-        kept.keep("bertscore", digest, arrays)
+        cache.keep("bertscore", digest, arrays)
     ids, vectors = (np.split(arrays[name], arrays["ends"]) for name in ("ids", "vectors"))
-    return {text: Embedded(*each) for text, each in zip(texts, zip(ids, vectors, strict=True), strict=True)}
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> BertScore:
-    """`bertscore_f1`, `bertscore_precision`, `bertscore_recall`.
-
-    Options: ``bertscore`` (where it is `no`, only naming another model asks for one), ``bertscore_model`` (a
-    path or a name on the hub), ``bertscore_layer``, ``bertscore_idf`` (yes or no), ``bertscore_baseline``
-    (no, yes or a path).
-    """
-    part = name.removeprefix("bertscore_")
-    if part == name or part not in PARTS:
-        raise UnknownMetric(f"there is no metric “{name}”")
-    settings = Settings(options)
-    is_asked = options.get("bertscore") != "no" or settings.model != DEFAULT_MODEL
-    return (BertScore if is_asked else Unasked)(name, rules, part=part, settings=settings)
+    return {
+        text: Embedded(*arrays) for text, arrays in zip(texts, zip(ids, vectors, strict=True), strict=True)
+    }

@@ -5,12 +5,13 @@ Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, UnknownMetric, ratio
+from scoring.metrics.base import Floats, ratio
 from scoring.metrics.means import MeanMetric
 from scoring.metrics.texts import Text, texts_of
 
@@ -41,8 +42,8 @@ class Length(MeanMetric):
         """(n, 3): the words of the answer, those of the gold, and whether the row counts."""
         counts = np.array([text is not None for text in gold], dtype=np.float64)
         words, wanted = (
-            np.array([len(text.split()) for text in texts_of(each)], dtype=np.float64)
-            for each in (answers, gold)
+            np.array([len(text.split()) for text in texts_of(side)], dtype=np.float64)
+            for side in (answers, gold)
         )
         return np.column_stack([words * counts, wanted, counts])
 
@@ -54,6 +55,10 @@ class LengthRatio(Length):
     """
 
     scale = 1
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (0.0, math.inf)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -88,15 +93,3 @@ class SelfReference(MeanMetric):
 def refers_to_itself(text: str) -> bool:
     lowered = text.lower()
     return any(phrase in lowered for phrase in SELF_REFERENCES)
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    """`length`, `length_ratio` and `self_reference`."""
-    match name:
-        case "length":
-            return Length(name, rules, column="words")
-        case "length_ratio":
-            return LengthRatio(name, rules, column="words")
-        case "self_reference":
-            return SelfReference(name, rules, column="speaks_of_itself")
-    raise UnknownMetric(f"there is no metric “{name}”")

@@ -1,5 +1,5 @@
-"""Classification: accuracy, precision, recall and F1 by class and averaged, Cohen's kappa; equal to
-scikit-learn.
+"""Classification: accuracy, precision, recall and F1 by class and averaged, Cohen's kappa and
+Matthews' correlation; equal to scikit-learn.
 
 Everything follows from three counts for each class: instances that have it in the gold, that were given
 it, and that have and were given it. Weighted kappa needs the confusions themselves.
@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, UnknownMetric, ratio
+from scoring.metrics.base import Floats, Metric, ratio
+from scoring.metrics.f1 import f1_of_counts
 
 PARTS = ("precision", "recall", "f1")
 AVERAGES = ("macro", "micro", "weighted")
@@ -20,7 +21,15 @@ CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 KAPPA = (
     "Cohen 1960, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20"
 )
+MATTHEWS = (
+    "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, "
+    "Biochimica et Biophysica Acta 405; "
+    "Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient"
+)
 WEIGHTED_KAPPA = "Cohen 1968, Weighted kappa: Nominal scale agreement with provision for scaled disagreement"
+
+#: Units in which a class must occur for a mean over classes to have an interval.
+MIN_UNITS_OF_A_CLASS = 3
 
 Label = str | int
 
@@ -53,12 +62,18 @@ class Classification(Metric):
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
         """The class numbers of gold and answers, -1 for none, and how many classes there are."""
         labels = self.labels or sorted(
-            {each for each in gold if each is not None}, key=lambda each: (str(type(each)), each)
+            {gold_answer for gold_answer in gold if gold_answer is not None},
+            key=lambda gold_answer: (str(type(gold_answer)), gold_answer),
         )
         numbers = {label: number for number, label in enumerate(labels)}
-        wanted = np.array([-1 if each is None else numbers.get(each, -1) for each in gold], dtype=np.intp)
-        given = np.array([-1 if each is None else numbers.get(each, -1) for each in answers], dtype=np.intp)
-        has_gold = np.array([each is not None for each in gold], dtype=bool)
+        wanted = np.array(
+            [-1 if gold_answer is None else numbers.get(gold_answer, -1) for gold_answer in gold],
+            dtype=np.intp,
+        )
+        given = np.array(
+            [-1 if answer is None else numbers.get(answer, -1) for answer in answers], dtype=np.intp
+        )
+        has_gold = np.array([gold_answer is not None for gold_answer in gold], dtype=bool)
         return wanted, np.where(has_gold, given, -1), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
@@ -70,7 +85,7 @@ class Classification(Metric):
         for part, codes in enumerate((wanted, given, np.where(wanted == given, wanted, -1))):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
-        stats[:, -1] = [each is not None for each in gold]
+        stats[:, -1] = [gold_answer is not None for gold_answer in gold]
         return stats
 
 
@@ -103,6 +118,13 @@ class ClassAverage(Classification):
         super().__init__(name, rules, labels=labels)
         self.part, self.average = part, average
 
+    def has_enough_units(self, rows: Floats) -> bool:
+        """A mean over classes needs each class in some units: what is left out must be able to come."""
+        if self.average != "macro":
+            return True
+        support = class_counts(rows)[0]
+        return bool(((support > 0).sum(axis=0) >= MIN_UNITS_OF_A_CLASS).all())
+
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
         return {**super().parameters, "average": self.average}
@@ -110,7 +132,7 @@ class ClassAverage(Classification):
     def aggregate(self, sums: Floats) -> Floats:
         support, given, both, _ = class_counts(sums)
         if self.average == "micro":
-            pooled = (each.sum(axis=-1) for each in (both, given, support))
+            pooled = (counts.sum(axis=-1) for counts in (both, given, support))
             return part_of(self.part, *pooled)
         by_class = part_of(self.part, both, given, support)
         if self.average == "macro":
@@ -141,6 +163,10 @@ class Kappa(Classification):
 
     citation = KAPPA
 
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
+
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         stats = super().instance_stats(gold, answers)
         wanted, given, _ = self.codes(gold, answers)
@@ -155,6 +181,30 @@ class Kappa(Classification):
             return np.asarray((both.sum(axis=-1) - expected) / (count - expected))
 
 
+class Matthews(Classification):
+    """Matthews' correlation coefficient, of two classes or, as Gorodkin has it, of several.
+
+    1 where all is right, 0 where answers tell no more than chance. A missing answer and one that is no class
+    count as one class more, which the gold never has. 0 where all gold is of one class, or all answers are;
+    undefined (NaN) over no instances.
+    """
+
+    citation = MATTHEWS
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        support, given, both, count = class_counts(sums)
+        other = count - given.sum(axis=-1)
+        shared = both.sum(axis=-1) * count - (support * given).sum(axis=-1)
+        of_gold = count**2 - (support**2).sum(axis=-1)
+        of_answers = count**2 - (given**2).sum(axis=-1) - other**2
+        value = ratio(shared, np.sqrt(of_gold * of_answers))
+        return np.asarray(np.where(count > 0, value, np.nan))
+
+
 class QuadraticKappa(Classification):
     """Kappa with disagreements weighted by the square of the distance between classes, which have an order.
 
@@ -163,6 +213,10 @@ class QuadraticKappa(Classification):
 
     citation = WEIGHTED_KAPPA
     kind = "confusions"
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, c * c): a 1 in the cell of gold and answer, row by row of the table; none where either is no
@@ -196,25 +250,4 @@ def confusions(sums: Floats) -> Floats:
 def part_of(part: str, both: Floats, given: Floats, support: Floats) -> Floats:
     if part == "precision":
         return ratio(both, given)
-    return ratio(both, support) if part == "recall" else ratio(2 * both, given + support)
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    """`accuracy`, `macro_f1`, `weighted_precision`, `kappa`, `quadratic_kappa`, and of one class
-    `f1:Background`.
-
-    The option ``labels``, names separated by commas, gives the classes; without it they are those of
-    the gold.
-    """
-    labels = [label.strip() for label in options.get("labels", "").split(",") if label.strip()] or None
-    part, of, label = name.partition(":")
-    if of and part in PARTS and labels and label in labels:
-        return OneClass(name, rules, part=part, label=label, labels=labels)
-    if name == "accuracy":
-        return Accuracy(name, rules, labels=labels)
-    if name in ("kappa", "quadratic_kappa"):
-        return (Kappa if name == "kappa" else QuadraticKappa)(name, rules, labels=labels)
-    average, _, part = name.partition("_")
-    if average in AVERAGES and part in PARTS:
-        return ClassAverage(name, rules, part=part, average=average, labels=labels)
-    raise UnknownMetric(f"there is no metric “{name}”")
+    return ratio(both, support) if part == "recall" else f1_of_counts(both, given, support)

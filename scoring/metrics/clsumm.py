@@ -1,7 +1,7 @@
 """CL-Summ tasks 1A and 1B: counts of reference sentences and of facets.
 
 Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL); the counting is that of the
-official programs, which under the rules `fair` meets other pairs but counts them alike.
+official programs, which under the corrected rules meets other pairs but counts them alike.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, UnknownMetric, ratio
+from scoring.metrics.base import Floats, Metric, ratio
 from scoring.metrics.clsumm_files import in_file_blocks, over_files
-from scoring.metrics.counts import PARTS, CountMetric
+from scoring.metrics.counts import CountMetric
+from scoring.metrics.f1 import f1_of_counts
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.spans import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
@@ -31,9 +32,13 @@ class GoldFileCounts(CountMetric):
 
     citation = CITATION
 
-    def __init__(self, name: str, rules: str, *, part: str, average: str, statistic: str) -> None:
+    #: The matrix of the micro average; that of the macro average is kept by gold file.
+    pooled_statistic = ""
+
+    def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
         super().__init__(name, rules, part=part, average=average)
-        self.statistic = f"{statistic}_by_file" if average == "macro" else statistic
+        pooled = self.pooled_statistic
+        self.statistic = f"{pooled}_by_file" if average == "macro" else pooled
 
     @abstractmethod
     def counts(self, gold: Any, answer: Any) -> tuple[int, int, int]:
@@ -55,6 +60,8 @@ class Overlap(GoldFileCounts):
     the citance's gold is wrong each time that it is given, and one given twice rightly costs nothing.
     """
 
+    pooled_statistic = "overlap"
+
     def counts(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[int, int, int]:
         wanted = gold.sentences if gold else ()
         given = answer.sentences if answer else ()
@@ -69,9 +76,11 @@ class Facet(GoldFileCounts):
     Unconditional, what task 1A found does not matter.
     """
 
-    def __init__(self, name: str, rules: str, *, part: str, average: str, is_conditional: bool) -> None:
-        statistic = "facet" if is_conditional else "facet_unconditional"
-        super().__init__(name, rules, part=part, average=average, statistic=statistic)
+    def __init__(
+        self, name: str, rules: str, *, part: str, average: str, is_conditional: bool = True
+    ) -> None:
+        self.pooled_statistic = "facet" if is_conditional else "facet_unconditional"
+        super().__init__(name, rules, part=part, average=average)
         self.is_conditional = is_conditional
 
     @property
@@ -98,7 +107,7 @@ class WeightedFacet(Metric):
 
     citation = PILOT
 
-    def __init__(self, name: str, rules: str, *, is_conditional: bool) -> None:
+    def __init__(self, name: str, rules: str, *, is_conditional: bool = True) -> None:
         super().__init__(name, rules)
         self.is_conditional = is_conditional
         self.statistic = "facet_by_facet" if is_conditional else "facet_by_facet_unconditional"
@@ -119,19 +128,6 @@ class WeightedFacet(Metric):
     def aggregate(self, sums: Floats) -> Floats:
         blocks = sums.reshape(*sums.shape[:-1], -1, 3)
         found, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
-        f1 = ratio(2 * found, 2 * found + wrong + missed)
         support = found + missed
+        f1 = f1_of_counts(found, found + wrong, support)
         return ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    """`overlap_f1_micro`, `facet_recall_macro`, `facet_f1_weighted_unconditional` and the like."""
-    family, part, average, *rest = name.split("_")
-    if part in PARTS and average in ("micro", "macro"):
-        if family == "overlap" and not rest:
-            return Overlap(name, rules, part=part, average=average, statistic="overlap")
-        if family == "facet" and rest in ([], ["unconditional"]):
-            return Facet(name, rules, part=part, average=average, is_conditional=not rest)
-    if (family, part, average) == ("facet", "f1", "weighted") and rest in ([], ["unconditional"]):
-        return WeightedFacet(name, rules, is_conditional=not rest)
-    raise UnknownMetric(f"there is no metric “{name}”")

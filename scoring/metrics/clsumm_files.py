@@ -26,7 +26,7 @@ def in_file_blocks(rows: Floats, gold: Sequence[Any], answers: Sequence[Any]) ->
 
 
 def _file(gold: Any, answer: Any) -> int:
-    return int(next(each.file for each in (gold, answer) if hasattr(each, "file")))
+    return int(next(side.file for side in (gold, answer) if hasattr(side, "file")))
 
 
 def over_files(sums: Floats, *, width: int, value: Callable[[Floats], Floats]) -> Floats:

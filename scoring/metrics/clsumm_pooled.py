@@ -7,7 +7,7 @@ resamples draws and is the mean of the resampled P, R and F, to 5 decimals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,25 +17,41 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats, Metric, ratio
 from scoring.metrics.clsumm import CITATION
 from scoring.metrics.clsumm_skips import skip_counts
+from scoring.metrics.f1 import harmonic_mean
+from scoring.metrics.requirements import Requirement, looked_for
 from scoring.metrics.rouge155 import NOTHING, Counts, rouge155, rouge_n, rouge_su
 from scoring.metrics.rouge155_text import Reading, read_stop_words
-from tasks.types import OptionRefused
+from tasks.types.base import OptionRefused, Options
+from tasks.types.unavailable import Unavailable
 
 RESAMPLES = 1000
 
 
-def official_reading(options: Mapping[str, str]) -> Reading | None:
-    """Stemmed and without stop words.
+def official_reading(path: str) -> Reading | None:
+    """Stemmed and without the stop words of the file; read when a text is.
 
-    None where the list of stop words, which is not ours to ship, is not given.
+    None where the list of stop words, which is not ours to ship, is not given. Raises OptionRefused where
+    the file cannot be read.
     """
-    path = options.get("stopwords", "")
     if not path:
         return None
     try:
         return Reading(stop_words=read_stop_words(Path(path)))
     except OSError as fault:
         raise OptionRefused(f"option stopwords={path}: {fault.strerror or fault}") from None
+
+
+def stop_words_need(path: str) -> Sequence[Requirement]:
+    """The file, where one is named."""
+
+    def look() -> tuple[str, str]:
+        try:
+            reading = official_reading(path)
+        except OptionRefused as refused:
+            raise Unavailable(str(refused)) from None
+        return path, reading.stop_words_digest if reading else ""
+
+    return [looked_for("stop words", Path(path).name, look)] if path else []
 
 
 class Annotated(Protocol):
@@ -64,15 +80,22 @@ class PooledRouge(Metric):
         *,
         measure: str,
         part: str,
-        kind: str | None,
-        end: str | None,
-        options: Mapping[str, str],
+        options: Options,
+        kind: str | None = None,
+        end: str | None = None,
     ) -> None:
         super().__init__(name, rules)
         self.measure, self.part, self.kind, self.end = self.measures[measure], part, kind, end
-        self.reading = official_reading(options)
-        self.is_later = options.get("program") == "python3"
+        self.stop_words = options["stopwords"]
+        self.is_later = options["program"] == "python3"
         self.statistic = ".".join(filter(None, [f"rouge_{measure}", kind, end]))
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        return official_reading(self.stop_words)
+
+    def requirements(self) -> Sequence[Requirement]:
+        return stop_words_need(self.stop_words)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -98,23 +121,23 @@ class PooledRouge(Metric):
             return self._against(references, answer)
         if self.end is None:
             return self._against(references[-1:] if self.is_later else references[:1], answer)
-        each = [self._against([reference], answer) for reference in references]
-        return (min if self.end == "least" else max)(each, key=lambda counts: counts.f1)
+        by_reference = [self._against([reference], answer) for reference in references]
+        return (min if self.end == "least" else max)(by_reference, key=lambda counts: counts.f1)
 
     def _against(self, references: Sequence[Sequence[str | bytes]], answer: Any) -> Counts:
         assert self.reading is not None
         if self.measure.kind == "n":
             return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
         peer = _words(self.reading, answer.lines)
-        each = [skip_counts(_words(self.reading, own), peer, with_words=True) for own in references]
-        return Counts(*(sum(part) for part in zip(*each, strict=True)))
+        by_reference = [skip_counts(_words(self.reading, own), peer, with_words=True) for own in references]
+        return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
     def aggregate(self, sums: Floats) -> Floats:
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
         model, peer, hits = (sums[..., column] for column in range(3))
         recall, precision = ratio(hits, model), ratio(hits, peer)
-        f1 = ratio(2 * precision * recall, precision + recall)
+        f1 = harmonic_mean(precision, recall)
         return {"precision": precision, "recall": recall, "f1": f1}[self.part]
 
     def total(self, rows: Floats) -> float:

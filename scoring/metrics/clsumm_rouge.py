@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, UnknownMetric, ratio
+from scoring.metrics.base import Floats, Metric, ratio
 from scoring.metrics.clsumm import CITATION, PILOT
 from scoring.metrics.clsumm_files import in_file_blocks, over_files
-from scoring.metrics.clsumm_pooled import PooledRouge, official_reading
+from scoring.metrics.clsumm_pooled import official_reading, stop_words_need
 from scoring.metrics.clsumm_skips import skip_counts
 from scoring.metrics.counts import PARTS
 from scoring.metrics.means import MeanMetric
+from scoring.metrics.requirements import Requirement
 from scoring.metrics.rouge155 import ROUGE_L, rouge155, rouge_n, rouge_su
 from scoring.metrics.rouge155_text import Reading
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.base import Options
 from tasks.types.clsumm.spans import CitedSpan
 
 LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
@@ -45,8 +46,9 @@ class PlainRouge(MeanMetric):
     """ROUGE against all references of a kind together (`-f A`), the mean over citances (1A) or topics (2).
 
     Stemmed, stop words kept, each value as ROUGE-1.5.5 prints it. What has no answer has 0, what has no
-    reference of the kind does not count. The pilot's paper names no options: these are ours, and under
-    `official-2014` cited sentences are read in listed order, under `fair` in the document's.
+    reference of the kind does not count. The pilot's paper names no options: these are ours. ``order`` says
+    in which order the pairs have cited sentences: the document's, or as listed. Where the option
+    ``over_limit`` is `truncate`, so are the summaries that the pairs have.
     """
 
     columns = PARTS
@@ -54,10 +56,20 @@ class PlainRouge(MeanMetric):
     reading = Reading()
 
     def __init__(
-        self, name: str, rules: str, *, measure: str, part: str, kind: str | None, over_units: bool, cut: bool
+        self,
+        name: str,
+        rules: str,
+        *,
+        measure: str,
+        part: str,
+        order: str,
+        kind: str | None = None,
+        over_units: bool = False,
+        options: Options | None = None,
     ) -> None:
         super().__init__(name, rules, column=part, over_units=over_units)
-        self.measure, self.kind, self.is_cut = MEASURES[measure], kind, cut
+        self.measure, self.kind, self.order = MEASURES[measure], kind, order
+        self.is_cut = options is not None and options["over_limit"] == "truncate"
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
@@ -67,7 +79,7 @@ class PlainRouge(MeanMetric):
             **PROGRAM,
             "stopwords": "kept",
             "references": self.kind or "all",
-            "order": "document" if self.rules == FAIR else "listed",
+            "order": self.order,
             **({"cut": "250 words"} if self.is_cut else {}),
         }
 
@@ -90,19 +102,34 @@ class SpanRougeS(Metric):
     Peer and model exchanged, so that precision is recall.
 
     The mean over citances of a gold file, then over gold files; with ``_micro`` over all citances at once.
-    A citance without an answer counts 0 in 2017 and is left out in 2018. Undefined without the list of stop
-    words.
+    A citance without an answer counts 0 (``counts_missing``), as in 2017, or is left out, as in 2018, whose
+    means are over almost nothing more than the citances. Undefined without the list of stop words.
     """
 
     citation = f"{CITATION}; {LIN}"
 
     def __init__(
-        self, name: str, rules: str, *, part: str, over_citances: bool, options: Mapping[str, str]
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        counts_missing: bool,
+        options: Options,
+        over_citances: bool = False,
     ) -> None:
         super().__init__(name, rules)
-        self.part, self.reading, self.per_unit = part, official_reading(options), not over_citances
-        self.order = "listed" if options.get("program") == "python3" else "python2"
+        self.part, self.counts_missing, self.per_unit = part, counts_missing, not over_citances
+        self.stop_words = options["stopwords"]
+        self.order = "listed" if options["program"] == "python3" else "python2"
         self.statistic = "rouge_s_star" if over_citances else "rouge_s_star_by_file"
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        return official_reading(self.stop_words)
+
+    def requirements(self) -> Sequence[Requirement]:
+        return stop_words_need(self.stop_words)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -123,8 +150,8 @@ class SpanRougeS(Metric):
 
     def _row(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[float, float, float, int]:
         if gold is None or answer is None or self.reading is None:
-            return 0.0, 0.0, 0.0, int(gold is not None and self.rules == OFFICIAL_2017)
-        model, peer = (_words(self.reading, each.lines) for each in (answer, gold))
+            return 0.0, 0.0, 0.0, int(gold is not None and self.counts_missing)
+        model, peer = (_words(self.reading, side.lines) for side in (answer, gold))
         counts = skip_counts(model, peer)
         # F1 is from the counts, not from the rounded precision and recall.
         return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
@@ -147,33 +174,10 @@ class SpanRougeS(Metric):
     def _means(self, sums: Floats) -> Floats:
         """The means of precision, recall and F1 over the citances that count."""
         count = sums[..., 3:4]
-        if self.rules == OFFICIAL_2018:
-            return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
-        return ratio(sums[..., :3], count)
+        if self.counts_missing:
+            return ratio(sums[..., :3], count)
+        return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
 
 
 def _words(reading: Reading, lines: Sequence[str]) -> list[str]:
     return [word for sentence in reading.sentences([" ".join(lines)]) for word in sentence]
-
-
-_NAME = re.compile(
-    r"rouge_(?P<measure>[12l]|su4|su_star|s_star)_(?P<part>precision|recall|f1)(?:_(?P<average>micro|macro))?"
-    r"(?:\.(?P<kind>abstract|community|human))?(?:\.(?P<end>least|most))?"
-)
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    """`rouge_l_f1`, `rouge_s_star_f1_micro`, `rouge_su_star_recall.human` and the like."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        raise UnknownMetric(f"there is no metric “{name}”")
-    measure, part, average, kind, end = match.group("measure", "part", "average", "kind", "end")
-    if rules in (FAIR, OFFICIAL_2014) and measure in MEASURES and average != "micro" and not end:
-        cut = rules == FAIR and options.get("over_limit") == "truncate"
-        over_units = average == "macro"
-        return PlainRouge(name, rules, measure=measure, part=part, kind=kind, over_units=over_units, cut=cut)
-    if rules in (OFFICIAL_2017, OFFICIAL_2018) and measure == "s_star" and average != "macro" and not kind:
-        return SpanRougeS(name, rules, part=part, over_citances=average == "micro", options=options)
-    if rules == OFFICIAL_2018 and measure in PooledRouge.measures and not average:
-        return PooledRouge(name, rules, measure=measure, part=part, kind=kind, end=end, options=options)
-    raise UnknownMetric(f"under the rules {rules} there is no metric “{name}”")

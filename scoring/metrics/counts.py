@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scoring.metrics.base import Floats, Metric, ratio
+from scoring.metrics.f1 import harmonic_mean
 
 PARTS = ("precision", "recall", "f1")
 
@@ -40,5 +41,5 @@ class CountMetric(Metric):
             precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
             recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
         if self.part == "f1":
-            return ratio(2 * precision * recall, precision + recall)
+            return harmonic_mean(precision, recall)
         return precision if self.part == "precision" else recall

@@ -4,16 +4,17 @@ are spread.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from scoring.metrics.answers import ALIICE
-from scoring.metrics.base import Floats, Metric, UnknownMetric
+from scoring.metrics.base import Floats, Metric
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.options import AS_PUBLISHED, SPLITTER
+from tasks.types.positional_citations.options import chosen_splitter
 from tasks.types.positional_citations.parts import CitedSentence, Part
 from tasks.types.positional_citations.sentences import splitter_name
 
@@ -33,9 +34,15 @@ class Cvcp(Metric):
     higher_is_better = None
     citation = ALIICE
 
-    def __init__(self, name: str, rules: str, options: Options, *, is_pooled: bool) -> None:
+    def __init__(
+        self, name: str, rules: str, *, options: Options, is_pooled: bool = False, is_official: bool = False
+    ) -> None:
         super().__init__(name, rules)
-        self.is_pooled, self._splitter = is_pooled, options[SPLITTER.name]
+        self.is_pooled, self._splitter = is_pooled, chosen_splitter(options, is_official=is_official)
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (0.0, math.inf)
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
@@ -49,12 +56,12 @@ class Cvcp(Metric):
         """A sentence's share of the mean, its weight in it, and number, sum and sum of squares of its
         offsets.
         """
-        cited = Counter(each.question.id for each in answers if isinstance(each, CitedSentence))
+        cited = Counter(answer.question.id for answer in answers if isinstance(answer, CitedSentence))
         stats = np.zeros((len(answers), 5))
-        for place, each in enumerate(answers):
-            if isinstance(each, CitedSentence):
-                units, offsets = (np.array(own) for own in (each.positions.units, each.positions.offsets))
-                share = 1 / cited[each.question.id]
+        for place, answer in enumerate(answers):
+            if isinstance(answer, CitedSentence):
+                units, offsets = (np.array(own) for own in (answer.positions.units, answer.positions.offsets))
+                share = 1 / cited[answer.question.id]
                 stats[place] = (
                     share * units.std() / units.mean(),
                     share,
@@ -73,10 +80,3 @@ class Cvcp(Metric):
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
             # Marks that all stand at the very beginning have a mean of 0.
             return np.asarray(np.where(total > 0, spread, np.nan))
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Cvcp:
-    """`cvcp` of the paper, or as published pooled; `cvcp_pooled`."""
-    if name not in ("cvcp", "cvcp_pooled"):
-        raise UnknownMetric(f"there is no metric “{name}”")
-    return Cvcp(name, rules, options, is_pooled=name == "cvcp_pooled" or rules == AS_PUBLISHED)

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from scoring.entailment.credits import Verdict
-from scoring.entailment.judges import Judge, deciders, judge_of
-from scoring.entailment.pairs import Case, passage_text
 from scoring.metrics.base import Floats, Metric
-from scoring.metrics.needs import Need
+from scoring.metrics.entailment.credits import Verdict, judged
+from scoring.metrics.entailment.judges import Judge, Watched, deciders, judge_of
+from scoring.metrics.entailment.pairs import Case, passage_text
+from scoring.metrics.f1 import harmonic_mean
+from scoring.metrics.requirements import Requirement
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.options import SPLITTER
-from tasks.types.positional_citations.parts import Part
+from tasks.types.positional_citations.options import LABELS, MODEL, chosen_splitter, entailment_source
 from tasks.types.positional_citations.sentences import splitter_name
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
@@ -32,26 +32,35 @@ COLUMNS = (
     "precision",
     "precision_weight",
     "precision_per_claim",
-    "undecided_claims",
-    "undecided_pairs",
+    "pending_claims",
+    "pending_pairs",
 )
 _PLACES = {name: place for place, name in enumerate(COLUMNS)}
 
 
 class CitationMetric(Metric):
-    """Recall, precision or their harmonic mean; undefined (NaN) where no response counts, or a decision is
+    """Recall, precision or their harmonic mean; undefined (NaN) where no response counts, or a label is
     missing.
 
-    Recall needs the decisions on whole claims alone.
+    Recall needs the labels on whole claims alone. ``is_official`` reads marks as the released programs do.
+    Raises OptionRefused where the options name no source of labels.
     """
 
     scale = 100
 
     def __init__(
-        self, name: str, rules: str, options: Options, *, part: str, per_claim: bool = False
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        options: Options,
+        per_claim: bool = False,
+        is_official: bool = False,
     ) -> None:
         super().__init__(name, rules)
-        self.options, self.part, self.per_claim = options, part, per_claim
+        self.options, self.part, self.per_claim, self.is_official = options, part, per_claim, is_official
+        entailment_source(options)
 
     @property
     def judge(self) -> Judge:
@@ -60,31 +69,44 @@ class CitationMetric(Metric):
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
         own = {} if self.part == RECALL else {"precision": "per-claim" if self.per_claim else "per-mark"}
-        splitter = splitter_name(self.options[SPLITTER.name])
+        splitter = splitter_name(chosen_splitter(self.options, is_official=self.is_official))
         return {"entailment": self.judge.name, "splitter": splitter, **own}
 
-    def needs(self) -> Sequence[Need]:
+    @property
+    def needs_model(self) -> bool:
+        return entailment_source(self.options)[0] == MODEL
+
+    def requirements(self) -> Sequence[Requirement]:
         return deciders(self.options)
 
     @abstractmethod
-    def cases(self, answers: Sequence[Part | None]) -> list[Case]:
+    def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
         """What is put to the judge, in the order of the rows."""
 
+    def labels_used(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Mapping[tuple[str, str], bool] | None:
+        if entailment_source(self.options)[0] != LABELS:
+            return None
+        watched = Watched(self.judge)
+        judged(self.cases(gold, answers), watched)
+        return {pair.key: answer for pair, answer in watched.answers.items() if answer is not None}
+
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        return {f"undecided_pairs_{self.statistic}": int(stats[:, _PLACES["undecided_pairs"]].sum())}
+        return {f"pending_pairs_{self.statistic}": int(stats[:, _PLACES["pending_pairs"]].sum())}
 
     def aggregate(self, sums: Floats) -> Floats:
         column = {name: sums[..., place] for name, place in _PLACES.items()}
         recall = _mean(column["recall"], column["recall_weight"])
-        recall = np.where(column["undecided_claims"] > 0, np.nan, recall)
+        recall = np.where(column["pending_claims"] > 0, np.nan, recall)
         if self.part == RECALL:
             return self.scale * recall
         if self.per_claim:
             precision = _mean(column["precision_per_claim"], column["recall_weight"])
         else:
             precision = _mean(column["precision"], column["precision_weight"])
-        precision = np.where(column["undecided_pairs"] > 0, np.nan, precision)
-        return self.scale * (precision if self.part == PRECISION else _harmonic_mean(recall, precision))
+        precision = np.where(column["pending_pairs"] > 0, np.nan, precision)
+        return self.scale * (precision if self.part == PRECISION else harmonic_mean(precision, recall))
 
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
@@ -104,19 +126,19 @@ def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
         "precision": verdict.credit / marks,
         "precision_weight": own / marks,
         "precision_per_claim": verdict.credit / own / claims,
-        "undecided_claims": verdict.entailed is None,
-        "undecided_pairs": len(verdict.undecided),
+        "pending_claims": verdict.entailed is None,
+        "pending_pairs": len(verdict.pending),
     }
 
 
 def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
     """Rows with the columns in their order, zero where a row does not say."""
-    return np.array([[each.get(name, 0.0) for name in COLUMNS] for each in rows], float).reshape(
+    return np.array([[row.get(name, 0.0) for name in COLUMNS] for row in rows], float).reshape(
         -1, len(COLUMNS)
     )
 
 
-def told(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, Any]:
+def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, Any]:
     """A claim as a page can show it; without a verdict it does not count, as it has no marks or one of no
     passage.
     """
@@ -134,9 +156,3 @@ def told(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, 
 def _mean(total: Floats, weight: Floats) -> Floats:
     undefined: Floats = np.full(np.shape(weight), np.nan)
     return np.divide(total, weight, out=undefined, where=weight > 0)
-
-
-def _harmonic_mean(recall: Floats, precision: Floats) -> Floats:
-    """0 where both are 0; NaN where one is undefined."""
-    both = recall + precision
-    return np.divide(2 * recall * precision, both, out=np.where(np.isnan(both), np.nan, 0.0), where=both > 0)

@@ -1,35 +1,24 @@
-"""What a metric cannot do without besides this program, such as models, and whether it is on this machine."""
+"""Whether a task's scores need a model, from its rule sets and options; nothing is loaded to find out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from tasks.types.unavailable import Unavailable
-
-
-@dataclass(frozen=True, kw_only=True)
-class Need:
-    """``missing`` says what is not on this machine and what to do about it; empty where it is there.
-
-    ``place`` is where it lies, ``version`` its version or the beginning of its digest.
-    """
-
-    kind: str
-    name: str
-    place: str = ""
-    version: str = ""
-    missing: str = ""
-
-    @property
-    def is_there(self) -> bool:
-        return not self.missing
+from scoring.metrics.declared import metrics_of
+from tasks.types import OptionRefused, task_type
 
 
-def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Need:
-    """``look`` gives place and version, or raises Unavailable; it loads nothing."""
+def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) -> bool:
+    return _needs_models(slug, tuple(rules), tuple(sorted(options.items())))
+
+
+@lru_cache(maxsize=256)
+def _needs_models(slug: str, rules: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> bool:
+    own = task_type(slug)
     try:
-        place, version = look()
-    except Unavailable as missing:
-        return Need(kind=kind, name=name, missing=str(missing))
-    return Need(kind=kind, name=name, place=place, version=version)
+        options = own.checked_options(dict(given))
+    except OptionRefused:
+        # Its jobs fail with these words, on any worker.
+        return False
+    return any(metric.needs_model for name in rules for metric in metrics_of(own, name, options))

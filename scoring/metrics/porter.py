@@ -90,19 +90,19 @@ _STEP_4 = _by_ending((suffix, "") for suffix in _SUFFIXES)
 _STEP_4_OF_155 = _by_ending((suffix, "") for suffix in _SUFFIXES if suffix not in ("ment", "ent"))
 
 
-@lru_cache(KEPT)
 def rouge_score_stem(word: str) -> str:
     """The stem of a lower-case ASCII word as the package rouge-score has it, of any length."""
     if len(word) <= 2 or word[-1] in _UNTOUCHED:
         return word
     if word in IRREGULAR:
         return IRREGULAR[word]
-    word = word[:-1] if word.endswith("ies") and len(word) == 4 else _step_1a(word)
+    if word[-1] == "s":
+        word = word[:-1] if word.endswith("ies") and len(word) == 4 else _step_1a(word)
     if word.endswith("ied"):
         word = word[:-1] if len(word) == 4 else word[:-2]
-    else:
+    elif word[-1] in "dg":
         word = _step_1b(word, takes_short=True)
-    if word.endswith("y") and len(word) > 2 and _shape(word[:-1]).endswith(b"c"):
+    if word[-1] == "y" and len(word) > 2 and _shape(word[:-1]).endswith(b"c"):
         word = word[:-1] + "i"
     return _step_5(_step_4(_measured(_step_2_of_nltk(word), _STEP_3)), takes_short=True)
 
@@ -119,14 +119,13 @@ def rouge155_stem(word: str) -> str:
 
 def _shape(word: str) -> bytes:
     """The word with `c` for each consonant and `v` for each vowel; `y` is a vowel after a consonant."""
-    shape = word.encode("ascii").translate(_SHAPES)
-    if b"y" not in shape:
-        return shape
-    letters = bytearray()
-    for letter in shape:
-        is_vowel = letters.endswith(b"c") if letter == ord("y") else letter == ord("v")
-        letters += b"v" if is_vowel else b"c"
-    return bytes(letters)
+    shape = word.encode().translate(_SHAPES)
+    place = shape.find(b"y")
+    while place >= 0:
+        letter = b"v" if shape[:place].endswith(b"c") else b"c"
+        shape = shape[:place] + letter + shape[place + 1 :]
+        place = shape.find(b"y", place)
+    return shape
 
 
 def _measure(word: str) -> int:

@@ -8,13 +8,12 @@ ranks of the gold candidates.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, UnknownMetric
+from scoring.metrics.base import Floats
 from scoring.metrics.means import MeanMetric
 from tasks.types.ranking.lists import Lists, Numbers, ranks_of
 
@@ -40,7 +39,6 @@ MEASURES = {
 }
 #: Without a cut-off the whole list counts.
 WHOLE = 2**31 - 1
-_NAME = re.compile(r"(recall|mrr|ndcg|success|map)(?:@([1-9][0-9]{0,5}))?(_macro)?")
 
 
 class Ranking(MeanMetric):
@@ -55,7 +53,9 @@ class Ranking(MeanMetric):
 
     columns = tuple(column for column, _ in MEASURES.values())
 
-    def __init__(self, name: str, rules: str, *, measure: str, cut: int, over_units: bool) -> None:
+    def __init__(
+        self, name: str, rules: str, *, measure: str, cut: int = WHOLE, over_units: bool = False
+    ) -> None:
         column, self.citation = MEASURES[measure]
         super().__init__(name, rules, column=column, over_units=over_units)
         self.cut = cut
@@ -120,18 +120,11 @@ def numbered(
             return None
         return [numbers.setdefault(candidate, len(numbers)) for candidate in candidates]
 
-    wanted = [None if each is None else list(dict.fromkeys(row(each) or ())) for each in gold]
-    ranked = [row(each) for each in answers]
-    for place, each in enumerate(ranked):
-        if each is not None and len(set(each)) < len(each):
+    wanted = [
+        None if gold_answer is None else list(dict.fromkeys(row(gold_answer) or ())) for gold_answer in gold
+    ]
+    ranked = [row(answer) for answer in answers]
+    for place, ranking in enumerate(ranked):
+        if ranking is not None and len(set(ranking)) < len(ranking):
             raise ValueError(f"answer {place} has a candidate twice")
     return Lists.of(wanted), Lists.of(ranked)
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Ranking:
-    """`recall@10`, `mrr@10`, `ndcg@10`, `success@5`, `map` and the like; `_macro` averages over units."""
-    found = _NAME.fullmatch(name)
-    if found is None:
-        raise UnknownMetric(f"there is no metric “{name}”")
-    measure, cut, macro = found.groups()
-    return Ranking(name, rules, measure=measure, cut=int(cut) if cut else WHOLE, over_units=macro is not None)

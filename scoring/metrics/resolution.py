@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, UnknownMetric
+from scoring.metrics.base import Floats, Metric
 from scoring.metrics.means import MeanMetric
 from tasks.types.citation_resolution.answers import Resolutions
 from tasks.types.ranking.lists import Lists, ranks_of
@@ -88,15 +88,3 @@ def best_ranks(gold: Lists, answers: Lists) -> np.ndarray[tuple[int], np.dtype[n
         np.minimum.reduceat(np.where(ranks > 0, ranks, unranked), gold.offsets[:-1]) if len(gold) else ranks
     )
     return np.where(best == unranked, 0, best)
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Metric:
-    if name == "accuracy@1_per_citation":
-        return FirstPerCitation(name, rules)
-    if name == "cocited_probability":
-        return CocitedProbability(name, rules, column="cocited")
-    columns = {"success@n": "success", "accuracy@1": "first"}
-    measure = name.removesuffix("_macro")
-    if measure in columns:
-        return ResolutionMean(name, rules, column=columns[measure], over_units=measure != name)
-    raise UnknownMetric(f"there is no metric “{name}”")

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, UnknownMetric, ratio
+from scoring.metrics.base import Floats
+from scoring.metrics.f1 import harmonic_mean
 from scoring.metrics.means import MeanMetric
+from scoring.metrics.packages import ENGINE, PACKAGE, package_rouge, signed_engine
 from scoring.metrics.rouge_gold import encoded_gold
 from scoring.metrics.rouge_overlap import bigram_hits, blocks, lcs_lengths, unigram_hits
 from scoring.metrics.rouge_tokens import Encoded, Numbers, encoded
@@ -62,7 +64,7 @@ def _hits(gold: Encoded, given: Encoded, kinds: Sequence[str]) -> dict[str, tupl
 
 def _parts(hits: Numbers, given: Numbers, wanted: Numbers) -> Floats:
     precision, recall = hits / given, hits / wanted
-    return np.column_stack([precision, recall, ratio(2 * precision * recall, precision + recall)])
+    return np.column_stack([precision, recall, harmonic_mean(precision, recall)])
 
 
 class Rouge(MeanMetric):
@@ -76,10 +78,20 @@ class Rouge(MeanMetric):
     citation = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
     packages = ("rapidfuzz",)
 
-    def __init__(self, name: str, rules: str, *, kind: str, part: str, is_stemmed: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        kind: str,
+        part: str,
+        is_stemmed: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(name, rules, column=f"{kind}_{part}")
+        self.by_package = (options or {}).get(ENGINE) == PACKAGE
         self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
-        self.columns = tuple(f"{own}_{each}" for own in self.kinds for each in PARTS)
+        self.columns = tuple(f"{own}_{part}" for own in self.kinds for part in PARTS)
         self.is_stemmed = is_stemmed
         family = "rouge" if kind in PLAIN else "rouge_lsum"
         self.statistic = f"{family}_stemmed" if is_stemmed else family
@@ -91,19 +103,11 @@ class Rouge(MeanMetric):
             "stemmer": "porter" if self.is_stemmed else "none",
             "tokenizer": "rouge-score",
             **({"sentences": "lines"} if self.kinds == BY_SENTENCE else {}),
+            **({"engine": signed_engine("rouge-score")} if self.by_package else {}),
         }
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         counts = np.array([text is not None for text in gold], dtype=np.float64)
-        found = rouge(texts_of(gold), texts_of(answers), self.kinds, is_stemmed=self.is_stemmed)
+        computed = package_rouge if self.by_package else rouge
+        found = computed(texts_of(gold), texts_of(answers), self.kinds, is_stemmed=self.is_stemmed)
         return np.column_stack([*(found[kind] for kind in self.kinds), counts])
-
-
-def resolve(name: str, rules: str, options: Mapping[str, str]) -> Rouge:
-    """`rouge_1_f1`, `rouge_2_f1_stemmed` and the like; `rouge_lsum_f1` is always stemmed, as in ALCE."""
-    match name.split("_"):
-        case ["rouge", ("1" | "2" | "l") as kind, part, *rest] if part in PARTS and rest in ([], ["stemmed"]):
-            return Rouge(name, rules, kind=kind, part=part, is_stemmed=bool(rest))
-        case ["rouge", "lsum", part] if part in PARTS:
-            return Rouge(name, rules, kind="lsum", part=part, is_stemmed=True)
-    raise UnknownMetric(f"there is no metric “{name}”")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scoring.metrics.f1 import harmonic_mean
 from scoring.metrics.rouge155_text import Reading
 from scoring.metrics.rouge_tokens import Numbers, encoded_words
 from scoring.metrics.rouge_union import union_hits
@@ -70,20 +71,15 @@ class Counts(NamedTuple):
 
     @property
     def f1(self) -> float:
-        return f1_of(self.precision, self.recall)
+        return float(harmonic_mean(self.precision, self.recall))
 
     def as_printed(self) -> tuple[float, float, float]:
         """Recall, precision and F1 as the program prints them: to 5 decimals, and F1 from the rounded two."""
         recall, precision = float(f"{self.recall:.5f}"), float(f"{self.precision:.5f}")
-        return recall, precision, float(f"{f1_of(precision, recall):.5f}")
+        return recall, precision, float(f"{float(harmonic_mean(precision, recall)):.5f}")
 
 
 NOTHING = Counts(0, 0, 0)
-
-
-def f1_of(precision: float, recall: float) -> float:
-    both = precision + recall
-    return 2 * precision * recall / both if both else 0.0
 
 
 def rouge155(
@@ -161,4 +157,4 @@ def _added(counts: Sequence[Counts]) -> Counts:
 
 
 def _best(counts: Sequence[Counts]) -> Counts:
-    return max(counts, key=lambda each: each.recall, default=NOTHING)
+    return max(counts, key=lambda count: count.recall, default=NOTHING)

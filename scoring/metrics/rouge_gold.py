@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scoring.metrics import kept
+from scoring.metrics import cache
 from scoring.metrics.rouge_tokens import Encoded, encoded, vocabulary
 
 #: Of fewer characters in all, reading a file would take as long as reading the texts.
@@ -20,16 +20,16 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     """The same as ``encoded``, kept: every run of a task is scored against the same gold."""
     if sum(map(len, texts)) < WORTH_KEEPING:
         return encoded(texts)
-    digest = kept.digest_of(texts)
-    arrays = kept.load(KIND, digest)
+    digest = cache.digest_of(texts)
+    arrays = cache.load(KIND, digest)
     if arrays is None:
         found = encoded(texts)
-        kept.keep(KIND, digest, _as_arrays(found))
+        cache.keep(KIND, digest, _as_arrays(found))
         return found
     return _from_arrays(arrays)
 
 
-def _as_arrays(gold: Encoded) -> kept.Arrays:
+def _as_arrays(gold: Encoded) -> cache.Arrays:
     """Numbers of its own, the words that they stand for, and these words' stems."""
     used, numbers = np.unique(gold.words, return_inverse=True)
     known = list(vocabulary)
@@ -44,7 +44,7 @@ def _as_arrays(gold: Encoded) -> kept.Arrays:
     }
 
 
-def _from_arrays(arrays: kept.Arrays) -> Encoded:
+def _from_arrays(arrays: cache.Arrays) -> Encoded:
     words = arrays["words"].tobytes().split()
     vocabulary.learn(words, arrays["stems"].tobytes().split())
     here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))

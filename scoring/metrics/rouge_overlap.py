@@ -20,7 +20,7 @@ BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Code points that a text may hold, but for the surrogates.
 SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
-MOST_CODES = 0x110000 - SURROGATE_COUNT
+MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _strings(texts: Encoded) -> list[str] | list[list[int]]:
     run out.
     """
     bounds = texts.starts.tolist()
-    if texts.words.max(initial=0) >= MOST_CODES:
+    if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
         return [numbers[start:end] for start, end in pairwise(bounds)]
     codes = texts.words + SURROGATE_COUNT * (texts.words >= SURROGATES)

@@ -53,7 +53,7 @@ class Vocabulary(dict[bytes, int]):
         found = self._stem_of.get(word)
         if found is not None:
             return found
-        return rouge_score_stem(word.decode("ascii")).encode("ascii") if len(word) > SHORT else word
+        return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
 
     def stems(self) -> Numbers:
         """For each word's number the number of its stem, shared by words of one stem."""
@@ -120,4 +120,3 @@ def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
 def forget() -> None:
     """Begin anew, as a new process does."""
     vocabulary.forget()
-    rouge_score_stem.cache_clear()

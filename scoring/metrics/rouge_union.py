@@ -40,7 +40,7 @@ WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (64, int(PADDING), object),
 )
 #: So many pairs of sentences at most are walked through at once.
-MOST_WALKS = 16_384
+MAX_WALKS = 16_384
 
 Words = NDArray[Any]
 
@@ -155,8 +155,8 @@ class _Sentences:
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
         begin = self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
-        for start in range(0, len(reference), MOST_WALKS):
-            part = slice(start, start + MOST_WALKS)
+        for start in range(0, len(reference), MAX_WALKS):
+            part = slice(start, start + MAX_WALKS)
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths, kind="stable")
             yield _Walks(reference[part][order], begin[prediction[part]][order], lengths[order])

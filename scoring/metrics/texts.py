@@ -16,4 +16,4 @@ Text = str | HasText
 
 def texts_of(values: Sequence[Text | None]) -> list[str]:
     """Each one's text; empty where there is none."""
-    return ["" if each is None else each if isinstance(each, str) else each.text for each in values]
+    return ["" if value is None else value if isinstance(value, str) else value.text for value in values]

@@ -1,23 +1,32 @@
 """What came out: evaluations, scores, scores by class, whether runs differ; and what publications report."""
 
+from scoring.models.breakdowns import Breakdown, BreakdownClasses, ClassNumber, class_numbers, save_breakdowns
 from scoring.models.classes import ClassLeader
 from scoring.models.comparisons import BoardOrder, Comparison
-from scoring.models.decisions import Decision, DecisionImport, EntailmentModel, OpenDecisions, OpenPair
-from scoring.models.evaluations import Breakdown, Evaluation, Score
+from scoring.models.entailment import (
+    EntailmentLabel,
+    EntailmentModel,
+    LabelImport,
+    PendingLabels,
+    PendingPair,
+)
+from scoring.models.evaluations import Evaluation, Score, Signature
 from scoring.models.human import (
     CRITERIA,
     HIGHEST,
     LOWEST,
     Annotator,
     HumanScore,
+    JudgedRun,
     Rating,
     Sheet,
     SheetInstance,
     SheetText,
 )
-from scoring.models.judged import JudgedRun
+from scoring.models.outside import OutsideMeasure, OutsideScore
 from scoring.models.reported import Paper, Reported, ReportedTable
 from scoring.models.rescores import Rescore
+from scoring.models.snapshots import Snapshot
 
 __all__ = [
     "CRITERIA",
@@ -26,17 +35,21 @@ __all__ = [
     "Annotator",
     "BoardOrder",
     "Breakdown",
+    "BreakdownClasses",
     "ClassLeader",
+    "ClassNumber",
     "Comparison",
-    "Decision",
-    "DecisionImport",
+    "EntailmentLabel",
     "EntailmentModel",
     "Evaluation",
     "HumanScore",
     "JudgedRun",
-    "OpenDecisions",
-    "OpenPair",
+    "LabelImport",
+    "OutsideMeasure",
+    "OutsideScore",
     "Paper",
+    "PendingLabels",
+    "PendingPair",
     "Rating",
     "Reported",
     "ReportedTable",
@@ -45,4 +58,8 @@ __all__ = [
     "Sheet",
     "SheetInstance",
     "SheetText",
+    "Signature",
+    "Snapshot",
+    "class_numbers",
+    "save_breakdowns",
 ]

@@ -23,6 +23,7 @@ class Comparison(models.Model):
     second = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_second")
     metric = models.CharField(max_length=80)
     difference = models.FloatField(null=True)
+    error = models.FloatField(null=True, help_text="The jackknife's standard error of the difference.")
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     p = models.FloatField(null=True)

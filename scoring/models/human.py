@@ -159,3 +159,19 @@ class HumanScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.criterion} {self.value}"
+
+
+class JudgedRun(models.Model):
+    """The annotators' file on the claims and responses of a run; another one takes its place."""
+
+    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="judged")
+    filename = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    file = models.CharField(max_length=200, help_text="The judgements, in the statistics storage.")
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    imported_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.filename} on {self.submission}"

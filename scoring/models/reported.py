@@ -130,7 +130,7 @@ class Reported(models.Model):
     @property
     def doubt(self) -> str:
         """Why the figure is doubted, for itself or with the row that it stands in; empty where it is not."""
-        return "; ".join(each for each in (self.suspect, self.doubt_of_row) if each)
+        return "; ".join(doubt for doubt in (self.suspect, self.doubt_of_row) if doubt)
 
     @property
     def doubt_of_row(self) -> str:

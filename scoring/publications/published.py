@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scoring.labels import dimension_label
+from scoring.board.names import dimension_label
 from scoring.models import Paper, Reported, ReportedTable
+from scoring.publications.placement import Placement
 from tasks.models import Task
-from tasks.published.placing import Placement
 
 #: How far values of a scale go, for drawings.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
@@ -67,12 +67,12 @@ class PublishedTable:
 
     @property
     def leading(self) -> Measure:
-        return next(each for each in self.measures if each.name == self.placement.metric)
+        return next(measure for measure in self.measures if measure.name == self.placement.metric)
 
     @property
     def columns(self) -> list[Measure]:
         """Those that are columns of their own: the ends of an interval are drawn beside its figure."""
-        return [each for each in self.measures if each.name not in self.placement.interval]
+        return [measure for measure in self.measures if measure.name not in self.placement.interval]
 
     @property
     def title(self) -> str:
@@ -90,8 +90,8 @@ class PublishedTable:
         named = {
             str(figure.features.get("dimension", "")) for row in self.rows for figure in row.figures.values()
         }
-        told = next(iter(named), "") if len(named) == 1 else ""
-        return told or dimension_label(self.placement.by)
+        named_once = next(iter(named), "") if len(named) == 1 else ""
+        return named_once or dimension_label(self.placement.by)
 
     @property
     def doubts(self) -> list[tuple[str, str]]:
@@ -124,7 +124,7 @@ class Published:
 
     @property
     def papers(self) -> list[Paper]:
-        return list({each.table.paper_id: each.table.paper for each in self.tables}.values())
+        return list({table.table.paper_id: table.table.paper for table in self.tables}.values())
 
     @property
     def is_empty(self) -> bool:
@@ -139,19 +139,20 @@ def published_of(task: Task) -> Published:
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
     """The leading table of systems, of each task that has one; by the number of the task, in two queries."""
     leading = {
-        task.pk: [each for each in _placements(task) if not each.by or each.overall][:1] for task in tasks
+        task.pk: [placement for placement in _placements(task) if not placement.by or placement.overall][:1]
+        for task in tasks
     }
     found = _published_by(leading)
     return {task: own.headlines[0] for task, own in found.items() if own.headlines}
 
 
 def _placements(task: Task) -> list[Placement]:
-    return [Placement.of(each) for each in task.published]
+    return [Placement.of(kept) for kept in task.published]
 
 
 def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Published]:
     """In two queries; in none where nothing is placed."""
-    every = [each for own in placements.values() for each in own]
+    every = [placement for own in placements.values() for placement in own]
     tables = _tables(every) if every else {}
     figures = _figures(tables.values()) if tables else {}
     return {task: _published(own, tables, figures) for task, own in placements.items()}
@@ -181,8 +182,8 @@ def _published(
         if placement.overall:
             overall = [row for row in shown.rows if row.label == placement.overall]
             headlines.append(_with_rows(shown, overall))
-    for each in headlines:
-        each.rows = best_first(each.rows, each.leading)
+    for headline in headlines:
+        headline.rows = best_first(headline.rows, headline.leading)
     return Published(headlines=headlines, by_class=by_class, others=others)
 
 
@@ -216,20 +217,21 @@ def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[Published
 def measures_of(table: ReportedTable) -> list[Measure]:
     return [
         Measure(
-            name=each["name"],
-            what=each.get("what", ""),
-            scale=each["scale"],
-            higher_is_better=each["higher_is_better"],
+            name=measure["name"],
+            what=measure.get("what", ""),
+            scale=measure["scale"],
+            higher_is_better=measure["higher_is_better"],
         )
-        for each in table.measures
+        for measure in table.measures
     ]
 
 
 def _tables(placements: Sequence[Placement]) -> dict[tuple[str, str], ReportedTable]:
     found = ReportedTable.objects.select_related("paper").filter(
-        paper__key__in={each.paper for each in placements}, name__in={each.table for each in placements}
+        paper__key__in={placement.paper for placement in placements},
+        name__in={placement.table for placement in placements},
     )
-    wanted = {(each.paper, each.table) for each in placements}
+    wanted = {(placement.paper, placement.table) for placement in placements}
     return {key: table for table in found if (key := (table.paper.key, table.name)) in wanted}
 
 

@@ -1,31 +1,22 @@
-"""What a reader chooses on a page of published results. The address holds all of it."""
+"""What a reader chooses on a page of published results."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from urllib.parse import urlencode
+from dataclasses import dataclass
 
-from django.http import QueryDict
-
-NAMES = ("sort", "metric", "order")
+from citeboard.core.query import Query, text_from, texts_from
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedQuery:
+class PublishedQuery(Query):
     """``sort`` is the metric that orders systems, ``metric`` what tables by class show where they have it.
 
-    ``order`` is the system that orders classes. A minus sign before it turns an order round.
+    ``order`` is the system that orders classes. A minus sign before it turns an order round. ``systems`` are
+    those in the bars; ``figure`` is a figure of the page as a file, `bars-1.svg`.
     """
 
-    sort: str = ""
-    metric: str = ""
-    order: str = ""
-
-    @classmethod
-    def of(cls, given: QueryDict) -> PublishedQuery:
-        return cls(**{name: given.get(name, "")[:400] for name in NAMES})
-
-    def with_(self, **changes: str) -> str:
-        """The query string of the same page with another choice."""
-        wanted = asdict(replace(self, **changes))
-        return "?" + urlencode({name: value for name, value in wanted.items() if value})
+    sort: str = text_from("sort")
+    metric: str = text_from("metric")
+    order: str = text_from("order")
+    systems: tuple[str, ...] = texts_from("system")
+    figure: str = text_from("figure", max_length=80)

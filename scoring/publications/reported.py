@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from citeboard.core.words import counted
 from scoring.models import Paper, Reported, ReportedTable
+from scoring.publications import printed_form
+from scoring.publications.printed_form import Publication, Row
+from scoring.publications.printed_form import Table as Printed
 from tasks.models import Phase, Task
 from tasks.models.seasons import bump_version
-from tasks.published import form
-from tasks.published.form import Publication, Row
-from tasks.published.form import Table as Printed
 
 
 def store_publication(publication: Publication) -> list[str]:
@@ -45,10 +45,10 @@ def known_publication(key: str) -> Publication | None:
     paper = Paper.objects.filter(key=key).first()
     if paper is None:
         return None
-    facts = {each.name: getattr(paper, each.name) for each in fields(form.Paper)}
+    facts = {field.name: getattr(paper, field.name) for field in fields(printed_form.Paper)}
     return Publication(
-        paper=form.Paper(**{**facts, "authors": tuple(paper.authors)}),
-        tables=tuple(_known_table(each) for each in paper.tables.all()),
+        paper=printed_form.Paper(**{**facts, "authors": tuple(paper.authors)}),
+        tables=tuple(_known_table(table) for table in paper.tables.all()),
     )
 
 
@@ -70,7 +70,7 @@ def _known_table(table: ReportedTable) -> Printed:
         kind=table.kind,
         what=table.what,
         row_key=tuple(table.row_key),
-        measures=tuple(form.Measure(**each) for each in table.measures),
+        measures=tuple(printed_form.Measure(**measure) for measure in table.measures),
         rows=tuple(rows.values()),
         marks=table.marks,
     )
@@ -94,11 +94,11 @@ def _paper(publication: Publication) -> tuple[Paper, list[str]]:
 def _tables(paper: Paper, publication: Publication) -> list[str]:
     changes = []
     gone = ReportedTable.objects.filter(paper=paper).exclude(
-        name__in=[each.name for each in publication.tables]
+        name__in=[table.name for table in publication.tables]
     )
-    for each in gone:
-        changes.append(f"{each.name}: gone")
-        each.delete()
+    for old in gone:
+        changes.append(f"{old.name}: gone")
+        old.delete()
     for position, table in enumerate(publication.tables):
         changes += _table(paper, position, table)
     return changes
@@ -122,13 +122,13 @@ def _table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
     elif changed := _set(row, facts):
         yield f"{table.name}: {', '.join(changed)} changed"
     new, changed_figures, removed = _figures(row, table)
-    told = [
+    changed = [
         f"{counted(count, 'figure')} {verb}"
         for count, verb in ((new, "new"), (changed_figures, "changed"), (removed, "gone"))
         if count
     ]
-    if told:
-        yield f"{table.name}: {', '.join(told)}"
+    if changed:
+        yield f"{table.name}: {', '.join(changed)}"
 
 
 def _figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]:

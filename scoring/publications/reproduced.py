@@ -6,19 +6,22 @@ board is missing here too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from scoring.board.charts import Figure, grouped_bars
+from scoring.board.charts import value_axis
 from scoring.board.differences import class_table
+from scoring.board.numbers import MINUS
+from scoring.board.standings import Board, Row, standings
+from scoring.board.visibility import Visibility
+from scoring.figures import Bars, Measured, Series
+from scoring.figures.palette import MAX_SERIES
 from scoring.models import Reported
-from scoring.numbers import MINUS
+from scoring.publications.placement import Recomputed
 from scoring.publications.published import WIDTHS, Measure, PublishedRow, PublishedTable, published_of
-from scoring.standings import Board, Row, standings
-from scoring.visibility import Sight
 from tasks.models import Phase, Task
-from tasks.published.placing import Recomputed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,16 +86,38 @@ class Reproduced:
         return self.shown.leading.label
 
     @property
-    def bars(self) -> Figure:
-        """The reported and the recomputed figures of each head, side by side."""
-        series = []
-        for place, head in enumerate(self.heads):
-            for name in ("reported", "own"):
-                word = {"reported": "reported", "own": "recomputed"}[name]
-                values = [getattr(line.pairs[place], name) for line in self.lines]
-                series.append((f"{head.printed}, {word}", values))
-        scale = WIDTHS.get(self.shown.leading.scale, 0.0)
-        return grouped_bars([line.label for line in self.lines], series, values=self.measure, scale=scale)
+    def drawn(self) -> list[int]:
+        """The heads in the chart: as many as have colours, of systems those with the best printed figures."""
+        places = list(range(len(self.heads)))
+        if self.shown.placement.by:
+            sign = 1 if self.shown.leading.higher_is_better is False else -1
+            places.sort(key=lambda place: sign * self._mean_reported(place))
+        return places[: MAX_SERIES // 2]
+
+    def _mean_reported(self, place: int) -> float:
+        known = [value for line in self.lines if (value := line.pairs[place].reported) is not None]
+        return fmean(known) if known else 0.0
+
+    @property
+    def bars(self) -> Bars:
+        """The reported and the recomputed figures of each drawn head, side by side."""
+        pairs = [
+            (self.heads[place].printed, [line.pairs[place] for line in self.lines]) for place in self.drawn
+        ]
+        series = [
+            Series(name=f"{name}, {word}", values=values)
+            for name, own in pairs
+            for word, values in (
+                ("reported", [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in own]),
+                ("recomputed", [Measured(value=pair.own, text=pair.texts["own"]) for pair in own]),
+            )
+        ]
+        return Bars(
+            title=f"{self.measure}, reported and recomputed",
+            labels=[line.label for line in self.lines],
+            series=series,
+            axis=value_axis(self.measure, WIDTHS.get(self.shown.leading.scale, 0.0), has_zero=True),
+        )
 
 
 def is_reproduced(task: Task) -> bool:
@@ -102,7 +127,7 @@ def is_reproduced(task: Task) -> bool:
 
 def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
     """Of all these tasks, as the viewer may see them."""
-    return [each for task in tasks if is_reproduced(task) for each in reproduced_of(task, viewer)]
+    return [table for task in tasks if is_reproduced(task) for table in reproduced_of(task, viewer)]
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
@@ -121,8 +146,9 @@ def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: objec
     board, rows = _board(task, said, viewer)
     metric = said.metrics.get(shown.leading.name, "")
     figures = {(row.label, row.system): row for row in shown.rows}
-    systems = [each for each in dict.fromkeys(row.system for row in shown.rows) if each in said.systems]
-    values = _class_values(board, rows, said.dimension or shown.placement.by, metric, shown.leading)
+    systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in said.systems]
+    labels = list(dict.fromkeys(row.label for row in shown.rows))
+    values = _class_values(board, rows, ClassNames.of(said, shown, labels), metric, shown.leading)
     lines = [
         Line(
             label=label,
@@ -133,7 +159,7 @@ def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: objec
                 for system in systems
             ],
         )
-        for label in dict.fromkeys(row.label for row in shown.rows)
+        for label in labels
     ]
     heads = [Head(printed=system, own=said.systems[system]) for system in systems]
     return _reproduced(task, shown, said, board if rows else None, heads, lines)
@@ -142,21 +168,21 @@ def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: objec
 def _of_systems(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
     """Systems down, metrics across."""
     board, rows = _board(task, said, viewer)
-    measures = [each for each in shown.columns if each.name in said.metrics]
+    measures = [column for column in shown.columns if column.name in said.metrics]
     lines = [
         Line(
             label=row.system,
             own=said.systems[row.system],
             line=row.line,
             pairs=[
-                _pair(row, each, _value(board, rows.get(said.systems[row.system]), said, each))
-                for each in measures
+                _pair(row, measure, _value(board, rows.get(said.systems[row.system]), said, measure))
+                for measure in measures
             ],
         )
         for row in sorted(shown.rows, key=lambda row: row.line)
         if row.system in said.systems
     ]
-    heads = [Head(printed=each.label, own="") for each in measures]
+    heads = [Head(printed=measure.label, own="") for measure in measures]
     return _reproduced(task, shown, said, board if rows else None, heads, lines)
 
 
@@ -176,7 +202,7 @@ def _reproduced(
         phase=board.phase if board else None,
         heads=heads,
         lines=lines,
-        left_out=[each for each in systems if each not in said.systems],
+        left_out=[system for system in systems if system not in said.systems],
     )
 
 
@@ -185,7 +211,7 @@ def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, 
     for phase in task.phases.all():
         phase.task = task
         board = standings(phase, viewer, said.rules) if said.rules in task.rules else None
-        if board is None or board.sight != Sight.SCORES:
+        if board is None or board.visibility != Visibility.SCORES:
             continue
         # The best of several runs of a name stands first.
         rows = {row.system: row for row in reversed(board.rows) if row.system in said.systems.values()}
@@ -194,24 +220,48 @@ def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, 
     return None, {}
 
 
+@dataclass(frozen=True)
+class ClassNames:
+    """By dimension of the board: what its classes are called in print, in small letters."""
+
+    printed: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, said: Recomputed, shown: PublishedTable, labels: Sequence[str]) -> ClassNames:
+        own = said.dimension or shown.placement.by
+        found: dict[str, dict[str, str]] = {}
+        for label in labels:
+            first, colon, rest = said.classes.get(label, label).partition(":")
+            dimension, name = (
+                (first, rest) if colon and label in said.classes else (own, first + colon + rest)
+            )
+            found.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
+        return cls(found)
+
+
 def _class_values(
-    board: Board | None, rows: dict[str, Row], dimension: str, metric: str, measure: Measure
+    board: Board | None, rows: dict[str, Row], names: ClassNames, metric: str, measure: Measure
 ) -> dict[tuple[str, str], float]:
-    """By class and system, on the scale of print."""
+    """By printed class and system, on the scale of print."""
     if board is None or metric not in {column.name for column in board.columns}:
         return {}
-    table = class_table(board, list(rows.values()), dimension, metric)
-    return {
-        (each.label, system): _on_scale(value, table.scale, measure)
-        for each in table.classes
-        for system, row in rows.items()
-        if (value := table.value(each.label, row)) is not None
-    }
+    found = {}
+    for dimension, printed in names.printed.items():
+        table = class_table(board, list(rows.values()), dimension, metric)
+        for own in table.classes:
+            label = printed.get(own.label.casefold())
+            for system, row in rows.items():
+                value = table.value(own.label, row)
+                if label is not None and value is not None:
+                    found[label, system] = _on_scale(value, table.scale, measure)
+    return found
 
 
 def _value(board: Board | None, row: Row | None, said: Recomputed, measure: Measure) -> float | None:
     name = said.metrics[measure.name]
-    column = next((each for each in board.columns if each.name == name), None) if board else None
+    column = (
+        next((candidate for candidate in board.columns if candidate.name == name), None) if board else None
+    )
     cell = row.scores.get(name) if row else None
     if column is None or cell is None or cell.value is None:
         return None

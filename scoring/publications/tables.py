@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.safestring import SafeString
 
-from scoring.board.charts import SERIES, Figure, heat_map, in_words, system_bars
-from scoring.board.differences import Class, ClassTable, in_order_of, system_head
+from citeboard.core.query import Choice
+from scoring.board.charts import heat_map, in_words, system_bars
+from scoring.board.class_order import natural_order
+from scoring.board.differences import (
+    CHOSEN_AT_FIRST,
+    Class,
+    ClassTable,
+    System,
+    best_systems,
+    in_order_of,
+    system_head,
+)
+from scoring.board.standings import Cell
 from scoring.board.whiskers import Axis, whisker
+from scoring.figures import Bars, HeatMap
+from scoring.figures.palette import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.published import WIDTHS, Measure, PublishedRow, PublishedTable, best_first
 from scoring.publications.query import PublishedQuery
-from scoring.standings import Cell
 
 DOUBT = "doubted"
 
@@ -34,18 +46,18 @@ def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: s
     """
     sort = query.sort if query else ""
     metric = sort.removeprefix("-")
-    measure = next((each for each in shown.columns if each.name == metric), shown.leading)
+    measure = next((column for column in shown.columns if column.name == metric), shown.leading)
     rows = best_first(shown.rows, measure)
     if sort.startswith("-") and measure.name == metric:
         rows.reverse()
     wanted = text.casefold()
     rows = [row for row in rows if not wanted or wanted in row.system.casefold()]
     axis = _axis(shown)
-    columns = [shown.leading, *(each for each in shown.columns if each is not shown.leading)]
+    columns = [shown.leading, *(column for column in shown.columns if column is not shown.leading)]
     return {
         "title": shown.title,
         "table": shown.table,
-        "columns": [_head(each, measure, query) for each in columns],
+        "columns": [_head(column, measure, query) for column in columns],
         "axis": axis.ends if axis else None,
         "rows": [_row(shown, row, columns, axis) for row in rows],
         "doubts": shown.doubts,
@@ -57,21 +69,22 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
 
     The query's metric is shown where the table has it, and its system orders the classes where it is in it.
     """
-    if query.metric in {each.name for each in shown.columns}:
+    if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     classes = _class_table(shown)
     orders = next((row for row in classes.systems if row.system == query.order.removeprefix("-")), None)
     if orders:
         classes = in_order_of(classes, orders, is_reversed=query.order.startswith("-"))
     figures = {(row.label, row.system): row.figures.get(shown.leading.name) for row in shown.rows}
+    drawn = _drawn(classes, query)
     lines = []
-    for each in classes.classes:
-        best = {row.system for row in classes.best(each.label)} if len(classes.systems) > 1 else set()
+    for name in classes.classes:
+        best = {row.system for row in classes.best(name.label)} if len(classes.systems) > 1 else set()
         cells = [
-            {**_cell(figures.get((each.label, row.system))), "is_best": row.system in best}
+            {**_cell(figures.get((name.label, row.system))), "is_best": row.system in best}
             for row in classes.systems
         ]
-        lines.append({"label": each.label, "cells": cells})
+        lines.append({"label": name.label, "cells": cells})
     return {
         "table": shown.table,
         "measure": shown.leading,
@@ -79,9 +92,12 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "heads": [system_head(classes, row, query.order, query.with_) for row in classes.systems],
         "printed_order": query.with_(order="") if orders else "",
         "lines": lines,
-        "heat": _heat_as_printed(heat_map(classes), lines),
-        "bars": _bars_as_printed(system_bars(classes, classes.metric), lines),
-        "drawn": len(SERIES),
+        "heat": _heat_as_printed(heat_map(classes, label=classes.metric), lines),
+        "bars": _as_printed(system_bars(replace(classes, systems=drawn), classes.metric), figures),
+        "systems": [(row.system, row in drawn) for row in classes.systems],
+        "drawn": len(drawn),
+        "most": MAX_SERIES,
+        "carried": query.pairs(systems=_elsewhere(classes, query)),
         "words": in_words(classes),
         "doubts": shown.doubts,
     }
@@ -123,22 +139,19 @@ def _row(
         "system": row.system,
         "line": row.line,
         "href": f"{shown.table.get_absolute_url()}-{row.line}",
-        "cells": [_cell(row.figures.get(each.name)) for each in columns],
+        "cells": [_cell(row.figures.get(column.name)) for column in columns],
         "whisker": SafeString(whisker(_interval(shown, row), axis, axis.scale)) if axis else "",
     }
 
 
-def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[dict[str, Any]]:
+def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:
     """The metrics that tables by class can show instead of their own; none where each has one alone."""
-    if all(len(each.columns) < 2 for each in tables):
+    if all(len(table.columns) < 2 for table in tables):
         return []
-    measures = {measure.name: measure for each in tables for measure in each.columns}
-    leading = {each.leading.name for each in tables}
+    measures = {measure.name: measure for table in tables for measure in table.columns}
+    leading = {table.leading.name for table in tables}
     current = query.metric if query.metric in measures else next(iter(leading)) if len(leading) == 1 else ""
-    return [
-        {"label": each.label, "href": query.with_(metric=each.name), "is_current": each.name == current}
-        for each in measures.values()
-    ]
+    return query.choices("metric", measures, current, lambda name: measures[name].label)
 
 
 def _head(measure: Measure, sorted_by: Measure, query: PublishedQuery | None) -> dict[str, Any]:
@@ -171,10 +184,10 @@ def _interval(shown: PublishedTable, row: PublishedRow) -> Cell:
 
 
 def _class_table(shown: PublishedTable) -> ClassTable:
-    labels = list(dict.fromkeys(row.label for row in shown.rows))
+    labels = natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
     names = list(dict.fromkeys(row.system for row in shown.rows))
     systems = [PublishedSystem(name, number) for number, name in enumerate(names)]
-    numbers = {each.system: each.evaluation for each in systems}
+    numbers = {system.system: system.evaluation for system in systems}
     return ClassTable(
         dimension=shown.dimension,
         metric=shown.leading.label,
@@ -186,19 +199,35 @@ def _class_table(shown: PublishedTable) -> ClassTable:
     )
 
 
-def _heat_as_printed(figure: Figure, lines: Sequence[dict[str, Any]]) -> Figure:
+def _drawn(classes: ClassTable, query: PublishedQuery) -> list[System]:
+    """The systems in the bars: those that the reader chose, the best where none of them is in the table."""
+    chosen = [row for row in classes.systems if row.system in query.systems]
+    return chosen[:MAX_SERIES] or best_systems(classes)[:CHOSEN_AT_FIRST]
+
+
+def _elsewhere(classes: ClassTable, query: PublishedQuery) -> tuple[str, ...]:
+    """What is chosen for the other tables of the page."""
+    own = {row.system for row in classes.systems}
+    return tuple(name for name in query.systems if name not in own)
+
+
+def _heat_as_printed(figure: HeatMap, lines: Sequence[dict[str, Any]]) -> HeatMap:
     """The same with the decimals of print, no more."""
-    figure["data"][0]["text"] = [[cell["text"] for cell in line["cells"]] for line in lines]
-    return figure
+    return replace(figure, texts=[[cell["text"] for cell in line["cells"]] for line in lines])
 
 
-def _bars_as_printed(figure: Figure, lines: Sequence[dict[str, Any]]) -> Figure:
-    for number, trace in enumerate(figure["data"]):
-        name = trace["name"].replace("%", "")
-        trace["text"] = [line["cells"][number]["text"] for line in lines]
-        trace["textposition"] = "none"
-        trace["hovertemplate"] = f"%{{x}}, {name}: %{{text}}<extra></extra>"
-    return figure
+def _as_printed(figure: Bars, figures: Mapping[tuple[str, str], Reported | None]) -> Bars:
+    series = [
+        replace(
+            own,
+            values=[
+                replace(value, text=_cell(figures.get((label, own.name)))["text"])
+                for label, value in zip(figure.labels, own.values, strict=True)
+            ],
+        )
+        for own in figure.series
+    ]
+    return replace(figure, series=series)
 
 
 def _first(row: PublishedRow) -> Reported:

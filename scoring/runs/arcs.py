@@ -122,8 +122,8 @@ def _point(x: float, y: float) -> str:
 
 
 def _in_words(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
-    told = [
+    phrases = [
         f"“{token}” is the root" if head == place else f"“{token}” is {relation} of “{tokens[head]}”"
         for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
     ]
-    return f"{'; '.join(told)}."
+    return f"{'; '.join(phrases)}."

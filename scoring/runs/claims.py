@@ -1,4 +1,4 @@
-"""A run's responses as a page shows them: sentences, marks, parses, claims, decisions, credits."""
+"""A run's responses as a page shows them: sentences, marks, parses, claims, labels, credits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.details import load_page, told_units
+from citeboard.core import storage
 from scoring.models import Evaluation
+from scoring.offline.details import described_units, load_page
 from scoring.runs.arcs import Drawing, drawing
-from tasks import storage
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5
@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """``verdict`` is empty where decisions are not shown."""
+    """``verdict`` is empty where labels are not shown."""
 
     text: str
     verdict: str
@@ -78,85 +78,87 @@ def has_claims(evaluation: Evaluation) -> bool:
 
 
 def page_of(
-    evaluation: Evaluation, number: int, name: str, *, shows_decisions: bool, shows_passages: bool
+    evaluation: Evaluation, number: int, name: str, *, shows_labels: bool, shows_passages: bool
 ) -> Page:
     """The page of this number, or the one that has the response of this name."""
     with storage.statistics.open(evaluation.statistics) as kept:
         if name:
-            units = told_units(kept)
+            units = described_units(kept)
             number = units.index(name) // AT_A_TIME + 1 if name in units else number
             kept.seek(0)
         found, total = load_page(kept, (number - 1) * AT_A_TIME, AT_A_TIME)
     responses = [
-        _response(name, told, shows_decisions=shows_decisions, shows_passages=shows_passages)
-        for name, told in found
+        _response(name, detail, shows_labels=shows_labels, shows_passages=shows_passages)
+        for name, detail in found
     ]
     return Page(number=number, pages=max(1, math.ceil(total / AT_A_TIME)), total=total, responses=responses)
 
 
-def _response(name: str, told: Mapping[str, Any], *, shows_decisions: bool, shows_passages: bool) -> Response:
-    passages = told.get("passages", {}) if shows_passages else {}
+def _response(name: str, detail: Mapping[str, Any], *, shows_labels: bool, shows_passages: bool) -> Response:
+    passages = detail.get("passages", {}) if shows_passages else {}
     return Response(
         name=name,
-        question=told.get("question", "") if shows_passages else "",
-        sentences=[_sentence(each, shows_decisions=shows_decisions) for each in told.get("sentences", ())],
-        passages=[(mark, each["title"], each["text"]) for mark, each in passages.items()],
+        question=detail.get("question", "") if shows_passages else "",
+        sentences=[
+            _sentence(sentence, shows_labels=shows_labels) for sentence in detail.get("sentences", ())
+        ],
+        passages=[(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
     )
 
 
-def _sentence(told: Mapping[str, Any], *, shows_decisions: bool) -> Sentence:
+def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
     from tasks.types.positional_citations.marks import MARK
 
-    tokens, heads, relations = told["tokens"], told["heads"], told["relations"]
+    tokens, heads, relations = detail["tokens"], detail["heads"], detail["relations"]
     pieces, end = [], 0
-    for mark in MARK.finditer(told["text"]):
-        pieces += [(told["text"][end : mark.start()], False), (mark.group(), True)]
+    for mark in MARK.finditer(detail["text"]):
+        pieces += [(detail["text"][end : mark.start()], False), (mark.group(), True)]
         end = mark.end()
     return Sentence(
-        pieces=[*pieces, (told["text"][end:], False)],
-        has_marks=bool(told["marks"]),
-        note=FALLBACKS.get(told["fallback"] or "", "")
-        if told["marks"]
+        pieces=[*pieces, (detail["text"][end:], False)],
+        has_marks=bool(detail["marks"]),
+        note=FALLBACKS.get(detail["fallback"] or "", "")
+        if detail["marks"]
         else "No mark, so that it claims nothing.",
-        lost=told["lost"],
+        lost=detail["lost"],
         drawing=drawing(tokens, heads, relations) if tokens else None,
         parse=[
             (token, relation, "" if head == place else tokens[head])
             for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
         ],
-        claims=[_claim(each, shows_decisions=shows_decisions) for each in told["claims"]],
+        claims=[_claim(claim, shows_labels=shows_labels) for claim in detail["claims"]],
     )
 
 
-def _claim(told: Mapping[str, Any], *, shows_decisions: bool) -> Claim:
-    if not told["counts"]:
+def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
+    if not detail["counts"]:
         verdict = "does not count: a mark stands for no passage"
-    elif not shows_decisions:
+    elif not shows_labels:
         verdict = ""
     else:
-        verdict = {True: "entailed", False: "not entailed", None: "undecided"}[told["entailed"]]
+        verdict = {True: "entailed", False: "not entailed", None: "pending"}[detail["entailed"]]
     return Claim(
-        text=told["text"],
+        text=detail["text"],
         verdict=verdict,
         marks=[
             Mark(
                 number=number,
-                why=_why(told, place) if shows_decisions and told["counts"] else "",
+                why=_why(detail, place) if shows_labels and detail["counts"] else "",
             )
-            for place, number in enumerate(told["marks"])
+            for place, number in enumerate(detail["marks"])
         ],
     )
 
 
-def _why(told: Mapping[str, Any], place: int) -> str:
-    if told["entailed"] is None:
-        return "undecided"
-    if told["entailed"] is False:
+def _why(detail: Mapping[str, Any], place: int) -> str:
+    if detail["entailed"] is None:
+        return "pending"
+    if detail["entailed"] is False:
         return "no credit: its passages do not entail the claim"
-    alone, others = _at(told["alone"], place), _at(told["others"], place)
-    if told["credits"][place] is None:
-        return "undecided"
-    if len(told["marks"]) == 1:
+    alone, others = _at(detail["alone"], place), _at(detail["others"], place)
+    if detail["credits"][place] is None:
+        return "pending"
+    if len(detail["marks"]) == 1:
         return "credit: its passage entails the claim"
     if alone:
         return "credit: its passage alone entails the claim"

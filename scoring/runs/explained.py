@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scoring.entailment.stored import with_decisions
-from scoring.labels import metric_label
-from scoring.metrics import Metric, UnknownMetric, resolve
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.metrics import Metric, known_metric
+from scoring.metrics.entailment.stored import with_labels
 from scoring.models import Evaluation, Score
-from scoring.numbers import interval, shown
-from scoring.signature import offline_command
+from scoring.stats.signature import offline_command
 from tasks.types import task_type as the_type
+from tasks.types.printed_options import printed_options
 
 UPWARD = {True: "higher is better", False: "lower is better", None: ""}
 
@@ -37,8 +37,8 @@ class Explained:
 
 
 def explained(score: Score, evaluation: Evaluation, task_type: str, filename: str) -> Explained:
-    options = the_type(task_type).checked_options(evaluation.options)
-    metric = known_metric(score.metric, evaluation.rules, options)
+    own = the_type(task_type)
+    metric = known_metric(own, score.metric, evaluation.rules, own.checked_options(evaluation.options))
     parts = signature_parts(score.signature)
     return Explained(
         id=score.pk,
@@ -56,20 +56,12 @@ def explained(score: Score, evaluation: Evaluation, task_type: str, filename: st
         command=offline_command(
             task_type,
             rules=evaluation.rules,
-            options=with_decisions(evaluation.options, "DECISIONS"),
+            options=printed_options(with_labels(evaluation.options, "LABELS")),
             signature=score.signature,
             gold=["GOLD"],
             run=filename,
         ),
     )
-
-
-def known_metric(name: str, rules: str, options: Mapping[str, str]) -> Metric | None:
-    """None where the program has no such metric any more; its scores are still shown."""
-    try:
-        return resolve(name, rules, options)
-    except UnknownMetric:
-        return None
 
 
 def definition(metric: Metric) -> str:

@@ -10,8 +10,9 @@ from django.conf import settings
 
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation
+from tasks.jobs.choosing import place_in_queue
+from tasks.jobs.groups import why_unserved
 from tasks.models import Job, Submission
-from tasks.progress import place_in_queue
 
 Status = Submission.Status
 #: Seconds that starting a scorer takes, beside the scoring itself.
@@ -42,7 +43,7 @@ class Progress:
 
 
 def progress_of(submission: Submission) -> Progress:
-    job = submission.jobs.filter(leads=True).order_by("-gold__number", "-id").first()
+    job = submission.jobs.filter(sets_status=True).order_by("-gold__number", "-id").first()
     place = place_in_queue(submission)
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
@@ -50,6 +51,20 @@ def progress_of(submission: Submission) -> Progress:
         steps=_steps(submission, job),
         share=job.progress if job and job.state == Job.State.RUNNING and submission.is_moving else None,
         advice=_advice(submission),
+    )
+
+
+def received_alone(submission: Submission) -> Progress:
+    """What a team reads where the phase does not show what becomes of its runs."""
+    warnings = len(submission.warnings)
+    note = "nothing odd" if not warnings else counted(warnings, "warning")
+    at = submission.submitted_at
+    return Progress(
+        sentence="Received.",
+        since=at,
+        steps=[Step(name="received", state="done", at=at), Step(name="checked", state="done", note=note)],
+        share=None,
+        advice="In this phase teams do not see whether their runs are scored yet; you are told if one fails.",
     )
 
 
@@ -62,9 +77,9 @@ def expected_wait(submission: Submission, place: int | None) -> float | None:
     )
     if place is None or not recent or submission.status != Status.QUEUED:
         return None
-    each = (median(recent) + OVERHEAD) * max(1, len(submission.phase.task.rules))
+    seconds_per_run = (median(recent) + OVERHEAD) * max(1, len(submission.phase.task.rules))
     rounds = -(-place // settings.WORKERS)
-    return float(rounds * each)
+    return float(rounds * seconds_per_run)
 
 
 ADVICE = {
@@ -78,6 +93,10 @@ ADVICE = {
 }
 
 
+OVER_LIMIT = (
+    "The first run of a team that needs too much computing time or memory does not count against its limit; "
+    "the next ones do. If you do not see why the run needs so much, write to the organisers and name it."
+)
 REFUSED = (
     "Correct the file and submit it again: a run that was refused does not count against your team's limit. "
     "The file stays here, for you to look at."
@@ -132,8 +151,7 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     started_at = job.started_at if job else None
     status = submission.status
     if status == Status.QUEUED:
-        again = "begun before, and begun again" if job and job.attempt else ""
-        steps.append(Step(name="queued", state="now", at=queued_at, note=again))
+        steps.append(Step(name="queued", state="now", at=queued_at, note=_waits_for(job)))
         return [*steps, Step(name="scoring", state="ahead"), Step(name="scored", state="ahead")]
     steps.append(Step(name="queued", state="done", at=queued_at))
     if status in (Status.SCORING, Status.WAITING):
@@ -152,12 +170,21 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     return steps
 
 
+def _waits_for(job: Job | None) -> str:
+    """What there is to say of a job in the queue: that it was begun before, and who would take it."""
+    if job is None:
+        return ""
+    again = "begun before, and begun again" if job.attempt else ""
+    queue = "" if job.queue == Job.LIGHT else f"in the queue {job.queue}"
+    return "; ".join(filter(None, [again, queue, why_unserved(job.queue)]))
+
+
 def _unwritten(submission: Submission) -> list[Step]:
     """A built-in baseline was asked for and not received; its run comes first."""
     asked = Step(name="asked for", state="done", at=submission.submitted_at)
     if not submission.is_moving:
         return [asked, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
-    ahead = [Step(name=each, state="ahead") for each in ("queued", "scoring", "scored")]
+    ahead = [Step(name=name, state="ahead") for name in ("queued", "scoring", "scored")]
     return [asked, Step(name="computing the run", state="now", at=submission.status_since), *ahead]
 
 
@@ -166,6 +193,8 @@ def _advice(submission: Submission) -> str:
         return REFUSED
     if submission.built_in and submission.status == Status.FAILED:
         return ORGANISERS
+    if submission.hit_limit:
+        return OVER_LIMIT
     return ADVICE.get(Status(submission.status), "")
 
 
@@ -177,7 +206,7 @@ def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
         return [Step(name=name, state=state, at=submission.status_since)]
     name = "waiting" if submission.status == Status.WAITING else "checking"
     note = "begun before, and begun again" if check.attempt and check.state == Job.State.QUEUED else ""
-    ahead = [Step(name=each, state="ahead") for each in ("queued", "scoring", "scored")]
+    ahead = [Step(name=name, state="ahead") for name in ("queued", "scoring", "scored")]
     return [Step(name=name, state="now", at=submission.status_since, note=note), *ahead]
 
 

@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.board.charts import Figure, grouped_bars
-from scoring.labels import dimension_label, metric_label, note_label
-from scoring.models import Breakdown, Evaluation
-from scoring.numbers import shown
+from citeboard.core.words import listed
+from scoring.board.charts import value_axis
+from scoring.board.class_order import natural_order
+from scoring.board.names import dimension_label, metric_label, note_label
+from scoring.board.numbers import shown
+from scoring.board.small_classes import HiddenClasses
+from scoring.board.standings import standings
+from scoring.figures import Bars, Measured, Series
+from scoring.models import ClassNumber, Evaluation
 from scoring.runs.explained import Explained, explained
-from scoring.standings import standings
-from tasks.models import Submission
+from tasks.models import Gold, Phase, Submission
 
 #: Metrics drawn beside one another in a chart by class; the table has all of them.
 DRAWN = 3
@@ -45,6 +49,20 @@ def latest_evaluations(submission: Submission) -> dict[str, Evaluation]:
     return {rules: found[rules] for rules in submission.phase.task.rules if rules in found}
 
 
+def predecessor(submission: Submission, gold: Gold) -> Submission | None:
+    """The team's scored run before this one in the same phase, where it met the same gold."""
+    if submission.team_id is None:
+        return None
+    earlier = Submission.objects.filter(
+        phase=submission.phase,
+        team=submission.team_id,
+        number__lt=submission.number,
+        status=Submission.Status.SCORED,
+        evaluations__gold=gold,
+    )
+    return earlier.distinct().order_by("-number").first()
+
+
 def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> list[Line]:
     """Every metric that a rule set has, in the order of the rule sets."""
     task_type = submission.phase.task.type
@@ -74,28 +92,55 @@ def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> li
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
-    """What the scorer found odd under each rule set, counted in words."""
-    told = [
-        (rules, [note_label(name, count) for name, count in evaluation.notes.items() if count])
+    """What the scorer found odd in the run under each rule set, counted in words.
+
+    What was not given to the scorer is the task's matter and no oddity of a run.
+    """
+    found = [
+        (
+            rules,
+            [
+                note_label(name, count)
+                for name, count in evaluation.notes.items()
+                if count and not name.endswith("_not_given")
+            ],
+        )
         for rules, evaluation in evaluations.items()
     ]
-    return [(rules, words) for rules, words in told if words]
+    return [(rules, words) for rules, words in found if words]
+
+
+def without_value(
+    submission: Submission, evaluations: Mapping[str, Evaluation]
+) -> list[tuple[str, int, str]]:
+    """Rule sets of which metrics can have no value: how many, and the option that the task does not give."""
+    own = submission.phase.task.task_type
+    lacking = {
+        rules: own.without_value(rules, evaluation.options) for rules, evaluation in evaluations.items()
+    }
+    return [
+        (rules, len(names), listed(sorted(set(names.values())))) for rules, names in lacking.items() if names
+    ]
 
 
 def place(submission: Submission, viewer: object) -> Place:
     """The run's place on the board as the viewer may see it."""
+    if submission.kind == Submission.Kind.CONTRASTIVE and submission.phase.shows_contrastive:
+        return Place(reason="A contrastive run stands on the board without a rank.")
     if submission.kind == Submission.Kind.CONTRASTIVE:
         return Place(reason="A contrastive run is scored and does not stand on the board.")
     board = standings(submission.phase, viewer)
     ranked = [row for row in board.rows if row.rank is not None]
     for row in board.rows:
         if row.submission == submission.pk:
-            return Place(
-                rank=str(row.rank or ""), teams=len(ranked), reason="" if row.rank else "Not ranked."
-            )
-    own = next((row for row in board.rows if row.team_slug == _slug(submission)), None)
+            return Place(rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else "Not ranked.")
+    of_team = (row for row in board.rows if row.team_slug == _slug(submission) and not row.is_contrastive)
+    own = next(of_team, None)
     if own is None:
-        return Place()
+        chooses = submission.phase.counting == Phase.Counting.SELECTED
+        return Place(
+            reason="Nothing stands on the board for a team until it chooses a run." if chooses else ""
+        )
     return Place(reason=f"Run {own.number}, {own.system}, stands on the board for your team.")
 
 
@@ -103,24 +148,31 @@ def _slug(submission: Submission) -> str | None:
     return submission.team.slug if submission.team else None
 
 
-def by_class(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Each dimension with its classes as lines of a table and as a chart."""
-    found = Breakdown.objects.filter(evaluation=evaluation).order_by("position", "id")
+def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
+    """Each dimension with its classes, those that are not hidden, as lines of a table and as a chart."""
     scales = {score.metric: score.scale for score in evaluation.scores.all()}
-    dimensions: dict[str, dict[str, dict[str, Breakdown]]] = {}
-    for each in found:
-        dimensions.setdefault(each.dimension, {}).setdefault(each.label, {})[each.metric] = each
-    return [_dimension(name, classes, scales) for name, classes in dimensions.items()]
+    dimensions = []
+    for row in evaluation.breakdowns.select_related("classes"):
+        name = row.classes.dimension
+        numbers = row.by_class()
+        shown_here = {
+            label: numbers[label]
+            for label in natural_order(list(numbers))
+            if label not in hidden.get(name, ())
+        }
+        if shown_here:
+            dimensions.append(_dimension(name, shown_here, scales))
+    return dimensions
 
 
 def _dimension(
-    name: str, classes: Mapping[str, Mapping[str, Breakdown]], scales: Mapping[str, float]
+    name: str, classes: Mapping[str, Mapping[str, ClassNumber]], scales: Mapping[str, float]
 ) -> dict[str, Any]:
     metrics = [metric for metric in scales if any(metric in values for values in classes.values())]
     lines = [
         {
             "label": label,
-            "support": max((each.n for each in values.values()), default=0),
+            "support": max((value.n for value in values.values()), default=0),
             "cells": [
                 shown(
                     values[metric].value if metric in values else None,
@@ -143,17 +195,29 @@ def _dimension(
 
 def _figure(
     name: str,
-    classes: Mapping[str, Mapping[str, Breakdown]],
+    classes: Mapping[str, Mapping[str, ClassNumber]],
     metrics: list[str],
     scales: Mapping[str, float],
-) -> Figure:
+) -> Bars:
     """The first metrics of one scale beside one another."""
     alike = [metric for metric in metrics if scales[metric] == scales[metrics[0]]][:DRAWN]
-    series = [
-        (
-            metric_label(metric),
-            [values[metric].value if metric in values else None for values in classes.values()],
-        )
-        for metric in alike
-    ]
-    return grouped_bars(list(classes), series, values="Score", scale=scales[metrics[0]])
+    labels = [metric_label(metric) for metric in alike]
+    return Bars(
+        title=f"{listed(labels)} by {dimension_label(name)}",
+        labels=list(classes),
+        series=[
+            Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
+            for metric, label in zip(alike, labels, strict=True)
+        ],
+        axis=value_axis(
+            labels[0] if len(labels) == 1 else _range(scales[metrics[0]]), scales[metrics[0]], has_zero=True
+        ),
+    )
+
+
+def _range(scale: float) -> str:
+    return f"Score, 0 to {scale:g}" if scale else "Score"
+
+
+def _measured(number: ClassNumber | None) -> Measured:
+    return Measured(value=number.value, low=number.low, high=number.high) if number else Measured(value=None)

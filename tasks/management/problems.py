@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks.refusals import capped
 from tasks.types import InputRefused
+from tasks.types.problems import capped, counted
 
 #: As the offline scorer ends on refused input.
 REFUSED = 2
@@ -25,7 +25,7 @@ def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
             command.stderr.write(str(problem))
         if more:
             command.stderr.write(f"and {more} more problems")
-        count = len(refused.problems)
+        count = counted(refused.problems)
         raise CommandError(
             f"{count} problem{'' if count == 1 else 's'}; {otherwise}", returncode=REFUSED
         ) from refused

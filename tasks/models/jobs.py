@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.utils import timezone
 
@@ -21,6 +23,13 @@ class Job(models.Model):
         CHECK = "check", "checking the run"
         SCORE = "score", "scoring the run"
 
+    class Priority(models.IntegerChoices):
+        NEW = 0, "a new run"
+        AGAIN = 1, "a run that has a score"
+
+    #: The queue of jobs that need nothing besides this program.
+    LIGHT: ClassVar[str] = "light"
+
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
         RUNNING = "running", "running"
@@ -35,10 +44,25 @@ class Job(models.Model):
     rules = models.CharField(max_length=60, blank=True, help_text="Empty for a job that scores nothing.")
     options: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     options_digest = models.CharField(max_length=64)
-    leads = models.BooleanField(help_text="The submission's status follows this job.")
+    sets_status = models.BooleanField(help_text="The submission's status follows this job.")
+    queue = models.CharField(
+        max_length=60,
+        default=LIGHT,
+        db_default=LIGHT,
+        help_text="Taken by groups of workers that serve this queue.",
+    )
+    is_heavy = models.BooleanField(
+        default=False, db_default=False, help_text="Light ones do not wait behind it."
+    )
+    priority = models.PositiveSmallIntegerField(
+        choices=Priority, default=Priority.NEW, db_default=Priority.NEW
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True)
     attempt = models.PositiveSmallIntegerField(default=0, help_text="Counted when a worker claims the job.")
+    leases_lost = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How often its worker gave no sign of life until the lease ended."
+    )
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     progress = models.FloatField(default=0, help_text="Share of the scoring that is done, 0 to 1.")
@@ -54,7 +78,10 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["created_at", "id"]
-        indexes = [models.Index(fields=["state", "lease_expires_at"])]
+        indexes = [
+            models.Index(fields=["state", "lease_expires_at"]),
+            models.Index(fields=["started_at"]),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["submission", "gold", "rules", "options_digest"], name="job_once_a_scoring"

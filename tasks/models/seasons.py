@@ -7,29 +7,72 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
 
-from citeboard.teams.models import Team, User
+from citeboard.core.instants import zone_of
+from citeboard.teams.models import Membership, Team, User
 from tasks.types import TaskType, task_type
+
+#: Of fewer instances the score of a class tells of single ones.
+MIN_CLASS_SIZE = 5
+#: Nobody plans by an end that is so far away.
+NO_END = dt.timedelta(days=20 * 365)
+#: With less no scorer starts.
+MIN_MEMORY_MB = 256
 
 
 def validate_zone(name: str) -> None:
     try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as unknown:
-        raise ValidationError(f"“{name}” is not a time zone such as Europe/Rome or UTC") from unknown
+        zone_of(name)
+    except ValueError as unknown:
+        raise ValidationError(str(unknown)) from unknown
 
 
 class SeasonQuerySet(models.QuerySet["Season"]):
-    def visible_to(self, user: object) -> SeasonQuerySet:
-        """Public seasons, and drafts to those who organise them and to staff."""
+    def organised_by(self, user: object) -> SeasonQuerySet:
+        """Those that the user may see everything of and change: to staff, all."""
         if not isinstance(user, User):
-            return self.filter(is_public=True)
-        if user.is_staff:
-            return self
-        return self.filter(Q(is_public=True) | Q(organisers__user=user)).distinct()
+            return self.none()
+        own = Organiser.objects.filter(user=user, role=Organiser.Role.ORGANISER)
+        return self if user.is_staff else self.filter(pk__in=own.values("season"))
+
+    def helped_by(self, user: object) -> SeasonQuerySet:
+        """Those that the user organises, or helps with: runs and teams, neither gold nor settings."""
+        if not isinstance(user, User):
+            return self.none()
+        return self if user.is_staff else self.filter(organisers__user=user)
+
+    def visible_to(self, user: object) -> SeasonQuerySet:
+        """Public seasons, and drafts to those who organise them or help."""
+        helped = Season.objects.helped_by(user).order_by().values("pk")
+        return self.filter(Q(is_public=True) | Q(pk__in=helped))
+
+    def with_teams(self) -> SeasonQuerySet:
+        """How many take part, as ``teams``."""
+        entered = Count("registrations", filter=Q(registrations__is_approved=True))
+        return self.annotate(teams=entered)
+
+    def current_first(self) -> SeasonQuerySet:
+        """Open seasons, the next deadline first; then those to come; past ones, newest first; and those with
+        nothing but published results.
+        """
+        now = timezone.now()
+        phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
+        tasks = Task.objects.filter(season=OuterRef("pk")).order_by()
+        place = Case(
+            When(Exists(phases.open(now)), then=Value(0)),
+            When(Exists(phases.filter(opens__gt=now)), then=Value(1)),
+            When(Exists(phases), then=Value(2)),
+            When(Exists(tasks) & ~Exists(tasks.filter(is_reported_only=False)), then=Value(3)),
+            default=Value(1),
+        )
+        deadline = phases.open(now).order_by("closes").values("closes")[:1]
+        return self.alias(place=place, deadline=Subquery(deadline)).order_by(
+            "place", F("deadline").asc(nulls_last=True), "-created_at", "slug"
+        )
 
 
 class Season(models.Model):
@@ -38,6 +81,7 @@ class Season(models.Model):
     class Entry(models.TextChoices):
         OPEN = "open", "open to every team"
         APPROVAL = "approval", "by approval of an organiser"
+        LIST = "list", "open to the addresses on a list"
         CLOSED = "closed", "closed"
 
     slug = models.SlugField(max_length=60, unique=True)
@@ -45,9 +89,49 @@ class Season(models.Model):
     summary = models.TextField(blank=True, help_text="Markdown.")
     licence = models.CharField(max_length=200, blank=True)
     is_public = models.BooleanField(default=True)
+    was_public = models.BooleanField(
+        default=False, db_default=False, help_text="It is, or has been, public: then it is not deleted."
+    )
     registration = models.CharField("how teams enter", max_length=10, choices=Entry, default=Entry.OPEN)
+    entry_list = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Who may enter by list: an address, or @ and a domain, on each line.",
+    )
+    max_team_size = models.PositiveIntegerField(
+        "members of a team at most", null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    members_until = models.DateTimeField(
+        "members may change until",
+        null=True,
+        blank=True,
+        help_text="From then on nobody joins a team of the season or is removed from one.",
+    )
+    merge_until = models.DateTimeField(
+        "teams may merge until",
+        null=True,
+        blank=True,
+        help_text="Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
+        "merge teams.",
+    )
+    time_zone = models.CharField(
+        "time zone",
+        max_length=60,
+        default="UTC",
+        db_default="UTC",
+        validators=[validate_zone],
+        help_text="In which organisers write the season's times, such as Europe/Rome or AoE. Phases have "
+        "zones of their own.",
+    )
     allows_several_teams = models.BooleanField(
         default=False, help_text="Whether a person may take part with more than one team."
+    )
+    shows_overall = models.BooleanField(
+        "overall table",
+        default=False,
+        db_default=False,
+        help_text="Whether teams are ranked over the tasks too, by the boards that everybody sees.",
     )
     announcement = models.TextField(blank=True, help_text="Markdown, at the top of the season's page.")
     announced_at = models.DateTimeField(null=True, blank=True)
@@ -61,18 +145,29 @@ class Season(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def zone(self) -> ZoneInfo:
+        return zone_of(self.time_zone)
+
 
 class Organiser(models.Model):
-    """Who may see everything of a season and change it."""
+    """Who runs a season: an organiser sees and changes everything, a helper sees runs and teams."""
+
+    class Role(models.TextChoices):
+        ORGANISER = "organiser", "organiser"
+        HELPER = "helper", "helper"
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="organisers")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="organises")
+    role = models.CharField(
+        max_length=10, choices=Role, default=Role.ORGANISER, db_default=Role.ORGANISER.value
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["season", "user"], name="organiser_once")]
 
     def __str__(self) -> str:
-        return f"{self.user} organises {self.season}"
+        return f"{self.user}, {self.get_role_display()} of {self.season}"
 
 
 class RegistrationQuerySet(models.QuerySet["Registration"]):
@@ -85,6 +180,11 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
     def refused(self) -> RegistrationQuerySet:
         return self.filter(is_approved=False, decided_at__isnull=False)
 
+    def marked(self) -> RegistrationQuerySet:
+        """``has_organiser`` says whether somebody who runs the season is in the team."""
+        own = Membership.objects.filter(team=OuterRef("team"), user__organises__season=OuterRef("season"))
+        return self.annotate(has_organiser=Exists(own))
+
     def not_refused(self) -> RegistrationQuerySet:
         return self.filter(Q(is_approved=True) | Q(decided_at=None))
 
@@ -96,6 +196,9 @@ class Registration(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="registrations")
     is_approved = models.BooleanField(default=True)
     registered_at = models.DateTimeField(default=timezone.now)
+    message = models.TextField(
+        blank=True, default="", db_default="", help_text="What the team tells who decides on its entry."
+    )
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     reason = models.TextField(blank=True, help_text="Why it was refused; its team reads it.")
@@ -137,6 +240,33 @@ class Task(models.Model):
         blank=True,
         help_text="Tables of publications that stand on its board, the first leading.",
     )
+    min_class_size = models.PositiveIntegerField(
+        "smallest class shown",
+        default=MIN_CLASS_SIZE,
+        validators=[MinValueValidator(1)],
+        help_text="Classes of fewer instances are shown only to those who may see single instances.",
+    )
+    queue = models.SlugField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where its runs wait, such as gpu; empty: by what its metrics need, light or models.",
+    )
+    max_seconds = models.PositiveIntegerField(
+        "computing time of a scoring",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Seconds; what the site allows where it is empty or more.",
+    )
+    max_memory_mb = models.PositiveIntegerField(
+        "memory of a scoring",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(MIN_MEMORY_MB)],
+        help_text="Megabytes; what the site allows where it is empty or more.",
+    )
     position = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
@@ -173,10 +303,18 @@ class Phase(models.Model):
         RANKS = "ranks", "ranks only"
         EVERYONE = "everyone", "everyone"
 
+    class OwnRuns(models.TextChoices):
+        """What a team learns of its own runs; each step tells more than the one before."""
+
+        NOTHING = "nothing", "nothing"
+        SCORED = "scored", "that they were scored"
+        SCORES = "scores", "their scores"
+
     class Counting(models.TextChoices):
         BEST = "best", "best run of a team"
         LAST = "last", "last run of a team"
         SELECTED = "selected", "the run a team selects"
+        ALL = "all", "every run of a team"
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="phases")
     slug = models.SlugField(max_length=60)
@@ -184,16 +322,91 @@ class Phase(models.Model):
     split = models.CharField(max_length=60, default="test")
     opens = models.DateTimeField()
     closes = models.DateTimeField()
+    late_until = models.DateTimeField(
+        "late runs until",
+        null=True,
+        blank=True,
+        help_text="Until then runs are taken after the end too: they are marked as late, scored, and stand "
+        "on no board unless an organiser accepts them.",
+    )
+    inputs_from = models.DateTimeField(
+        "inputs from",
+        null=True,
+        blank=True,
+        help_text="When participants get the inputs and may check runs, if before the phase opens.",
+    )
     time_zone = models.CharField(max_length=60, default="UTC", validators=[validate_zone])
     runs_per_day = models.PositiveIntegerField(null=True, blank=True)
     runs_in_total = models.PositiveIntegerField(null=True, blank=True)
     board = models.CharField("who sees the board", max_length=12, choices=Audience, default=Audience.EVERYONE)
+    board_from = models.DateTimeField(
+        "that changes at",
+        null=True,
+        blank=True,
+        help_text="At this instant who sees the board becomes another, by the clock alone.",
+    )
+    board_then = models.CharField(
+        "who sees the board from then on",
+        max_length=12,
+        choices=Audience,
+        blank=True,
+        default="",
+        db_default="",
+    )
+    own_scores = models.CharField(
+        "what a team learns of its own runs",
+        max_length=8,
+        choices=OwnRuns,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
+        "that they were scored.",
+    )
+    shows_teams = models.BooleanField(
+        "shows the names of teams",
+        default=True,
+        db_default=True,
+        help_text="Whether others than organisers read on the board whose a system is.",
+    )
+    shows_run_counts = models.BooleanField(
+        "shows how many runs there are",
+        default=True,
+        db_default=True,
+        help_text="Whether others than organisers read how many teams have sent runs, and how many.",
+    )
     counting = models.CharField("which run counts", max_length=10, choices=Counting, default=Counting.BEST)
+    shows_contrastive = models.BooleanField(
+        "shows contrastive runs",
+        default=False,
+        db_default=False,
+        help_text="Whether contrastive runs stand on the board too: marked, and without a rank.",
+    )
     shows_instances = models.BooleanField(
         "shows single instances",
         default=False,
         help_text="Whoever sees the scores of two runs may also see on which instances they differ, by name "
         "and class. That tells something of the gold: for splits that are done with, or for practice.",
+    )
+    gold_is_public = models.BooleanField(
+        "gives out the gold",
+        default=False,
+        db_default=False,
+        help_text="Whoever sees the board may download the gold and the runs that stand on it, once every "
+        "phase on this gold is over; while they show single instances, at once.",
+    )
+    card_required: models.JSONField[list[str]] = models.JSONField(
+        "what a run card must say",
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+        help_text="A run that is sent without it is refused.",
+    )
+    errata: models.JSONField[list[dict[str, str]]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="What organisers have corrected of its results, each with the instant; only ever added to.",
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -206,6 +419,11 @@ class Phase(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["task", "slug"], name="phase_slug_once_a_task"),
             models.CheckConstraint(condition=Q(closes__gt=F("opens")), name="phase_closes_after_it_opens"),
+            models.CheckConstraint(
+                condition=Q(board_from=None, board_then="")
+                | (Q(board_from__isnull=False) & ~Q(board_then="")),
+                name="phase_board_changes_to_something_at_an_instant",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -214,9 +432,55 @@ class Phase(models.Model):
     def is_open(self, at: dt.datetime | None = None) -> bool:
         return self.opens <= (at or timezone.now()) < self.closes
 
+    def is_late(self, begun: dt.datetime) -> bool:
+        """Whether an upload that began then came after the end."""
+        return begun >= self.closes
+
+    def takes_upload(self, at: dt.datetime, begun: dt.datetime) -> bool:
+        """Whether an upload that began before is taken now, be it as a late one."""
+        return self.opens <= at and begun < max(self.closes, self.late_until or self.closes)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether its end is one to plan by: a phase that closes in decades is open without an end."""
+        return self.closes < timezone.now() + NO_END
+
+    @property
+    def inputs_released_at(self) -> dt.datetime:
+        """The phase's opening, unless the inputs are given out before."""
+        return min(self.inputs_from or self.opens, self.opens)
+
+    def has_released_inputs(self, at: dt.datetime | None = None) -> bool:
+        return self.inputs_released_at <= (at or timezone.now())
+
+    def has_changed_board(self, at: dt.datetime | None = None) -> bool:
+        """Whether the instant has come at which somebody else sees the board."""
+        return self.board_from is not None and self.board_from <= (at or timezone.now())
+
+    @property
+    def board_now(self) -> str:
+        """Who sees the board at this moment."""
+        return self.board_then if self.has_changed_board() else self.board
+
+    @property
+    def is_shown_later(self) -> bool:
+        """Whether everybody learns at an instant to come what they do not see now."""
+        open_boards = (self.Audience.RANKS, self.Audience.EVERYONE)
+        return self.board_from is not None and not self.has_changed_board() and self.board_then in open_boards
+
+    @property
+    def own_runs_show(self) -> str:
+        """What a team learns of its own runs: its switch, but never less than everybody sees."""
+        board = self.board_now
+        if board == self.Audience.EVERYONE:
+            return self.OwnRuns.SCORES
+        chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
+        is_listed = board == self.Audience.RANKS
+        return self.OwnRuns.SCORED if is_listed and chosen == self.OwnRuns.NOTHING else chosen
+
     @property
     def zone(self) -> ZoneInfo:
-        return ZoneInfo(self.time_zone)
+        return zone_of(self.time_zone)
 
 
 def bump_version(phase_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from django.db import models
@@ -32,6 +33,12 @@ class Submission(models.Model):
         BASELINE = "baseline", "baseline"
         HUMAN = "human", "human line"
 
+    class Exclusion(models.TextChoices):
+        """Why a run that is scored stands on no board: an organiser has decided it."""
+
+        DISQUALIFIED = "disqualified", "disqualified"
+        HIDDEN = "hidden", "hidden"
+
     #: A run in one of these states has used up one of its team's tries.
     COUNTED: ClassVar[tuple[str, ...]] = (
         "checking", "queued", "scoring", "waiting", "scored", "withdrawn",
@@ -48,6 +55,16 @@ class Submission(models.Model):
     number = models.PositiveIntegerField(help_text="Counts the runs of a team in a phase.")
     system = models.CharField(max_length=80)
     description = models.TextField(blank=True)
+    links: models.JSONField[list[str]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Addresses of what its team says of it: code, a paper, a page.",
+    )
+    card: models.JSONField[dict[str, str]] = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="How it was made, by the fields of a run card that its team has filled in.",
+    )
     kind = models.CharField(max_length=12, choices=Kind, default=Kind.PRIMARY)
     built_in = models.CharField(
         max_length=60, blank=True, help_text="The built-in baseline that the worker computes it with."
@@ -64,9 +81,18 @@ class Submission(models.Model):
     )
     submitted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     submitted_at = models.DateTimeField(default=timezone.now)
+    begun_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the first byte of its upload came, by which deadlines go."
+    )
+    is_late = models.BooleanField(
+        default=False, db_default=False, help_text="It came after the end, and no organiser has accepted it."
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     status_since = models.DateTimeField(default=timezone.now)
     reason = models.TextField(blank=True, help_text="Why it failed or waits, in words a team can act on.")
+    hit_limit = models.BooleanField(
+        default=False, help_text="It failed because its scoring needed too much computing time or memory."
+    )
     idempotency_key = models.CharField(
         max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same run."
     )
@@ -74,6 +100,15 @@ class Submission(models.Model):
         Bundle, on_delete=models.PROTECT, related_name="submissions", null=True, blank=True
     )
     is_selected = models.BooleanField(default=False, help_text="The run that counts where teams select.")
+    exclusion = models.CharField(
+        max_length=12,
+        choices=Exclusion,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Set by organisers: the run stands on no board, whatever its score.",
+    )
+    exclusion_reason = models.TextField(blank=True, default="", db_default="", help_text="Its team reads it.")
 
     class Meta:
         ordering = ["-submitted_at", "-id"]
@@ -105,6 +140,11 @@ class Submission(models.Model):
     def is_unwritten(self) -> bool:
         """A built-in baseline whose run the worker has yet to compute."""
         return self.kind == self.Kind.BASELINE and not self.file
+
+    @property
+    def neutral_filename(self) -> str:
+        """What the file is called to others than its team: `run.jsonl`."""
+        return f"run{PurePosixPath(self.filename).suffix.lower()}" if self.filename else ""
 
     @property
     def is_moving(self) -> bool:

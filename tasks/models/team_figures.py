@@ -9,7 +9,7 @@ from tasks.models.submissions import Submission
 
 
 class TeamFigure(models.Model):
-    """One such number, in the unit of its measure (`tasks.team_figures`). Nobody has checked it."""
+    """One such number, in the unit that `tasks.submissions.team_figures` gives. Nobody has checked it."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="team_figures")
     #: Stands here too, so that a board without any is told in one look.

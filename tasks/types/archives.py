@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tasks.types.problems import InputRefused, Problem
+from tasks.types.archive_directories import listed_files
+from tasks.types.problems import InputRefused, Problem, Problems
 
 NESTED = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
 #: What reading a broken archive may come to; its fields lead the library to all of these.
@@ -50,29 +51,43 @@ def checked_members(
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
     """The archive and its files. Raises InputRefused with everything that is wrong with it."""
     try:
+        _refuse_many(path, shown, limits)
         archive = zipfile.ZipFile(path)
     except DAMAGE as damage:
         raise InputRefused([Problem(file=shown, message=f"not a readable zip archive: {damage}")]) from damage
     members = [member for member in archive.infolist() if not member.is_dir()]
-    problems = [*_problems_of_all(archive, members, path.stat().st_size, shown, limits)]
+    try:
+        _refuse_unsafe(members, path.stat().st_size, shown, limits)
+    except InputRefused:
+        archive.close()
+        raise
+    return archive, members
+
+
+def _refuse_unsafe(members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits) -> None:
+    problems = Problems(_problems_of_all(members, size, shown, limits))
     for member in members:
         problems += [
             Problem(file=f"{shown}!{member.filename}", message=message)
             for message in _problems_of_one(member, limits)
         ]
     if problems:
-        archive.close()
         raise InputRefused(problems)
-    return archive, members
+
+
+def _refuse_many(path: Path, shown: str, limits: Limits) -> None:
+    """Before the library makes an object for each file of the list."""
+    with path.open("rb") as archive:
+        count = listed_files(archive, limits.files)
+    if count > limits.files:
+        raise InputRefused(
+            [Problem(file=shown, message=f"{count:,} files", expected=f"at most {limits.files:,}")]
+        )
 
 
 def _problems_of_all(
-    archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits
+    members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits
 ) -> Iterator[Problem]:
-    if len(archive.infolist()) > limits.files:
-        yield Problem(
-            file=shown, message=f"{len(archive.infolist()):,} files", expected=f"at most {limits.files:,}"
-        )
     unpacked = sum(member.file_size for member in members)
     if unpacked > limits.bytes:
         yield Problem(

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tasks.types.files import InputFile
-from tasks.types.judging import Judging
+from tasks.types.human_evaluation import HumanEvaluation
 from tasks.types.problems import Problem
+from tasks.types.references import MetricRef
+from tasks.types.run_forms import RunForm
+from tasks.types.shown import ShownInstance
+from tasks.types.trec import TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
@@ -17,6 +21,12 @@ if TYPE_CHECKING:
 #: What checks an upload and holds no gold: JSON values only, so that it can be kept beside the gold.
 Index = dict[str, Any]
 Options = Mapping[str, str]
+
+#: The rules as they should be, and those of the paper or program that published the task; of a task with
+#: several programs, ``official-YEAR`` for each.
+CORRECTED, OFFICIAL = "corrected", "official"
+#: What rule sets were called before 0.2.0.
+_OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
 
 
 class UnknownTaskType(LookupError):
@@ -35,6 +45,20 @@ class Option:
     default: str
     summary: str
     choices: tuple[str, ...] = ()
+    #: How a value may begin that older versions wrote, and how it is written today.
+    former: Mapping[str, str] = field(default_factory=dict)
+    #: Whether a value may be the path of a file; in a season file one that stands below its folder.
+    may_be_file: bool = False
+    #: Whether the metrics that are given it have no value where it is empty.
+    is_needed: bool = False
+
+    def value_of(self, given: Options) -> str:
+        """What is given for it, as it is written today, or its default."""
+        value = given.get(self.name, self.default)
+        for before, now in self.former.items():
+            if value.startswith(before):
+                return now + value.removeprefix(before)
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +106,12 @@ class Pairs:
 class TaskType:
     """A kind of task: how its gold and runs are read and paired, and which metrics and breakdowns count.
 
-    ``rules`` maps each rule set to the names of its metrics; of both the first ranks.
+    ``rules`` maps each rule set to its metrics; of both the first ranks.
     """
 
     slug: str
     title: str
-    rules: Mapping[str, tuple[str, ...]]
+    rules: Mapping[str, tuple[MetricRef, ...]]
     dimensions: tuple[str, ...]
     read_gold: Callable[[Sequence[InputFile], Options], Split]
     read_inputs: Callable[[Sequence[InputFile], Options], Index]
@@ -96,48 +120,96 @@ class TaskType:
     public_files: Callable[[Sequence[InputFile], Options], Iterator[tuple[str, bytes]]]
     #: Which of the files under a gold PATH belong to the gold and are kept.
     is_gold_file: Callable[[str], bool]
+    #: What pages call one of the units of ``Pairs``.
+    unit: str = "instance"
     options: tuple[Option, ...] = ()
     #: Whether files hold anything in the form of its runs, be it wrong; where it is not said, whether they
     #: can be scored decides.
-    carries: Callable[[Sequence[InputFile]], bool] | None = None
+    accepts: Callable[[Sequence[InputFile]], bool] | None = None
+    #: By what a run is told from other files; a file of another type's form is then called by its name.
+    run_form: RunForm | None = None
+    #: The metrics that a board shows before others are asked for, in order; all where none are named.
+    main_metrics: tuple[str, ...] = ()
+    #: Tuples of built-in baselines whose answers are runs for it, by reference.
+    baselines: tuple[str, ...] = ()
+    #: How people read names of metrics and dimensions that do not read well as they are. Classes are named in
+    #: the features of ``pair`` as people read them.
+    display_names: Mapping[str, str] = field(default_factory=dict)
     #: Where runs are texts that people can judge.
-    judging: Judging | None = None
+    human_evaluation: HumanEvaluation | None = None
     #: The metrics that the options add to a rule set, as where they name other cut-offs.
-    further_metrics: Callable[[str, Options], tuple[str, ...]] | None = None
+    further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
     #: Pairs of metrics that a board draws against each other: across, up.
-    drawn_against: tuple[tuple[str, str], ...] = ()
+    scatter_pairs: tuple[tuple[str, str], ...] = ()
     #: Scores that nobody computes here and that teams may report of their runs.
     team_scores: tuple[str, ...] = ()
+    #: Single instances as people read them, from the files of the gold and a run beside it; as Python writes
+    #: them where a type does not say.
+    show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] | None = (
+        None
+    )
+    #: Where its data are topics and documents.
+    trec: TrecForm | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric of every rule set, in the order of the rule sets."""
-        return tuple(dict.fromkeys(name for names in self.rules.values() for name in names))
+        """The names of every rule set's metrics, in the order of the rule sets."""
+        return tuple(dict.fromkeys(metric.name for metrics in self.rules.values() for metric in metrics))
 
     @property
     def default_rules(self) -> str:
         return next(iter(self.rules))
 
-    def metrics_of(self, rules: str, options: Options) -> tuple[str, ...]:
+    def metrics_of(self, rules: str, options: Options) -> tuple[MetricRef, ...]:
         """The metrics of a rule set, with those that the options add. Raises OptionRefused."""
         further = self.further_metrics(rules, options) if self.further_metrics else ()
         return (*self.rules[rules], *further)
 
+    def without_value(self, rules: str, options: Options) -> dict[str, str]:
+        """The metrics of a rule set that can have no value, each with the option that it lacks.
+
+        What is not given has its default; a rule set that there is no more has none.
+        """
+        if rules not in self.rules:
+            return {}
+        given = {option.name: option.value_of(options) for option in self.options}
+        lacking = [option.name for option in self.options if option.is_needed and not given[option.name]]
+        return {
+            metric.name: name
+            for metric in self.metrics_of(rules, given)
+            for name in lacking
+            if name in metric.options
+        }
+
     def checked_rules(self, rules: str | None) -> str:
+        """The rule set of this name, which may be one of before 0.2.0. Raises OptionRefused."""
         if rules is None:
             return self.default_rules
-        if rules not in self.rules:
+        name = current_rules(rules)
+        if name not in self.rules:
             raise OptionRefused(f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}")
-        return rules
+        return name
 
     def checked_options(self, given: Options) -> dict[str, str]:
         """Every option with its value, the defaults filled in.
 
+        Builds the metrics of every rule set, so that a value that one of them cannot take is found here.
         Raises OptionRefused for an unknown name or value, and names the known ones.
         """
         checked = checked_options(self.slug, self.options, given)
-        self.metrics_of(self.default_rules, checked)
+        for rules in self.rules:
+            for metric in self.metrics_of(rules, checked):
+                metric.build(rules, checked)
         return checked
+
+
+def current_rules(name: str) -> str:
+    """What a rule set is called now; others keep their names.
+
+    >>> current_rules("fair"), current_rules("official-2018")
+    ('corrected', 'official-2018')
+    """
+    return _OLD_RULES.get(name, name)
 
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
@@ -163,7 +235,7 @@ def checked_options(owner: str, options: Sequence[Option], given: Options) -> di
             raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{_near(name, known)}")
         if known[name].choices and value not in known[name].choices:
             raise OptionRefused(f"option {name}={value}: expected one of {', '.join(known[name].choices)}")
-    return {name: given.get(name, option.default) for name, option in known.items()}
+    return {name: option.value_of(given) for name, option in known.items()}
 
 
 def _near(name: str, known: Mapping[str, object]) -> str:

@@ -20,7 +20,7 @@ OUTSIDE = -2
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
     """Which rows hold something; columns know by themselves."""
     own: NDArray[np.bool_] | None = getattr(values, "present", None)
-    return np.array([each is not None for each in values], dtype=bool) if own is None else own
+    return np.array([value is not None for value in values], dtype=bool) if own is None else own
 
 
 class Classes(Sequence[tuple[str, ...]]):
@@ -68,7 +68,7 @@ class Classes(Sequence[tuple[str, ...]]):
         bounds = np.searchsorted(self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1))
         ranges = zip((None, *self.labels), bounds[:-1], bounds[1:], strict=True)
         found = [(label, order[start:end]) for label, start, end in ranges if start < end]
-        yield from sorted(found, key=lambda each: each[0] is None)
+        yield from sorted(found, key=lambda entry: entry[0] is None)
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
         """The labels that occur, and each row's number among them. Every row has a class."""

@@ -124,10 +124,10 @@ def _opener(path: Path) -> Callable[[], IO[bytes]]:
 
 def _archive_files(path: Path, shown: str, limits: Limits) -> list[InputFile]:
     archive, members = checked_members(path, shown=shown, limits=limits)
-    kept = [member for member in members if not CLUTTER.intersection(PurePosixPath(member.filename).parts)]
+    wanted = [member for member in members if not CLUTTER.intersection(PurePosixPath(member.filename).parts)]
     return [
         InputFile(member.filename, f"{shown}!{member.filename}", _member_opener(archive, member))
-        for member in sorted(kept, key=lambda member: member.filename)
+        for member in sorted(wanted, key=lambda member: member.filename)
     ]
 
 

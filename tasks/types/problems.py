@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 #: So much of an offending line is quoted back.
 QUOTE_LENGTH = 160
-#: A file with so many problems is read no further: it is of another kind, or meant to fill the memory.
-MOST_PROBLEMS = 10_000
+#: So many errors and so many warnings of one input are kept. Reading ends at the last of these errors, as the
+#: file is of another kind or meant to fill the memory; warnings beyond are counted.
+MAX_PROBLEMS = 1_000
+#: So many of them are told at once.
+MAX_LISTED = 200
 #: So much of anything else is told, since messages name things by what their author called them.
-LONGEST_TOLD = 2_000
+MAX_TOLD = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +22,7 @@ class Problem:
     """One finding: what was found, what was expected, and where.
 
     ``fatal`` is what cannot be read or cannot be meant; everything else is a warning. ``quote`` repeats the
-    author's own line, never gold.
+    author's own line, never gold. ``count`` is how many problems it stands for.
     """
 
     message: str
@@ -27,6 +31,7 @@ class Problem:
     expected: str = ""
     quote: str = ""
     fatal: bool = True
+    count: int = 1
 
     def __post_init__(self) -> None:
         for name in ("message", "file", "expected", "quote"):
@@ -59,19 +64,101 @@ class InputRefused(Exception):
 
 def _tellable(text: str) -> str:
     """What a page can show and a database can keep of it: no NUL, no half of a character that takes two."""
-    if len(text) > LONGEST_TOLD:
-        text = f"{text[: LONGEST_TOLD - 1]}…"
+    if len(text) > MAX_TOLD:
+        text = f"{text[: MAX_TOLD - 1]}…"
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+class TooManyProblems(InputRefused):
+    """Reading ended before the end of the input."""
+
+
+class Problems(list[Problem]):
+    """Problems as they are found, never more than ``MAX_PROBLEMS`` errors and as many warnings.
+
+    What is not kept is counted: any number of warnings, and ``counts`` errors. The next error raises
+    TooManyProblems with all that was found.
+    """
+
+    def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
+        super().__init__()
+        self._max = {True: MAX_PROBLEMS + counts, False: None}
+        self._found = {True: 0, False: 0}
+        self.extend(problems)
+
+    @property
+    def found(self) -> int:
+        """How many there are, kept or not."""
+        return sum(self._found.values())
+
+    @property
+    def has_errors(self) -> bool:
+        return self._found[True] > 0
+
+    def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
+        """Take a problem that is only made if it is kept. Raises TooManyProblems."""
+        if self._found[fatal] == self._max[fatal]:
+            last, message = make(), f"not read any further, after {self._max[fatal]:,} errors"
+            told = Problem(file=last.file, line=last.line, message=message)
+            raise TooManyProblems([*self, *self.rest(), told])
+        self._found[fatal] += 1
+        if self._found[fatal] <= MAX_PROBLEMS:
+            super().append(make())
+
+    def append(self, problem: Problem) -> None:
+        self.note(lambda: problem, fatal=problem.fatal)
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.append(problem)
+
+    def __iadd__(self, problems: Iterable[Problem]) -> Self:  # type: ignore[override,misc]
+        self.extend(problems)
+        return self
+
+    def rest(self) -> list[Problem]:
+        """What stands for those that were not kept."""
+        rest = {fatal: found - MAX_PROBLEMS for fatal, found in self._found.items()}
+        return [
+            Problem(message=f"{more:,} more {words} are not listed", fatal=fatal, count=more)
+            for (fatal, more), words in zip(rest.items(), ("errors", "warnings"), strict=True)
+            if more > 0
+        ]
 
 
 def given_up(file: str, line: int) -> Problem:
     return Problem(
-        file=file, line=line, message=f"not read from here on, after {MOST_PROBLEMS:,} problems before it"
+        file=file, line=line, message=f"not read from here on, after {MAX_PROBLEMS:,} problems before it"
     )
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """By file and line; what is said of a whole file comes first, what stands for several at the end."""
+    return sorted(problems, key=lambda problem: (problem.count > 1, problem.file, problem.line or 0))
+
+
+def capped(problems: Sequence[Problem], most: int = MAX_LISTED) -> tuple[list[Problem], int]:
+    """As many as are told, errors rather than warnings, in their order; and how many more there are."""
+    single = [place for place, problem in enumerate(problems) if problem.count == 1]
+    chosen = sorted(single, key=lambda place: not problems[place].fatal)[:most]
+    return [problems[place] for place in sorted(chosen)], counted(problems) - len(chosen)
 
 
 def fatal(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.fatal]
+
+
+def counted(problems: Iterable[Problem]) -> int:
+    return sum(problem.count for problem in problems)
+
+
+def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    """As JSON can carry them from one process to another."""
+    return [asdict(problem) for problem in problems]
+
+
+def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
+    return [Problem(**value) for value in values]
 
 
 def quoted(text: str) -> str:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from tasks.types.files import InputFile
-from tasks.types.problems import MOST_PROBLEMS, InputRefused, Problem, given_up, quoted
+from tasks.types.problems import (
+    MAX_PROBLEMS,
+    InputRefused,
+    Problem,
+    Problems,
+    TooManyProblems,
+    given_up,
+    quoted,
+)
 
 
 def decoded(data: bytes) -> str:
@@ -23,15 +33,49 @@ def decoded(data: bytes) -> str:
         return data.decode("cp1252", errors="replace")
 
 
+class NotFinite(ValueError):
+    """A number that is none, or that no computer can hold."""
+
+
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    raise NotFinite(f"{name} is not a finite number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise NotFinite(f"{text[:40]} is not a finite number")
+    return value
 
 
 #: Made once: `json.loads` with an option makes one for each line.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def decoded_json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError for what is not JSON or not finite, and RecursionError."""
+    return _DECODER.decode(text)
+
 
 #: How JSON spells half of a character that takes two.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+#: A character by a number of more digits than Python reads, for which `html.unescape` has no answer.
+_LONG_REFERENCE = re.compile(r"&#(0*+)([0-9]*+)")
+_DIGITS_READ = 8
+
+
+def unescaped(text: str) -> str:
+    """The text with HTML's entities read; numbers of no character become the replacement character."""
+    if "&" not in text:
+        return text
+    return html.unescape(_LONG_REFERENCE.sub(_short_reference, text))
+
+
+def _short_reference(found: re.Match[str]) -> str:
+    zeros, digits = found[1], found[2]
+    return f"&#{digits[:_DIGITS_READ] or zeros[:1]}"
 
 
 def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:
@@ -39,7 +83,7 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
     before = len(problems)
     try:
         for number, raw in enumerate(file.lines(), start=1):
-            if len(problems) - before >= MOST_PROBLEMS:
+            if not isinstance(problems, Problems) and len(problems) - before >= MAX_PROBLEMS:
                 problems.append(given_up(file.shown, number))
                 return
             text = decoded(raw).strip()
@@ -64,6 +108,8 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
                         quote=quoted(text),
                     )
                 )
+    except TooManyProblems:
+        raise
     except InputRefused as refused:
         problems.extend(refused.problems)
 
@@ -80,6 +126,10 @@ def _without_halves(value: Any) -> Any:
 
 
 def _not_json(file: InputFile, number: int, text: str, fault: Exception) -> Problem:
+    if isinstance(fault, NotFinite):
+        return Problem(
+            file=file.shown, line=number, message=str(fault), expected="finite numbers", quote=quoted(text)
+        )
     if isinstance(fault, json.JSONDecodeError):
         message = f"not JSON: {fault.msg} at column {fault.colno}"
     else:

@@ -9,9 +9,9 @@ class Unavailable(Exception):
     """
 
 
-class Undecided(Unavailable):
-    """``undecided`` of the ``pairs`` that a run asks about are not decided yet."""
+class Pending(Unavailable):
+    """``pending`` of the ``pairs`` that a run asks about are not decided yet."""
 
-    def __init__(self, undecided: int, pairs: int) -> None:
-        self.undecided, self.pairs = undecided, pairs
-        super().__init__(f"{undecided} of {pairs} pairs undecided")
+    def __init__(self, pending: int, pairs: int) -> None:
+        self.pending, self.pairs = pending, pairs
+        super().__init__(f"{pending} of {pairs} pairs pending")

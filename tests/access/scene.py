@@ -1,34 +1,88 @@
 """One of everything that an address can name, and one of each kind of person."""
 
+import datetime as dt
+import re
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
+from citeboard.core import audit
 from citeboard.teams.invitations import renew_invitation, secret_of
+from citeboard.teams.mailed_invitations import invite_by_mail
+from citeboard.teams.membership import remove_member
 from citeboard.teams.models import Team, Token, User
-from scoring.models import Sheet
-from tasks.models import Bundle, Gold, Phase, Submission
+from scoring.board.public_results import system_slug
+from scoring.board.snapshots import keep
+from scoring.board.standings import standings
+from scoring.exchange.mounted import mount, mounted_archive
+from scoring.models import Sheet, Snapshot
+from scoring.web.client import site_wheel
+from tasks.gold.gold_files import load_gold
+from tasks.models import (
+    Bundle,
+    Delivery,
+    ExtraTries,
+    Gold,
+    MergeProposal,
+    Organiser,
+    Phase,
+    Report,
+    Submission,
+)
+from tasks.registration.joining import ask_to_join
+from tasks.seasons.announcements import announce
+from tasks.seasons.questions import ask
+from tasks.seasons.reports import report_abuse
+from tasks.webhooks.services import make_webhook
 from tests import factories
-from tests.scoring import boards, sheets
+from tests.scoring import archives, boards, sheets
 from tests.scoring.publications import BESIDE, PLACEMENTS, keep_publication
 
-ROLES = ("visitor", "reader", "stranger", "member", "organiser", "staff")
+#: A reader is in no team, a stranger in another team of the season, `removed` was in the member's team when
+#: its run was sent, and `elsewhere` organises another season.
+ROLES = ("visitor", "reader", "stranger", "removed", "member", "organiser", "elsewhere", "staff")
+
+#: A helper of the season has no column of their own: `tests.access.table.HELPED` says what is theirs.
+EVERY_ROLE = (*ROLES, "helper")
+
+#: What nobody may find who may not see it: in the gold, in inputs of a phase that has not opened, in the name
+#: of a run, and a score as pages and exports begin to write it.
+GOLD, INPUTS, SYSTEM, SCORE = "Canary annotator", "D77-7777", "Canary system", 0.734159
+SCORE_SHOWN = "0.734"
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[\d.]+")
+
+
+def without_instants(said: str) -> str:
+    """What an answer says but for its times, whose seconds may read like a number that is looked for."""
+    return INSTANT.sub("", said)
 
 
 @dataclass
 class Scene:
-    """A season with an open phase and a run of the member's team that stands on its board."""
+    """A season with an open phase and a run of the member's team that stands on its board.
+
+    ``later`` is a phase of the same task that has gold and opens in a month.
+    """
 
     phase: Phase
+    later: Phase
     team: Team
     run: Submission
     bundle: Bundle
     sheet: Sheet
     token: Token
+    kept: Snapshot
     people: dict[str, User | None]
 
+    @cached_property
     def values(self) -> dict[str, object]:
-        """What stands for each part of an address, by its name in the pattern."""
+        """What stands for each part of an address, by its name in the pattern; asked for once."""
         task = self.phase.task
         return {
             "season": task.season.slug,
@@ -37,40 +91,122 @@ class Scene:
             "submission": self.run.pk,
             "slug": task.season.slug,
             "rest": "nowhere",
+            "name": "json",
+            "guide": "api",
+            "archive": archives.SLUG,
+            "file": site_wheel().name,
             "key": "no-such-key",
             "uidb36": "x",
             "url": "nowhere",
             "content_type_id": 1,
             "object_id": 1,
-            "app_label": "auth",
+            "app_label": "teams",
             "secret": secret_of(self.team.invitation),
             "member": self.people["mate"].pk,
+            "number": 1,
+            "invited": self.team.mailed_invitations.get().pk,
+            "asked": self.team.join_requests.get().pk,
+            "proposal": MergeProposal.objects.get().pk,
+            "digest": self.kept.short,
+            "system": system_slug(SYSTEM),
             "entry": self.team.registrations.get().pk,
             "sheet": self.sheet.pk,
+            "question": task.season.questions.latest("pk").pk,
+            "report": Report.objects.latest("pk").pk,
+            "webhook": task.season.webhooks.get().pk,
+            "delivery": Delivery.objects.latest("pk").pk,
+            "announcement": task.season.announcements.latest("pk").pk,
+            "annotator": self.sheet.annotators.get().pk,
+            "acknowledgement": self.run.acknowledgements.get().pk,
+            "given": self.phase.extra_tries.get().pk,
+            "preset": "semeval",
+            "prefix": f"tasks.{task.slug}",
+            "organiser": task.season.organisers.get(role=Organiser.Role.HELPER).pk,
         }
+
+    @cached_property
+    def last_entry(self) -> int:
+        """The number of the season's last entry in the history."""
+        return audit.history(self.phase.task.season).latest("pk").pk
 
 
 def make_scene() -> Scene:
-    people: dict[str, User | None] = {role: factories.make_user() for role in (*ROLES[1:], "mate")}
+    people: dict[str, User | None] = {role: factories.make_user() for role in (*EVERY_ROLE[1:], "mate")}
     people["visitor"] = None
     staff = people["staff"]
     User.objects.filter(pk=staff.pk).update(is_staff=True, is_superuser=True)
     season = factories.make_season(organiser=people["organiser"])
-    phase = factories.make_phase(task=factories.make_task(season=season, published=[BESIDE, *PLACEMENTS]))
+    Organiser.objects.create(season=season, user=people["helper"], role=Organiser.Role.HELPER)
+    factories.make_season(organiser=people["elsewhere"])
+    task = factories.make_task(season=season, published=[BESIDE, *PLACEMENTS])
+    phase = factories.make_phase(task=task, with_gold=False)
+    _load(phase, factories.TOPICS)
     keep_publication()
     team = factories.make_team(
-        season=season, lead=people["member"], members=[people["mate"]], slug="the-team"
+        season=season, lead=people["member"], members=[people["mate"], people["removed"]], slug="the-team"
     )
+    other = factories.make_team(season=season, lead=people["stranger"], slug="another-team")
+    season.merge_until = timezone.now() + dt.timedelta(days=1)
+    season.save()
+    MergeProposal.objects.create(season=season, team=other, into=team, proposed_by=people["stranger"])
+    run = factories.make_submission(
+        phase=phase, team=team, user=people["removed"], system=SYSTEM, status="scored"
+    )
+    remove_member(team=team, user=people["removed"], by=people["member"])
     renew_invitation(team=team, by=people["member"])
-    factories.make_team(season=season, lead=people["stranger"], slug="another-team")
-    run = factories.make_submission(phase=phase, team=team, status="scored")
-    evaluation = boards.score(run, 0.5, gold=Gold.objects.get(task=phase.task))
-    boards.by_class(run, "topic", {"C90-2039": 0.5})
+    invite_by_mail(team=team, address="invited@example.org", by=people["member"])
+    ask_to_join(season=season, team=team, user=people["reader"], message="")
+    evaluation = boards.score(run, SCORE, gold=Gold.objects.get(task=phase.task))
+    boards.by_class(run, "topic", {"C90-2039": SCORE})
     assert evaluation.pk
     bundle = Bundle.objects.create(season=season, team=team, filename="runs.zip", sha256="0" * 64)
+    run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
+    ExtraTries.objects.create(phase=phase, team=team, tries=2, reason="The site was away.")
     sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])
+    make_webhook(season=season, url="https://bot.example.org/", by=people["organiser"])
+    announce(season=season, text="Welcome.", by=people["organiser"])
+    ask(season=season, text="When does it end?", by=people["reader"])
+    report_abuse(address="", text="This is an insult.", by=people["reader"])
+    audit.note(actor=people["organiser"], action="noted", words="did it", subject=phase, place=season)
+    if mounted_archive(archives.SLUG) is None:
+        with tempfile.TemporaryDirectory() as folder:
+            mount(archives.write_small_archive(Path(folder) / "archive"))
     token, _ = Token.objects.issue(user=people["member"], name="of the member")
-    return Scene(phase=phase, team=team, run=run, bundle=bundle, sheet=sheet, token=token, people=people)
+    return Scene(
+        phase=phase,
+        later=_later(task),
+        team=team,
+        run=run,
+        bundle=bundle,
+        sheet=sheet,
+        token=token,
+        kept=keep(standings(phase, None), Snapshot.Occasion.CITED),
+        people=people,
+    )
+
+
+def _later(task) -> Phase:
+    now = timezone.now()
+    later = factories.make_phase(
+        task=task,
+        slug="later",
+        split="later",
+        opens=now + dt.timedelta(days=30),
+        closes=now + dt.timedelta(days=60),
+        with_gold=False,
+        position=1,
+    )
+    _load(later, [INPUTS])
+    return later
+
+
+def _load(phase: Phase, topics: Sequence[str]) -> None:
+    """Gold in which an annotator's name says where it came from."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = factories.write_corpus(Path(folder) / "corpus", topics=topics)
+        for file in corpus.glob("*/annotation/*.txt"):
+            file.write_text(file.read_text().replace("Annotator: us", f"Annotator: {GOLD}"))
+        load_gold(task=phase.task, split=phase.split, paths=[corpus], reason="first release")
 
 
 def routes() -> dict[str, URLPattern]:
@@ -78,12 +214,12 @@ def routes() -> dict[str, URLPattern]:
     found: dict[str, URLPattern] = {}
 
     def walk(resolver: URLResolver, names: tuple[str, ...], path: str) -> None:
-        for each in resolver.url_patterns:
-            if isinstance(each, URLResolver):
-                inner = (*names, each.namespace) if each.namespace else names
-                walk(each, inner, path + str(each.pattern))
+        for pattern in resolver.url_patterns:
+            if isinstance(pattern, URLResolver):
+                inner = (*names, pattern.namespace) if pattern.namespace else names
+                walk(pattern, inner, path + str(pattern.pattern))
             else:
-                found[":".join((*names, each.name or path + str(each.pattern)))] = each
+                found[":".join((*names, pattern.name or path + str(pattern.pattern)))] = pattern
 
     walk(get_resolver(), (), "")
     return found

@@ -47,7 +47,7 @@ class World:
 def world(db) -> World:
     people = {role: make_user(is_staff=role == "staff") for role in ROLES if role != "visitor"}
     season = make_season(organiser=people["organiser"])
-    task = make_task(season=season, rules=["fair", "official-2017"])
+    task = make_task(season=season, rules=["corrected", "official-2017"])
     phase = make_phase(task=task)
     return World(
         season=season,

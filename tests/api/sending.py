@@ -6,11 +6,12 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from scoring.offline import Scoring
-from scoring.offline import score as score_offline
-from scoring.work.copies import gold_copy, run_copy
-from scoring.work.record import keep_statistics, record_scores
-from tasks.jobs import claim, complete
+from scoring.offline.scoring import Scoring
+from scoring.offline.scoring import score as score_offline
+from scoring.worker.label_copies import local_options
+from scoring.worker.local_copies import gold_copy, run_copy
+from scoring.worker.record import keep_statistics, record_scores
+from tasks.jobs.leases import claim, complete
 from tasks.models import Phase, Submission
 from tests.api.conftest import API
 from tests.factories import run_bytes
@@ -49,7 +50,7 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
                     gold=[gold_copy(job.gold)],
                     run=run_copy(job.submission, Path(folder)),
                     rules=job.rules,
-                    options=task_type.checked_options(job.options),
+                    options=task_type.checked_options(local_options(job, Path(folder))),
                     resamples=50,
                     statistics=Path(folder) / "statistics.npz",
                 )

@@ -1,10 +1,16 @@
 """Every operation of the API for each kind of person; an operation without a row fails."""
 
+import datetime as dt
+import re
+from functools import cache
+
 import pytest
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
-from tasks.models import Task
+from citeboard.teams.models import MailedInvitation
+from tasks.models import Announcement, Delivery, JoinRequest, MergeProposal, Question, Task, Webhook
 from tests.api.conftest import ROLES
 from tests.api.sending import content, run_file
 from tests.factories import make_submission
@@ -20,17 +26,150 @@ ACCESS = {
     "GET phase": EVERYBODY,
     "GET leaderboard": EVERYBODY,
     "GET published": EVERYBODY,
+    # Where there are two runs to read: tests/pages/test_compare_instances.py.
+    "GET instances": (404,) * 6,
+    # The world has no scored run; where one has, tests/pages/test_compare_several.py.
+    # The world's season has none; where one has, tests/pages/test_overall.py.
+    "GET overview_paper": (200,) * 6,
+    "GET overview_paper_files": (200,) * 6,
+    "GET overall": (404,) * 6,
+    "GET several": (404,) * 6,
     "POST submit": (401, 403, 201, 201, 403, 403),
     "POST bundle": (401, 403, 201, 201, 403, 403),
     "POST check": (401, 200, 200, 200, 200, 200),
     "GET submissions": (401, 200, 200, 200, 200, 200),
     "GET submission": OWN,
     "GET run": OWN,
-    "POST cancel": (401, 404, 404, 200, 403, 403),
-    "POST withdraw": (401, 404, 404, 409, 403, 403),
+    "POST cancel": (401, 404, 404, 200, 200, 200),
+    "POST withdraw": (401, 404, 404, 409, 409, 409),
+    "POST select": (401, 404, 404, 409, 409, 409),
+    "POST accept": (401, 404, 404, 403, 200, 200),
+    "POST disqualify": (401, 404, 404, 403, 200, 200),
+    "POST hide": (401, 404, 404, 403, 200, 200),
+    "POST reinstate": (401, 404, 404, 403, 200, 200),
+    "GET extra_tries": (401, 404, 404, 404, 200, 200),
+    "POST give_tries": (401, 404, 404, 404, 201, 201),
+    "DELETE take_tries_back": (401, *(404,) * 5),
+    "POST clone": (401, 404, 404, 404, 400, 400),
+    "GET site": (401, 404, 404, 404, 404, 200),
+    "GET teams": (401, 200, 200, 200, 200, 200),
+    "POST found_team": (401, 201, 201, 201, 201, 201),
+    "GET team": (401, 404, 404, 200, 404, 404),
+    # The world's team is on its season's list; systems on a board are in tests/pages/test_public_teams.py.
+    "GET team_results": EVERYBODY,
+    "GET team_system": (404,) * 6,
+    "POST describe_team": (401, 404, 404, 200, 404, 404),
+    "POST invitation": (401, 404, 404, 201, 404, 404),
+    "DELETE end_invitation": (401, 404, 404, 204, 404, 404),
+    "GET invited": (401, 404, 404, 200, 404, 404),
+    "POST invite": (401, 404, 404, 400, 404, 404),
+    "DELETE withdraw_invitation": (401, 404, 404, 204, 404, 404),
+    "POST decline": (401, 409, 409, 409, 409, 409),
+    "POST ask_to_join": (401, 201, 409, 404, 201, 201),
+    "GET own_requests": (401, 200, 200, 200, 200, 200),
+    "DELETE take_back_request": (401, 204, 404, 404, 404, 404),
+    "GET join_requests": (401, 404, 404, 200, 404, 404),
+    "POST answer_request": (401, 404, 404, 400, 404, 404),
+    "GET notices": EVERYBODY,
+    "GET merges": (401, 404, 404, 200, 404, 404),
+    "POST propose_merge": (401, 404, 404, 400, 404, 404),
+    "POST answer_merge": (401, 404, 404, 400, 404, 404),
+    "POST merge_teams": (401, 404, 404, 404, 400, 400),
+    "POST join": (401, 409, 409, 409, 409, 409),
+    "DELETE remove_member": (401, 404, 404, 409, 404, 404),
+    "POST hand_over": (401, 404, 404, 200, 404, 404),
+    "POST leave": (401, 404, 404, 409, 404, 404),
+    "GET failures": (401, 404, 404, 404, 200, 200),
+    "POST acknowledge": (401, 404, 404, 404, 400, 400),
+    "DELETE take_acknowledgement_back": (401, 404, 404, 404, 204, 204),
+    "GET progress": (401, 404, 404, 404, 200, 200),
+    "GET history": (401, 200, 200, 200, 200, 200),
+    "GET account": (401, 200, 200, 200, 200, 200),
+    "POST describe_account": (401, 200, 200, 200, 200, 200),
+    "GET messages": (401, 200, 200, 200, 200, 200),
+    "POST read_messages": (401, 200, 200, 200, 200, 200),
+    "GET message_choices": (401, 200, 200, 200, 200, 200),
+    "POST choose_messages": (401, 400, 400, 400, 400, 400),
+    "GET account_data": (401, 200, 200, 200, 200, 200),
+    "GET people": (401, 404, 404, 404, 200, 200),
+    "POST give_role": (401, 404, 404, 404, 400, 400),
+    "GET archives": EVERYBODY,
+    "GET archive": (404,) * 6,
+    "GET registrations": (401, 200, 200, 200, 200, 200),
+    "POST enter": (401, 404, 404, 200, 404, 404),
+    "DELETE take_back_entry": (401, 404, 404, 409, 404, 404),
+    "POST decide": (401, 404, 404, 404, 200, 200),
+    "GET terms": (404,) * 6,
+    "POST accept_terms": (401, 400, 400, 400, 400, 400),
+    "GET acceptances": (401, 404, 404, 404, 200, 200),
+    "POST season-file": (401, 404, 404, 404, 422, 422),
+    "GET settings": (401, 404, 404, 404, 200, 200),
+    "POST change_settings": (401, 404, 404, 404, 200, 200),
+    "DELETE delete_settings": (401, 404, 404, 404, 404, 404),
+    "POST season_from_preset": (401, 404, 404, 404, 404, 400),
+    "POST new-season": (401, 404, 404, 404, 404, 422),
+    "POST announcement": (401, 404, 404, 404, 200, 200),
+    "GET announcements": EVERYBODY,
+    "POST edit_announcement": (401, 404, 404, 404, 200, 200),
+    "DELETE take_back_announcement": (401, 404, 404, 404, 204, 404),
+    "GET questions": EVERYBODY,
+    "POST ask": (401, 201, 201, 201, 201, 201),
+    "POST answer": (401, 404, 404, 404, 200, 200),
+    "GET reports": (401, 404, 404, 404, 404, 200),
+    "POST report": (401, 201, 201, 201, 201, 201),
+    "GET webhooks": (401, 404, 404, 404, 200, 200),
+    "POST make_webhook": (401, 404, 404, 404, 201, 409),
+    "DELETE remove_webhook": (401, 404, 404, 404, 204, 204),
+    "POST renew_secret": (401, 404, 404, 404, 200, 200),
+    "GET deliveries": (401, 404, 404, 404, 200, 200),
+    "POST repeat_delivery": (401, 404, 404, 404, 200, 200),
+    "GET gold": (401, 404, 404, 404, 200, 200),
+    "POST publish_gold": (401, 404, 404, 404, 422, 422),
+    "POST times": (401, 404, 404, 404, 200, 200),
+    "GET export": EVERYBODY,
+    "POST describe": (401, 404, 404, 200, 403, 403),
+    "GET run_history": OWN,
+    "DELETE delete_run_file": (401, 404, 404, 409, 403, 403),
+    "GET outside_scores": EVERYBODY,
+    "POST enter_outside_scores": (401, 404, 404, 404, 400, 400),
+    "GET errata": EVERYBODY,
+    "POST publish_erratum": (401, 404, 404, 404, 201, 201),
+    "GET season_runs": (401, 404, 404, 404, 200, 200),
+    "GET counting_runs": (401, 404, 404, 404, 200, 200),
+    "POST board": (401, 404, 404, 404, 200, 200),
+    "POST reveal": (401, 404, 404, 404, 200, 200),
+    "POST open": (401, 404, 404, 404, 200, 200),
+    "POST close": (401, 404, 404, 404, 200, 200),
+}
+
+#: Fields that some operation wants; the others pass them over.
+SENT = {
+    "system": "S",
+    "decision": "approve",
+    "text": "Hello.",
+    "invitation": "no-such-link",
+    "reason": "Better.",
+    "answer": "So.",
+    "url": "https://other.example.org/",
+    "is_public": "true",
+    "tries": 1,
+    "settings": '{"season.licence": "CC0"}',
+    "dates": "{}",
 }
 
 
+#: Parts of an address that are numbers.
+NUMBERS = re.compile(
+    "{(id|member|given|announcement|question|webhook|delivery|acknowledgement|asked|invited|proposal)}"
+)
+
+
+class AnySlug(dict):
+    def __missing__(self, name: str) -> str:
+        return "any"
+
+
+@cache
 def operations() -> dict[str, str]:
     """The address of each operation that the API's description lists, by method and name."""
     paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
@@ -48,25 +187,64 @@ def test_every_operation_has_a_row():
 def test_every_address_of_the_api_is_described():
     """Whatever is routed stands in the description, but for the description itself and for nowhere."""
     names = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
-    assert names - {"schema", "nowhere"} == {row.split()[1] for row in ACCESS}
+    described = {
+        resolve(NUMBERS.sub("1", path).format_map(AnySlug())).url_name for path in operations().values()
+    }
+    assert names - {"schema", "nowhere", "root", "version-1"} == described
+
+
+def more(world) -> dict[str, int]:
+    """What stands for the other numbers of an address."""
+    announcement = world.season.announcements.first() or Announcement.objects.create(season=world.season)
+    question = world.season.questions.first() or Question.objects.create(season=world.season, text="Why?")
+    webhook = Webhook.objects.get_or_create(season=world.season, url="https://bot.example.org/")[0]
+    run = world.phase.submissions.latest("pk")
+    acknowledgement, _ = run.acknowledgements.get_or_create(failed_at=run.status_since)
+    delivery = Delivery.objects.get_or_create(webhook=webhook, event="e", defaults={"payload": {}})[0]
+    merge = {"season": world.season, "team": world.other_team, "into": world.team}
+    asked = {"team": world.team, "user": world.people["reader"], "season": world.season}
+    invitation = {"expires_at": timezone.now() + dt.timedelta(days=1), "nonce": "of-one-invitation"}
+    invited = {"team": world.team, "address": "somebody@example.org", "defaults": invitation}
+    return {
+        "proposal": MergeProposal.objects.get_or_create(**merge)[0].pk,
+        "asked": JoinRequest.objects.get_or_create(**asked)[0].pk,
+        "invited": MailedInvitation.objects.get_or_create(**invited)[0].pk,
+        "announcement": announcement.pk,
+        "question": question.pk,
+        "webhook": webhook.pk,
+        "delivery": delivery.pk,
+        "acknowledgement": acknowledgement.pk,
+    }
 
 
 @pytest.mark.parametrize("operation", ACCESS)
 def test_each_kind_of_person_gets_what_is_theirs(world, operation):
-    # Where everybody may act, each acts on a world of their own making: nobody's answer depends on another's.
+    # Where everybody may act on a run, each has an own one: nobody's answer depends on another's.
     path = operations()[operation]
     if operation == "GET published":
         keep_publication()
         Task.objects.filter(pk=world.phase.task_id).update(published=PLACEMENTS)
+    lead, kind, run = world.people["member"].pk, path.split("/")[3], None
     for role, expected in zip(ROLES, ACCESS[operation], strict=True):
-        run = make_submission(phase=world.phase, team=world.team)
+        world.phase.runs_in_total = 100
+        world.phase.save()  # as it was, whatever the one before did to it
+        if run is None or kind == "submissions":
+            run = make_submission(phase=world.phase, team=world.team)
         ids = {"phases": world.phase.pk, "tasks": world.task.pk, "submissions": run.pk}
-        kind = path.split("/")[3]
-        address = path.format(id=ids.get(kind), slug=world.season.slug)
-        if operation.startswith("GET"):
-            response = world.ask(role).get(address)
+        slug = world.team.slug if kind == "teams" else world.season.slug
+        address = path.format(
+            id=ids.get(kind), slug=slug, team=world.team.slug, member=lead, name="csv", given=1,
+            preset="open", prefix="tasks.none", system="none", **more(world),
+        )  # fmt: skip
+        if operation.startswith("POST"):
+            team = (
+                world.team.slug if operation in ("POST enter", "POST give_tries", "POST ask_to_join") else ""
+            )
+            given = {**SENT, "name": f"Team of {role}", "team": team}
+            files = {"run": run_file(), "file": run_file()}
+            response = world.ask(role).post(address, {**files, **given})
         else:
-            response = world.ask(role).post(address, {"run": run_file(), "system": "S"})
+            response = getattr(world.ask(role), operation.split()[0].lower())(address)
         answer = content(response)
         assert response.status_code == expected, (role, answer[:300])
         assert expected < 400 or isinstance(response.json()["detail"], str)

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from tasks.api import seasons
+from scoring.api import seasons
 from tests.api.conftest import API
 from tests.api.sending import run_file
 
@@ -20,7 +20,7 @@ def is_sentence(text: str) -> bool:
         (f"{API}/nowhere/", 404),
         (f"{API}/submissions/%0E%0Aw/", 404),
         (f"{API}/seasons", 404),
-        ("/api/", 404),
+        ("/api/v1/none/", 404),
         ("/api/v2/seasons/", 404),
         (f"{API}/seasons/none/", 404),
         (f"{API}/tasks/999999/", 404),

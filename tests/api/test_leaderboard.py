@@ -28,13 +28,24 @@ def asked(world, role="visitor", query="") -> dict:
 def test_the_board_has_the_rows_and_numbers_of_the_page(world, board):
     runs, printed = board
     body = asked(world)
-    assert set(body) == {"phase", "version", "rules", "shows", "ranked_by", "compared", "columns", "rows"}
-    assert (body["phase"], body["rules"], body["shows"]) == (world.phase.pk, "fair", "scores")
+    assert set(body) == {
+        "phase",
+        "version",
+        "rules",
+        "shows",
+        "ranked_by",
+        "compared",
+        "leader",
+        "separation",
+        "columns",
+        "rows",
+    }
+    assert (body["phase"], body["rules"], body["shows"]) == (world.phase.pk, "corrected", "scores")
     assert body["version"] == Phase.objects.get().version
     by_submission = {row["submission"]: row for row in body["rows"]}
     assert set(by_submission) == {run.pk for run in runs.values()}
     for role, run in runs.items():
-        for name, value in printed[role]["fair"]["metrics"].items():
+        for name, value in printed[role]["corrected"]["metrics"].items():
             cell = by_submission[run.pk]["scores"][name]
             assert cell == {key: value[key] for key in ("value", "low", "high")}
 
@@ -45,7 +56,7 @@ def test_a_row_says_whose_it_is_and_a_baseline_has_no_rank(world, board):
     row = rows[runs["stranger"].pk]
     assert set(row) == {
         "rank", "rank_low", "rank_high", "group", "team", "team_name", "system", "submission", "kind",
-        "scores", "team_reported",
+        "scores", "team_reported", "card",
     }  # fmt: skip
     assert (row["rank"], row["kind"]) == (1, "primary")
     assert row["rank_low"] <= row["rank"] <= row["rank_high"]
@@ -58,7 +69,11 @@ def test_the_columns_say_what_may_be_compared_and_which_ranks(world, board):
     columns = asked(world)["columns"]
     assert [column["name"] for column in columns if column["ranks"]] == ["overlap_f1_micro"]
     assert set(columns[0]) == {"name", "metric", "key", "scale", "higher_is_better", "ranks"}
-    assert columns[0]["key"].startswith("overlap_f1_micro|rules:fair|")
+    assert columns[0]["key"].startswith("overlap_f1_micro|rules:corrected|")
+
+
+def test_the_old_name_of_a_rule_set_is_answered_with_the_new_one(world, board):
+    assert asked(world, query="?rules=fair")["rules"] == "corrected"
 
 
 def test_another_rule_set_is_another_board(world, board):
@@ -72,7 +87,7 @@ def test_another_rule_set_is_another_board(world, board):
 def test_rules_that_the_task_does_not_have_are_named_with_those_it_has(world, board):
     response = world.member.get(f"{API}/phases/{world.phase.pk}/leaderboard/?rules=mine")
     assert response.status_code == 400
-    assert "fair, official-2017" in response.json()["detail"]
+    assert "corrected, official-2017" in response.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,18 @@ import datetime as dt
 
 import pytest
 
-from scoring.visibility import may_see_submission
-from tasks.api.submissions import own_runs
-from tasks.jobs import claim
+from scoring.api.own_runs import own_runs
+from scoring.board.visibility import may_see_submission
+from tasks.jobs.leases import claim
 from tasks.models import Job, Submission
 from tests.api.conftest import API, ROLES
 from tests.api.sending import content, score, send
 from tests.factories import make_baseline, make_phase, make_submission, other_run, run_bytes
 
 MEMBERS = {
-    "id", "number", "phase", "team", "bundle", "system", "description", "kind", "filename", "sha256", "size",
-    "submitted_at", "status", "since", "reason", "team_reported", "progress", "url", "page",
+    "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
+    "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion", "exclusion_reason",
+    "status", "since", "reason", "team_reported", "progress", "url", "page",
 }  # fmt: skip
 
 
@@ -31,7 +32,7 @@ def test_the_list_holds_the_runs_of_ones_teams_newest_first(world):
     make_submission(phase=world.phase, team=world.other_team)
     body = world.member.get(f"{API}/submissions/").json()
     assert body["count"] == 2
-    assert [each["id"] for each in body["results"]] == [run.pk for run in reversed(mine)]
+    assert [result["id"] for result in body["results"]] == [run.pk for run in reversed(mine)]
     assert set(body["results"][0]) == MEMBERS
     assert body["results"][0]["team"] == world.team.slug
 
@@ -41,7 +42,9 @@ def test_the_list_is_filtered_by_phase_and_team(world):
     theirs = make_submission(phase=world.phase, team=world.other_team)
 
     def listed(role, query):
-        return [each["id"] for each in world.ask(role).get(f"{API}/submissions/?{query}").json()["results"]]
+        return [
+            result["id"] for result in world.ask(role).get(f"{API}/submissions/?{query}").json()["results"]
+        ]
 
     assert listed("member", f"phase={here.phase_id}") == [here.pk]
     assert listed("member", f"phase={there.phase_id}") == [there.pk]
@@ -96,14 +99,14 @@ def test_a_waiting_run_says_its_place_in_the_queue_and_the_next_moves_up(world):
         return world.member.get(address(run)).json()["place"]
 
     assert (place(first), place(second)) == (1, 2)
-    claim(first.jobs.get(leads=True).pk, "a worker")
+    claim(first.jobs.get(sets_status=True).pk, "a worker")
     assert (place(first), place(second)) == (None, 1)
 
 
 def test_a_run_being_scored_says_how_far_it_is(world):
     run = submission(world)
     assert world.member.get(address(run)).json()["progress"] is None
-    job = claim(run.jobs.get(leads=True).pk, "a worker")
+    job = claim(run.jobs.get(sets_status=True).pk, "a worker")
     Job.objects.filter(pk=job.pk).update(progress=0.4)
     body = world.member.get(address(run)).json()
     assert (body["status"], body["progress"], body["scores"]) == ("scoring", 0.4, None)
@@ -169,10 +172,12 @@ def test_what_cannot_be_done_with_a_run_as_it_is_says_what_can(world):
         assert otherwise in response.json()["detail"]
 
 
-def test_a_run_is_taken_back_by_its_own_team_alone(world):
+def test_a_run_is_taken_back_by_its_own_team_and_by_organisers_with_a_reason(world):
     run = submission(world)
     for action in ("cancel/", "withdraw/"):
-        assert world.ask("organiser").post(address(run, action)).status_code == 403
+        refused = world.ask("organiser").post(address(run, action))
+        assert refused.status_code == 400
+        assert "Say why: the team reads it." in refused.content.decode()
         assert world.ask("stranger").post(address(run, action)).status_code == 404
         assert world.ask("visitor").post(address(run, action)).status_code == 401
     run.refresh_from_db()

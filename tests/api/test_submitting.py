@@ -36,7 +36,10 @@ def test_a_run_is_taken_with_its_number_and_where_to_follow_it(world):
 
 def test_every_rule_set_of_the_task_gets_a_job(world):
     send(world.member, world.phase)
-    assert sorted(Submission.objects.get().jobs.values_list("rules", flat=True)) == ["fair", "official-2017"]
+    assert sorted(Submission.objects.get().jobs.values_list("rules", flat=True)) == [
+        "corrected",
+        "official-2017",
+    ]
 
 
 def test_a_run_may_be_contrastive_and_nothing_else_than_primary(world):
@@ -72,7 +75,7 @@ def test_a_bad_run_names_every_line_and_costs_nothing(world):
 
 
 def test_a_run_with_very_many_problems_says_how_many_more_there_are(world):
-    body = send(world.member, world.phase, b"not json\n" * 450).json()
+    body = send(world.member, world.phase, b"{not json\n" * 450).json()
     assert len(body["problems"]) == 200
     assert body["more"] == 250
     assert body["detail"] == "The run has 450 problems."
@@ -124,7 +127,7 @@ def test_a_phase_that_is_over_answers_with_its_times(world):
     Phase.objects.update(closes=closes)
     response = send(world.member, world.phase)
     assert response.status_code == 409
-    assert set(response.json()) == {"detail", "opens", "closes"}
+    assert set(response.json()) == {"detail", "opens", "closes", "late_by_seconds"}
     assert dt.datetime.fromisoformat(response.json()["closes"]) == closes
 
 

@@ -11,6 +11,10 @@ PASS_BY_CHARTS = """async () => {
         await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
     }
 }"""
+#: Nothing that the page fetches by itself is on its way or being put in place.
+IS_WHOLE = """!document.querySelector(
+    '[hx-trigger=load], .htmx-request, .htmx-swapping, .htmx-settling, .htmx-added'
+)"""
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
 
 
@@ -22,7 +26,7 @@ def sign_in(page, live_server, email: str, password: str) -> None:
     page.wait_for_selector("text=Sign out")
 
 
-def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+def until(condition: Callable[[], bool], seconds: float = 90) -> None:
     """Waits for what another process does; fails when it has not happened in that time."""
     pause = threading.Event()
     end = time.monotonic() + seconds
@@ -40,7 +44,7 @@ def reveal(page) -> None:
     """Scrolls down and waits for what is drawn or fetched on the way."""
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     page.evaluate(PASS_BY_CHARTS)
-    page.wait_for_load_state("networkidle")
+    wait_for(page, IS_WHOLE)
     for place in range(page.locator(".chart").count()):
         chart = f"document.querySelectorAll('.chart')[{place}]"
         page.evaluate(f"{chart}.scrollIntoView()")

@@ -31,7 +31,7 @@ class Scene:
 def make_scene(teams: int = 6) -> Scene:
     member, reader = factories.make_user(name="Ada Morel"), factories.make_user(name="Rosa Reader")
     season = factories.make_season(title="A season", summary="**Everything** here is made up.", licence="CC0")
-    task = factories.make_task(season=season, title="Cited text spans", rules=["fair", "official-2017"])
+    task = factories.make_task(season=season, title="Cited text spans", rules=["corrected", "official-2017"])
     phase = factories.make_phase(task=task, runs_per_day=5, title="Test phase")
     factories.make_phase(task=task, closes=timezone.now() + dt.timedelta(days=3), title="Practice")
     team = factories.make_team(season=season, lead=member, name="The team", slug="the-team")

@@ -6,23 +6,17 @@ from django.urls import reverse
 
 from tests import factories
 from tests.access.scene import Scene, make_scene
-from tests.access.test_every_route import ROLES, TABLE, address
+from tests.access.table import OUR_ROUTES, address, expected
 from tests.browser.driving import NARROW, WIDE, barriers, reveal
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LOOKS = {"wide": (WIDE, "light"), "narrow": (NARROW, "dark")}
-#: Pages of a program that is not ours.
-FOREIGN = "admin:"
 
 
 def open_to(role: str) -> list[str]:
     """The addresses that are read, and that answer the role."""
-    return [
-        name
-        for name, (method, answers) in TABLE.items()
-        if method == "GET" and answers[ROLES.index(role)] == 200 and not name.startswith(FOREIGN)
-    ]
+    return [name for name in OUR_ROUTES if expected(name, "GET", role) == 200]
 
 
 def pages_of(role: str, scene: Scene) -> dict[str, str]:
@@ -78,7 +72,7 @@ def look(visit, live_server, axe):
 
 
 @pytest.mark.parametrize("size", LOOKS)
-@pytest.mark.parametrize("role", ["visitor", "member", "organiser"])
+@pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
 def test_no_page_of_the_table_of_access_keeps_anybody_out(look, role, size):
     scene = make_scene()
     pages = pages_of(role, scene)

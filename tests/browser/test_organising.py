@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from citeboard.teams.invitations import renew_invitation, secret_of
 from citeboard.teams.models import Membership, Team, User
-from tasks.announcing import announce
 from tasks.models import Organiser, Phase, Registration, Season
+from tasks.seasons.announcements import announce
 from tests import factories
 from tests.browser.driving import NARROW, WIDE, sign_in
 from tests.browser.scenes import Scene, make_scene
@@ -32,6 +32,7 @@ OF_AN_ORGANISER = {
     "attention": organise("organise"),
     "runs": organise("organise-runs"),
     "runs of one state": lambda scene: organise("organise-runs")(scene) + "?status=failed",
+    "progress": organise("organise-progress"),
     "phases": organise("organise-phases"),
     "times": lambda scene: organise("organise-times", scene.phase.pk)(scene),
     "teams": organise("organise-teams"),
@@ -106,6 +107,7 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
     sign_in(page, live_server, organiser.email, PASSWORD)
     page.goto(live_server.url + reverse("season", args=[season_of(scene).slug]))
     page.click("text=Organise this season")
+    page.wait_for_load_state()
     assert page.inner_text(".concern >> nth=0").startswith("Runs that failed")
     assert page.is_visible("text=It ran out of memory.")
 
@@ -136,7 +138,7 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(visit,
     sign_in(page, live_server, ada.email, PASSWORD)
     page.click("text=Teams")
     page.fill("input[name=name]", "Night Shift")
-    page.click("text=Found it")
+    page.click("text=Create it")
     page.click("text=Make an invitation link")
     link = page.inner_text("#invitation-link")
 
@@ -147,14 +149,17 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(visit,
     invited.fill("input[name=password]", PASSWORD)
     invited.click("main button[type=submit]")
     invited.click("main button:has-text('Join Night Shift')")
+    invited.wait_for_load_state()
     assert invited.is_visible("text=You are in Night Shift now.")
 
     page.goto(live_server.url + reverse("season", args=[season_of(scene).slug]))
     page.select_option("#enter-team", label="Night Shift")
     page.click("text=Ask to enter this season")
+    page.wait_for_load_state()
     assert page.is_visible("text=an organiser has yet to approve it")
     team = Team.objects.get(slug="night-shift")
-    assert [(str(each.user), each.role) for each in team.memberships.order_by("joined_at")] == [
+    members = team.memberships.order_by("joined_at")
+    assert [(str(membership.user), membership.role) for membership in members] == [
         ("Ada", "lead"), ("Bob", "member"),
     ]  # fmt: skip
 
@@ -173,4 +178,4 @@ def test_published_results_are_hidden_on_a_board_in_place(page, live_server, sce
     page.click("#reported")
     page.wait_for_selector("text=Show published results")
     assert not page.is_visible(".published-below")
-    assert "reported=no" in page.url
+    page.wait_for_url("**reported=no**")

@@ -31,7 +31,7 @@ def test_a_reader_compares_systems_and_shares_what_is_seen(page, live_server, sc
     page.press("#filter-text", "Enter")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 1")
     assert "System A" in page.inner_text("table.board tbody")
-    assert "q=system%20a" in page.url
+    page.wait_for_url("**q=system%20a**")
     page.click("#filter-clear")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 7")
 
@@ -43,7 +43,7 @@ def test_a_number_opens_its_signature_by_mouse_and_by_keyboard_and_gives_the_foc
     number = page.locator("td.first > a").first
     number.click()
     page.wait_for_selector("#panel[open]")
-    assert "overlap_f1_micro|rules:fair" in page.inner_text("#panel")
+    assert "overlap_f1_micro|rules:corrected" in page.inner_text("#panel")
     page.keyboard.press("Escape")
     assert not page.is_visible("#panel")
     number.focus()
@@ -110,7 +110,9 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
 
     run = Submission.objects.get(system="Second system")
     now = timezone.now()
-    run.jobs.filter(leads=True).update(state="running", progress=0.3, started_at=now, lease_expires_at=now)
+    run.jobs.filter(sets_status=True).update(
+        state="running", progress=0.3, started_at=now, lease_expires_at=now
+    )
     Submission.objects.filter(pk=run.pk).update(status="scoring", status_since=now)
     page.wait_for_selector("progress[value='30']")
     scored(run, 0.9)
@@ -143,11 +145,13 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, s
     page = visit(java_script_enabled=False)
     page.goto(live_server.url + scene.address("board"))
     page.click("#sort-system")
+    page.wait_for_load_state()
     assert "Sorted by system" in page.inner_text("caption")
     page.click("td.first > a >> nth=0")
-    assert "|rules:fair|" in page.locator("main details code.signature >> nth=0").text_content()
+    assert "|rules:corrected|" in page.locator("main details code.signature >> nth=0").text_content()
     page.goto(live_server.url + scene.address("board"))
     page.click("text=The scores by class")
+    page.wait_for_load_state()
     assert page.locator("table.classes tbody tr").count() == 4
 
     run = tmp_path / "run.jsonl"
@@ -159,11 +163,13 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, s
     page.fill("#id_system", "Without scripts")
     page.set_input_files("#id_run", run)
     page.click("button[value=submit]")
+    page.wait_for_load_state()
     assert page.locator("table.problems tbody tr").count() == 1
     assert page.input_value("#id_system") == "Without scripts"
     run.write_bytes(factories.run_bytes(sentences=("3",)))
     page.set_input_files("#id_run", run)
     page.click("button[value=submit]")
+    page.wait_for_load_state()
     assert "Waiting for a scorer" in page.inner_text("main")
     until(lambda: Submission.objects.filter(system="Without scripts").exists())
 
@@ -193,7 +199,7 @@ def test_a_visitor_finds_the_way_to_take_part(page, live_server, scene):
     page.fill("input[name=login]", scene.reader.email)
     page.fill("input[name=password]", PASSWORD)
     page.click("main button[type=submit]")
-    page.click("main >> text=Found a team")
+    page.click("main >> text=Create a team")
     page.fill("#id_name", "Night Shift")
     page.click("main button")
     page.wait_for_selector("h1 >> text=Night Shift")

@@ -1,5 +1,6 @@
 """What every answer carries, and what probes are told."""
 
+import hashlib
 import io
 import json
 import logging
@@ -7,12 +8,14 @@ import logging
 import pytest
 from django.db import DatabaseError, connection
 from django.test import RequestFactory
+from plotly.offline import get_plotlyjs_version
 
 from citeboard.core import views
 from citeboard.core.logs import JsonLines, RequestIdFilter, logging_config, request_id
 from citeboard.core.middleware import RequestIdMiddleware
 
 LIVE = "/health/live"
+PLOTLY_DIGEST = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
 
 
 def policy(response) -> dict[str, list[str]]:
@@ -112,7 +115,7 @@ def test_a_live_process_says_so_without_the_database(client):
 def test_a_ready_process_has_asked_the_database(client, django_assert_num_queries):
     with django_assert_num_queries(1):
         response = client.get("/health/ready")
-    assert (response.status_code, response.json()) == (200, {"status": "ready"})
+    assert (response.status_code, response.json()["status"]) == (200, "ready")
 
 
 def test_a_database_that_does_not_answer_keeps_requests_away(client, monkeypatch):
@@ -137,14 +140,23 @@ def test_an_error_of_ours_names_the_request():
     assert b"edge-7f3a91c2" in response.content
 
 
-@pytest.mark.parametrize("name", ["plotly.min.js", "htmx.min.js"])
-def test_scripts_of_installed_packages_are_served_from_our_own_address(client, name):
+@pytest.mark.parametrize("name", ["plotly-cartesian.min.js", "htmx.min.js"])
+def test_scripts_of_others_are_served_from_our_own_address(client, name):
     response = client.get(f"/static/vendor/{name}")
     assert response.status_code == 200
     assert response["Content-Type"].startswith("text/javascript")
     assert len(b"".join(response.streaming_content)) > 10_000
 
 
+def test_the_bundle_of_plotly_is_the_published_one_with_its_licence(root):
+    """Of `plotly.js-cartesian-dist-min` 4.1.1, the release that the Python package describes figures for."""
+    folder = root / "static" / "vendor"
+    bundle = (folder / "plotly-cartesian.min.js").read_bytes()
+    assert hashlib.sha256(bundle).hexdigest() == PLOTLY_DIGEST
+    assert f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}".encode() in bundle[:400]
+    assert "MIT License" in (folder / "plotly-LICENSE.txt").read_text()
+
+
 def test_nothing_else_of_those_packages_is_served(client):
     assert client.get("/static/vendor/widgetbundle.js").status_code == 404
-    assert client.get("/static/vendor/../vendor/plotly.min.js/..").status_code == 404
+    assert client.get("/static/vendor/../vendor/htmx.min.js/..").status_code == 404

@@ -1,44 +1,19 @@
-"""The import contracts cover what they claim to cover."""
+"""The plan of the code: contracts that name every room, and no cycle between files or folders anywhere."""
 
-import ast
 import tomllib
+from pathlib import Path
 
-PLAIN = ("metrics", "resampling", "signature", "breakdown", "__main__")
+from scripts.imports import cycles, files_of, folder_imports, module_imports
+
+CONTRACTS = {
+    "tasks": "Rooms of tasks, from the top",
+    "scoring": "Rooms of scoring, from the top",
+}
 
 
-def contracts(root) -> dict[str, dict]:
+def contracts(root: Path) -> dict[str, dict]:
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     return {contract["name"]: contract for contract in table["contracts"]}
-
-
-def imported_by(path) -> set[str]:
-    """Modules of `scoring` that stand beside this one and are imported by it, wherever in the file."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            module = node.module if node.level == 0 else f"scoring.{node.module}"
-            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("scoring.")}
-
-
-def test_every_plain_module_of_scoring_is_under_contract(root):
-    listed = contracts(root)["Metrics and the offline scorer are plain Python"]["source_modules"]
-    wanted = {f"scoring.{name}" for name in PLAIN if (root / "scoring" / f"{name}.py").exists()}
-    assert "scoring.__main__" in wanted
-    assert sorted(wanted - set(listed)) == []
-
-
-def test_whatever_the_offline_scorer_imports_of_ours_is_under_contract_too(root):
-    listed = contracts(root)["Metrics and the offline scorer are plain Python"]["source_modules"]
-    beside = {
-        name
-        for name in imported_by(root / "scoring" / "__main__.py")
-        if (root / "scoring" / f"{name}.py").exists()
-    }
-    assert beside
-    assert sorted(f"scoring.{name}" for name in beside if f"scoring.{name}" not in listed) == []
 
 
 def test_the_one_way_names_every_layer_in_order(root):
@@ -47,6 +22,46 @@ def test_the_one_way_names_every_layer_in_order(root):
     assert layers[0].startswith("citeboard.urls")
 
 
+def test_every_room_has_its_layer(root):
+    for package, name in CONTRACTS.items():
+        layers = {room for line in contracts(root)[name]["layers"] for room in line.split(" | ")}
+        rooms = {path.stem for path in (root / package).iterdir() if is_code(path)}
+        assert rooms - {"migrations"} == layers, package
+
+
+def is_code(path: Path) -> bool:
+    if path.is_dir():
+        return (path / "__init__.py").is_file()
+    return path.suffix == ".py" and path.stem != "__init__"
+
+
+def test_what_is_below_the_site_s_models_is_plain_python(root):
+    listed = contracts(root)["Metrics, statistics and the offline scorer are plain Python"]["source_modules"]
+    layers = contracts(root)["Rooms of scoring, from the top"]["layers"]
+    plain = layers[layers.index("models") + 1 :]
+    assert {f"scoring.{room}" for room in plain} <= set(listed)
+
+
+def test_no_file_imports_itself_by_way_of_others(root):
+    assert cycles(module_imports(root)) == []
+
+
+def test_no_folder_imports_itself_by_way_of_others(root):
+    """On every level: what stands in a folder, modules and folders alike, has an order."""
+    for folder, graph in folder_imports(root).items():
+        assert cycles(graph) == [], folder
+
+
+def test_a_cycle_is_found_wherever_its_import_stands(tmp_path):
+    package = tmp_path / "tasks"
+    package.mkdir()
+    (package / "a.py").write_text("from tasks import b\n")
+    (package / "b.py").write_text("def late():\n    from tasks.a import c\n    return c\n")
+    assert cycles(module_imports(tmp_path)) == [["tasks.a", "tasks.b"]]
+    assert cycles(folder_imports(tmp_path)["tasks"]) == [["tasks.a", "tasks.b"]]
+
+
 def test_the_packages_of_the_one_way_hold_nothing_themselves(root):
     assert (root / "tasks" / "__init__.py").read_text() == ""
     assert (root / "scoring" / "__init__.py").read_text() == ""
+    assert len(files_of(root)) > 400

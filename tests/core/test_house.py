@@ -1,12 +1,13 @@
 """What the guides promise: the map is whole, the worker stays small, links lead somewhere."""
 
 import re
-from fnmatch import fnmatch
 from pkgutil import resolve_name
 
 import pytest
 
-MOST_LINES = 150
+from scripts.draw_plan import PICTURE, draw, rooms
+
+MAX_LINES = 150
 
 
 @pytest.fixture(scope="session")
@@ -20,44 +21,19 @@ def table(page: str, head: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
-def modules(root, package: str) -> list[str]:
-    """Its modules, and the folders beside them with a slash."""
-    found = (root / package).iterdir()
-    names = [f"{each.name}/" if each.is_dir() else each.stem for each in found if is_code(each)]
-    return sorted(names)
-
-
-def is_code(path) -> bool:
-    return (
-        (path / "__init__.py").is_file()
-        if path.is_dir()
-        else path.suffix == ".py" and path.stem != "__init__"
-    )
-
-
-#: What every Django app has, under the name that Django looks for.
-OF_DJANGO = {"admin", "apps", "urls", "api/", "management/", "migrations/", "models/", "views/", "organise/"}
-
-
 def test_the_worker_is_small(root):
-    lines = (root / "scoring" / "worker.py").read_text(encoding="utf-8").splitlines()
-    assert len(lines) < MOST_LINES
+    lines = (root / "scoring" / "worker" / "score.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < MAX_LINES
 
 
-def test_every_module_of_scoring_is_on_the_map(root, page):
-    named = [name for row in table(page, "serves | modules") for name in re.findall(r"`([^`]+)`", row[1])]
-    lost = [
-        name
-        for name in modules(root, "scoring")
-        if name not in OF_DJANGO and not any(fnmatch(name, pattern) for pattern in named)
-    ]
-    assert lost == []
-
-
-def test_every_name_on_the_map_is_there(root, page):
-    named = [name for row in table(page, "serves | modules") for name in re.findall(r"`([^`]+)`", row[1])]
-    folder = root / "scoring"
-    assert [name for name in named if not [*folder.glob(f"{name}.py"), *folder.glob(name.rstrip("/"))]] == []
+@pytest.mark.parametrize(
+    ("app", "head"), [("tasks", "The rooms of `tasks/`"), ("scoring", "The rooms of `scoring/`")]
+)
+def test_the_map_names_every_room_and_no_other(root, page, app, head):
+    rooms = {path.name for path in (root / app).iterdir() if (path / "__init__.py").is_file()}
+    listed = table(page.partition(head)[2], "room | holds")
+    named = {name for row in listed for name in re.findall(r"`([^`]+)/`", row[0])}
+    assert named == rooms - {"migrations"}
 
 
 def test_every_folder_on_the_map_is_there(root, page):
@@ -67,7 +43,7 @@ def test_every_folder_on_the_map_is_there(root, page):
 
 
 def test_every_name_in_code_that_the_page_gives_can_be_found(root, page):
-    """Dotted names such as `tasks.submit.submit_run`."""
+    """Dotted names such as `tasks.submissions.submit.submit_run`."""
     named = re.findall(r"`((?:tasks|scoring)\.[\w.]+)`", page)
     assert len(named) > 5
     for dotted in named:
@@ -96,3 +72,8 @@ def test_every_picture_is_shown_and_has_words(root):
     assert [path.name for path in pictures if path.resolve() not in shown] == []
     for page in root.glob("docs/*.md"):
         assert "![](" not in page.read_text(), page.name
+
+
+def test_the_picture_of_the_plan_is_that_of_the_code(root):
+    """`make plan` draws it anew."""
+    assert draw(rooms(root)) == PICTURE.read_text(encoding="utf-8")

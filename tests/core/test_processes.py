@@ -127,7 +127,7 @@ def test_a_group_ends_when_whoever_started_it_is_gone(root, tmp_path):
     until(lambda: note.exists() and note.read_text())
     leader = int(note.read_text())
     # It has bound its life to its parent's before it becomes what it was started for.
-    until(lambda: "citeboard.core.tied" not in " ".join(psutil.Process(leader).cmdline()))
+    until(lambda: "citeboard.core.parent_death" not in " ".join(psutil.Process(leader).cmdline()))
     parent.kill()
     parent.wait()
     until(lambda: not is_running(leader))

@@ -11,10 +11,9 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from citeboard.core.checks import unknown_names
+from citeboard.core.data_folder import data_folder, secret_key_from
 from citeboard.core.database import ready_for_many_writers
 from citeboard.core.env import Environment, Setting
-from citeboard.core.files import data_folder
-from citeboard.core.secret import secret_key_from
 
 
 def row(setting: Setting) -> str:
@@ -146,8 +145,9 @@ def test_each_database_gets_what_many_writers_need():
     assert file["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
     assert file["OPTIONS"]["timeout"] == 20
     server = ready_for_many_writers(env.database("B", "sqlite:///x", "…", shown="…"))
-    assert server["CONN_MAX_AGE"] > 0
-    assert server["CONN_HEALTH_CHECKS"] is True
+    for kept in (file, server):
+        assert kept["CONN_MAX_AGE"] > 0
+        assert kept["CONN_HEALTH_CHECKS"] is True
     assert "transaction_mode" not in server.get("OPTIONS", {})
 
 
@@ -162,3 +162,27 @@ def test_a_file_database_is_written_ahead_and_waits_for_its_turn():
         assert cursor.execute("PRAGMA synchronous").fetchone() == (1,)
         assert cursor.execute("PRAGMA busy_timeout").fetchone() == (20_000,)
     assert settings.DATABASES["default"].get("ATOMIC_REQUESTS", False) is False
+
+
+def test_sign_in_through_others_is_offered_by_settings_alone(root, tmp_path):
+    ask = (
+        "from django.test import Client; ask = Client(SERVER_NAME='127.0.0.1'); "
+        "page = ask.get('/accounts/login/'); "
+        "print(page['Content-Security-Policy'], page.content.decode()); "
+        "print(ask.post('/accounts/github/login/')['Location'])"
+    )
+    given = {
+        "CITEBOARD_INSECURE_HTTP": "yes",
+        # The files of its pages are not gathered.
+        "CITEBOARD_DEBUG": "yes",
+        "CITEBOARD_GITHUB_CLIENT_ID": "our-id",
+        "CITEBOARD_GITHUB_SECRET": "our-secret",
+        "CITEBOARD_ORCID_CLIENT_ID": "only half",
+    }
+    assert start(root, tmp_path, "migrate", **given).returncode == 0
+    done = start(root, tmp_path, "shell", "--no-imports", "-c", ask, **given)
+    assert "Sign in with GitHub" in done.stdout, done.stderr
+    assert "form-action 'self' https://github.com;" in done.stdout
+    assert "client_id=our-id" in done.stdout
+    assert "ORCID" not in done.stdout
+    assert "our-secret" not in done.stdout

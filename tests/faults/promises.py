@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from citeboard.core import storage
+from scoring.board.standings import standings
 from scoring.models import Evaluation
-from scoring.offline import Scoring
-from scoring.offline import score as score_offline
-from scoring.standings import standings
-from tasks import storage
+from scoring.offline.scoring import Scoring
+from scoring.offline.scoring import score as score_offline
 from tasks.models import Job, Submission
 from tests.faults.serving import until
 
@@ -20,7 +20,9 @@ def settled(submission: Submission) -> bool:
 
 
 def wait_until_settled(*submissions: Submission) -> float:
-    return until(lambda: all(settled(each) for each in submissions), "every run has come to an end")
+    return until(
+        lambda: all(settled(submission) for submission in submissions), "every run has come to an end"
+    )
 
 
 def assert_scored_exactly_once(*submissions: Submission) -> None:
@@ -36,7 +38,7 @@ def assert_is_scored_once(submission: Submission) -> None:
     assert submission.status == "scored", submission.reason
     assert {job.state for job in submission.jobs.all()} == {Job.State.DONE}
     evaluations = list(submission.evaluations.order_by("rules"))
-    assert [each.rules for each in evaluations] == sorted(submission.phase.task.rules)
+    assert [evaluation.rules for evaluation in evaluations] == sorted(submission.phase.task.rules)
     for evaluation in evaluations:
         assert kept(evaluation) == recomputed(evaluation)
         assert storage.statistics.exists(evaluation.statistics)
@@ -63,7 +65,7 @@ def assert_board_is_in_order(phase) -> None:
 
 
 def kept(evaluation: Evaluation) -> dict[str, float | None]:
-    return dict(evaluation.scores.order_by("position").values_list("metric", "value"))
+    return dict(evaluation.scores.values_list("shared__metric", "value"))
 
 
 _known: dict[tuple[str, str, str], dict[str, float | None]] = {}

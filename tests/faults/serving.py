@@ -19,8 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 90.0  # seconds until something that must happen has failed to; machines may be busy
 
 #: So short that a test need not wait; a deployment has half a minute and ten seconds.
-LEASE, SWEEP = 2, 1
-SHORT = {"CITEBOARD_LEASE_SECONDS": str(LEASE), "CITEBOARD_SWEEP_SECONDS": str(SWEEP)}
+LEASE, SWEEP = 4, 1
+SHORT = {
+    "CITEBOARD_LEASE_SECONDS": str(LEASE),
+    "CITEBOARD_SWEEP_SECONDS": str(SWEEP),
+    # As many processes as are asked for, so that a test knows whom to kill.
+    "CITEBOARD_FAST_LANE": "no",
+}
 
 # What the queue writes when one of its processes begins, if everything is logged.
 _SAID = {
@@ -62,7 +67,7 @@ def kill(pid: int) -> None:
 def is_ready_scorer(process: psutil.Process) -> bool:
     """One that has imported what it needs, and so has bound its life to its worker's."""
     return (
-        "scoring.work.confined" in process.cmdline()
+        "scoring.worker.confined" in process.cmdline()
         and "numpy" in Path(f"/proc/{process.pid}/maps").read_text()
     )
 
@@ -70,16 +75,18 @@ def is_ready_scorer(process: psutil.Process) -> bool:
 class Served:
     """A running `serve`, with what it writes."""
 
-    def __init__(self, environment: Mapping[str, str], log: Path, *, only: str | None = "worker") -> None:
+    def __init__(
+        self, environment: Mapping[str, str], log: Path, *, only: str | None = "worker", root: Path = ROOT
+    ) -> None:
         self.port = free_port()
         self.log = log
-        self.works = only != "site"
-        told = {"CITEBOARD_LOG_LEVEL": "DEBUG", "PORT": str(self.port)}
-        self.environment = {**SHORT, **environment, **told}
+        self.environment = {**SHORT, "CITEBOARD_LOG_LEVEL": "DEBUG", **environment, "PORT": str(self.port)}
+        # Workers are known by what the queue writes of them.
+        self.works = only != "site" and self.environment["CITEBOARD_LOG_LEVEL"] == "DEBUG"
         command = [sys.executable, "manage.py", "serve", *(["--only", only] if only else [])]
         with log.open("wb") as said:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=self.environment, stdout=said, stderr=said, start_new_session=True
+                command, cwd=root, env=self.environment, stdout=said, stderr=said, start_new_session=True
             )
 
     def said(self) -> str:
@@ -111,7 +118,7 @@ class Served:
 
     @property
     def web_processes(self) -> list[int]:
-        return [] if self.site is None else [each.pid for each in psutil.Process(self.site).children()]
+        return [] if self.site is None else [child.pid for child in psutil.Process(self.site).children()]
 
     @property
     def sentinel(self) -> int | None:
@@ -140,13 +147,13 @@ class Served:
         worker = self.pid("worker")
         try:
             children = psutil.Process(worker).children() if worker else []
-            return [each.pid for each in children if is_ready_scorer(each)]
+            return [child.pid for child in children if is_ready_scorer(child)]
         except (psutil.NoSuchProcess, OSError):
             return []
 
     def family(self) -> list[int]:
         """All processes, those of scorers as well."""
-        return [each.pid for each in psutil.Process(self.process.pid).children(recursive=True)]
+        return [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
 
     def stop(self) -> float:
         """SIGTERM; how long it took until nothing was left."""

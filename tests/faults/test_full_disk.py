@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.files.storage import FileSystemStorage
 
 from scoring.models import Evaluation
-from scoring.worker import score
+from scoring.worker.score import score
 from tasks.models import Submission
 from tests.factories import make_submission
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
@@ -82,4 +82,4 @@ class TestADiskThatIsFull:
         filler.unlink()
         wait_until_settled(*runs)
         assert_scored_exactly_once(*runs)
-        assert {each.jobs.get().attempt for each in runs} == {1}
+        assert {run.jobs.get().attempt for run in runs} == {1}

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.core.files.storage import storages
 from django.db import connection, transaction
 from django_q.models import OrmQ
 
+from citeboard.core import storage
 from scoring.models import Evaluation
-from tasks import storage
+from tasks.jobs.queue import wake
 from tasks.models import Job
-from tasks.queue import wake
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import LEASE, ROOT, SHORT, SWEEP, is_running, kill, stopped, until
 
@@ -39,7 +40,7 @@ class TestABusyWorker:
     def test_killed_after_its_claim(self, serve, send):
         """It is held there by a run that cannot be read to its end."""
         submission = send()
-        path = Path(storage.default_storage.path(f"runs/{submission.file}"))
+        path = Path(storages["default"].path(f"runs/{submission.file}"))
         kept = path.rename(path.with_suffix(".kept"))
         os.mkfifo(path)
         served = serve()
@@ -74,7 +75,7 @@ class TestABusyWorker:
             with locked_for_writing(submission.phase):
                 os.kill(scorer, signal.SIGCONT)
                 until(
-                    lambda: storage.statistics.exists(f"{submission.pk}/job-{job.pk}-1.npz"),
+                    lambda: kept(submission) and kept(submission)[0].startswith(f"job-{job.pk}-1-"),
                     "the numbers are there and wait to be written",
                 )
                 kill(worker)
@@ -82,7 +83,8 @@ class TestABusyWorker:
         assert bound(wait_until_settled(submission) - 3 * LEASE)
         assert Evaluation.objects.get().attempt == 2
         assert_scored_exactly_once(submission)
-        assert storage.statistics.listdir(str(submission.pk))[1] == [f"job-{job.pk}-2.npz"]
+        [left] = kept(submission)
+        assert left.startswith(f"job-{job.pk}-2-")
 
     def test_that_hangs_loses_its_job(self, serve, send):
         served = serve()
@@ -94,6 +96,14 @@ class TestABusyWorker:
             assert bound(wait_until_settled(submission))
         assert submission.jobs.get().attempt == 2
         assert_scored_exactly_once(submission)
+
+
+def kept(submission) -> list[str]:
+    """The names of its matrices in the storage."""
+    try:
+        return storage.statistics.listdir(str(submission.pk))[1]
+    except FileNotFoundError:
+        return []
 
 
 @contextmanager
@@ -159,6 +169,14 @@ def test_serve_killed_takes_all_its_processes_along(serve, send):
     assert_scored_exactly_once(submission)
 
 
+def test_a_queue_that_cannot_end_by_itself_ends_after_its_parent(serve):
+    served = serve()
+    family, sentinel = served.family(), served.sentinel
+    os.kill(sentinel, signal.SIGSTOP)
+    kill(served.process.pid)
+    until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it")
+
+
 def test_serve_asked_to_end_gives_back_what_is_scored_and_ends_soon(serve, send):
     served = serve()
     with stopped(served.scorer):
@@ -211,7 +229,7 @@ def test_three_sweepers_are_no_worse_than_one(serve, send, child_environment):
             until(lambda: running(submissions[0]), "the job is claimed")
             kill(worker)
         assert bound(wait_until_settled(*submissions))
-        assert [each.jobs.get().attempt for each in submissions] == [2, 1, 1]
+        assert [submission.jobs.get().attempt for submission in submissions] == [2, 1, 1]
         assert_scored_exactly_once(*submissions)
     finally:
         for sweeper in sweepers:

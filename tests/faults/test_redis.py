@@ -1,43 +1,30 @@
 """With Redis as the queue a wake may be lost with whoever took it; the row of the job stays the truth."""
 
-import shutil
-import subprocess
-
+import httpx
 import pytest
 import redis
 
 from citeboard.teams.models import Membership, Token
 from tasks.models import Submission
-from tests.factories import other_run
+from tests.factories import make_phase, make_task, make_team, other_run
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import free_port, kill, stopped, until
+from tests.faults.proxy import Door
+from tests.faults.serving import kill, stopped, until
 from tests.faults.uploading import upload
+from tests.own_redis import own_redis
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
 
 @pytest.fixture
-def redis_url(tmp_path):
-    """A server of its own, without anything kept on disk."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not installed")
-    port = free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    url = f"redis://127.0.0.1:{port}/0"
-    until(lambda: answers(url), "Redis answers")
-    yield url
-    server.terminate()
-    server.wait()
+def server(tmp_path):
+    with own_redis(tmp_path) as started:
+        yield started
 
 
-def answers(url: str) -> bool:
-    try:
-        with redis.from_url(url) as client:
-            return bool(client.ping())
-    except redis.ConnectionError:
-        return False
+@pytest.fixture
+def redis_url(server) -> str:
+    return server.url
 
 
 @pytest.fixture
@@ -56,6 +43,86 @@ def post(house, phase, team):
         return Submission.objects.get(pk=taken)
 
     return send
+
+
+@pytest.mark.parametrize("fault", [Door.shut, Door.stalled])
+def test_without_redis_runs_are_taken_and_scored_all_the_same(serve, server, phase, team, fault):
+    door = Door("127.0.0.1", server.port)
+    house = serve(only=None, REDIS_URL=f"redis://127.0.0.1:{door.port}/0")
+    lead = team.memberships.get(role=Membership.Role.LEAD).user
+    _, token = Token.objects.issue(user=lead, name="test")
+    try:
+        with fault(door):
+            taken = [upload(house.port, phase.pk, token, other_run(number)) for number in (1, 2)]
+            assert None not in taken
+            with httpx.Client(base_url=f"http://127.0.0.1:{house.port}", timeout=60) as site:
+                assert site.get(f"/api/v1/phases/{phase.pk}/leaderboard/").status_code == 200
+                told = site.get("/health/ready").json()
+                assert (told["status"], told["worker"]) == ("ready", "ready")
+                assert [found["what"] for found in told["missing"]] == ["redis"]
+            runs = list(Submission.objects.filter(pk__in=taken))
+            wait_until_settled(*runs)
+        assert_scored_exactly_once(*runs)
+        assert "Traceback" not in house.said()
+    finally:
+        door.close()
+
+
+def test_redis_killed_while_a_run_is_scored_costs_nothing_and_is_used_again(house, post, server):
+    with stopped(house.scorer):
+        runs = [post(1)]
+        until(lambda: runs[0].jobs.filter(state="running").exists(), "the first is being scored")
+        runs.append(post(2))
+        leader = house.leader
+        server.kill()
+    runs += [post(number) for number in (3, 4)]
+    wait_until_settled(*runs)
+    server.start()
+    with redis.from_url(server.url) as client:
+        until(lambda: "cmdstat_blpop" in client.info("commandstats"), "the group asks Redis again")
+    runs.append(post(5))
+    wait_until_settled(*runs)
+    assert house.leader == leader
+    assert {run.jobs.get().attempt for run in runs} == {1}
+    assert_scored_exactly_once(*runs)
+
+
+def test_a_group_that_starts_without_redis_scores_what_waits(serve, send, server):
+    server.kill()
+    run = send()
+    serve(REDIS_URL=server.url)
+    wait_until_settled(run)
+    assert_scored_exactly_once(run)
+
+
+def test_groups_take_the_wakes_of_their_own_queues(serve, server, phase):
+    """The light group leaves alone what waits for a GPU until a group that has one comes."""
+    needs_gpu = make_phase(task=make_task(queue="gpu"))
+    house = serve(only=None, REDIS_URL=server.url, CITEBOARD_QUEUES="light")
+    light, heavy = (sent_to(house, own) for own in (phase, needs_gpu))
+    wait_until_settled(light)
+    before = heavy.jobs.get()
+    assert (before.state, before.attempt) == ("queued", 0)
+    with redis.from_url(server.url) as client:
+        assert (client.llen("django_q:light:q"), client.llen("django_q:gpu:q") > 0) == (0, True)
+    serve(REDIS_URL=server.url, CITEBOARD_QUEUES="models,gpu")
+    wait_until_settled(heavy)
+    assert_scored_exactly_once(light, heavy)
+    assert [owner_of(light) == house.leader, owner_of(heavy) == house.leader] == [True, False]
+
+
+def sent_to(house, phase) -> Submission:
+    """A run of another team through the site's own door."""
+    team = make_team(season=phase.task.season)
+    _, token = Token.objects.issue(user=team.memberships.get().user, name="test")
+    taken = upload(house.port, phase.pk, token, other_run(1))
+    assert taken is not None
+    return Submission.objects.get(pk=taken)
+
+
+def owner_of(run: Submission) -> int:
+    """The group that has scored it."""
+    return int(run.jobs.get().lease_owner.split(":")[1].split(".")[0])
 
 
 def test_runs_are_woken_through_redis_and_scored(post):

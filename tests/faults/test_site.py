@@ -9,8 +9,10 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 from django.conf import settings
+from prometheus_client.parser import text_string_to_metric_families
 
 from citeboard.teams.models import Membership, Token
 from tasks.models import Submission
@@ -61,6 +63,33 @@ def test_a_web_process_killed_during_an_upload_leaves_nothing_behind(serve, phas
     assert Submission.objects.get().pk == number
 
 
+def counted(served, route: str) -> float:
+    """Requests of this route, as `/metrics` has them."""
+    told = httpx.get(f"http://127.0.0.1:{served.port}/metrics", timeout=30)
+    assert told.status_code == 200
+    return sum(
+        sample.value
+        for family in text_string_to_metric_families(told.text)
+        for sample in family.samples
+        if sample.name.endswith("_request_seconds_count") and sample.labels["route"] == route
+    )
+
+
+def test_whichever_web_process_is_asked_counts_for_all_of_them_and_for_those_that_were_killed(serve):
+    served = serve(only="site")
+    before = served.web_processes
+    assert len(before) == 2
+    for _ in range(20):
+        assert httpx.get(f"http://127.0.0.1:{served.port}/robots.txt", timeout=30).status_code == 200
+    assert {counted(served, "robots") for _ in range(10)} == {20}
+    for pid in before:
+        kill(pid)
+    until(lambda: answers(served.port) and not {*before} & {*served.web_processes}, "others have begun")
+    assert {counted(served, "robots") for _ in range(10)} == {20}
+    served.stop()
+    assert counted(serve(only="site"), "robots") == 0
+
+
 def until_uploaded(served, phase, token, number: int = 1) -> int:
     """Sends it until the site has said 201, as people do."""
     done = []
@@ -82,7 +111,7 @@ def test_every_upload_that_was_answered_is_there_while_web_processes_are_killed(
             until(lambda: answers(served.port), "the site answers again")
         answered = [each.result() for each in sent]
     submissions = list(Submission.objects.all())
-    assert set(answered) <= {each.pk for each in submissions}
+    assert set(answered) <= {submission.pk for submission in submissions}
     assert len(set(answered)) == 12
     wait_until_settled(*submissions)
     assert_scored_exactly_once(*submissions)
@@ -148,7 +177,7 @@ def test_a_port_that_is_taken_is_named_in_one_sentence(child_environment):
 
 def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(child_environment, tmp_path):
     environment = {**child_environment, "DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}"}
-    ended = command(environment, "serve", PORT=str(free_port()))
+    ended = command(environment, "serve", "--no-migrate", PORT=str(free_port()))
     assert ended.returncode == 1
     assert "run `manage.py migrate`" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -157,8 +186,9 @@ def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(ch
 def test_doctor_finds_the_worker_that_serve_has_started(serve, send, child_environment):
     served = serve()
     wait_until_settled(send())
-    well = command(served.environment, "doctor", "--json")
-    assert (well.returncode, well.stderr) == (0, "")
-    found = {each["name"]: each for each in json.loads(well.stdout)}
-    assert found["workers"]["state"] == "good"
-    assert found["sweeper"]["state"] == "good"
+    told = command(served.environment, "doctor", "--json")
+    assert told.stderr == ""
+    states = {found["name"]: found["state"] for found in json.loads(told.stdout)}
+    assert (states["workers"], states["sweeper"]) == ("good", "good")
+    # Nothing is gathered for the tests.
+    assert [name for name, state in states.items() if state == "bad"] == ["static"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import httpx
 
 
-def upload(port: int, phase: int, token: str, content: bytes) -> int | None:
-    """The number of the submission if the site has said 201, and None whatever else it did."""
+def upload(port: int, phase: int, token: str, content: bytes, *, key: str = "") -> int | None:
+    """The number of the submission if the site has said 201, and None whatever else it did.
+
+    A ``key`` makes what is sent again the same run.
+    """
     try:
         answer = httpx.post(
             f"http://127.0.0.1:{port}/api/v1/phases/{phase}/submissions/",
-            headers={"Authorization": f"Token {token}"},
+            headers={"Authorization": f"Token {token}", **({"Idempotency-Key": key} if key else {})},
             data={"system": "A system"},
             files={"run": ("run.jsonl", content)},
             timeout=60,

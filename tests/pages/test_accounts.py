@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.urls import reverse
 
@@ -15,7 +16,7 @@ PASSWORD = "a longer password than most"
 
 
 def link_in(message, path: str) -> str:
-    return re.search(rf"http://testserver({path}\S+)", message.body)[1]
+    return re.search(rf"{settings.BASE_URL}({path}\S+)", message.body)[1]
 
 
 def sign_up(client, email="new@example.org", name="New Person"):
@@ -24,10 +25,10 @@ def sign_up(client, email="new@example.org", name="New Person"):
 
 
 def test_a_sign_up_is_completed_by_the_link_in_the_mail(client):
-    assert "Look at your mail" in text_of(sign_up(client))
+    assert "Check your mail" in text_of(sign_up(client))
     [message] = mail.outbox
     assert message.subject == "[Citeboard] Confirm your address"
-    assert "Somebody, hopefully you, has signed up for Citeboard" in message.body
+    assert "Somebody, probably you, has signed up for Citeboard" in message.body
     link = link_in(message, "/accounts/confirm-email/")
     assert "Is new@example.org yours?" in text_of(client.get(link))
     client.post(link)
@@ -41,13 +42,13 @@ def test_nobody_signs_in_before_the_address_is_confirmed(client):
     page = client.post(
         reverse("account_login"), {"login": "new@example.org", "password": PASSWORD}, follow=True
     )
-    assert "Look at your mail" in text_of(page)
+    assert "Check your mail" in text_of(page)
     assert client.get(reverse("teams")).status_code == 302
 
 
 def test_a_second_sign_up_with_an_address_says_nothing_to_strangers_and_all_to_its_owner(client):
     person = factories.make_user()
-    assert "Look at your mail" in text_of(sign_up(client, email=person.email.upper()))
+    assert "Check your mail" in text_of(sign_up(client, email=person.email.upper()))
     [message] = mail.outbox
     assert message.subject == "[Citeboard] You have an account already"
     assert User.objects.count() == 1
@@ -56,7 +57,7 @@ def test_a_second_sign_up_with_an_address_says_nothing_to_strangers_and_all_to_i
 def test_a_forgotten_password_is_replaced_by_the_link_in_the_mail(client):
     person = factories.make_user()
     page = client.post(reverse("account_reset_password"), {"email": person.email}, follow=True)
-    assert "Look at your mail" in text_of(page)
+    assert "Check your mail" in text_of(page)
     link = link_in(mail.outbox[0], "/accounts/password/reset/key/")
     page = client.get(link, follow=True)
     assert "Choose a new password" in text_of(page)
@@ -70,7 +71,7 @@ def test_a_forgotten_password_is_replaced_by_the_link_in_the_mail(client):
 
 def test_an_unknown_address_is_told_by_mail_alone(client):
     page = client.post(reverse("account_reset_password"), {"email": "none@example.org"}, follow=True)
-    assert "Look at your mail" in text_of(page)
+    assert "Check your mail" in text_of(page)
     assert mail.outbox[0].subject == "[Citeboard] No account with this address"
     assert reverse("account_signup") in mail.outbox[0].body
 

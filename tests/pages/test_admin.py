@@ -3,13 +3,15 @@
 import io
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.core.management import call_command
 from django.urls import reverse
 
 from citeboard.core.admin_facts import FactsAdmin
-from citeboard.core.audit import note
+from citeboard.core.audit import history, note
 from citeboard.teams.invitations import renew_invitation
+from citeboard.teams.mailed_invitations import invite_by_mail
 from citeboard.teams.models import Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
 from tasks.models import Gold, Job, Registration, Submission
@@ -37,6 +39,7 @@ def something(staff, tmp_path):
     run = factories.make_submission(phase=phase, status="scored")
     boards.score(run, 0.5, gold=Gold.objects.get())
     renew_invitation(team=run.team, by=staff)
+    invite_by_mail(team=run.team, address="somebody@example.org", by=staff)
     Token.objects.issue(user=staff, name="a program")
     note(actor=staff, action="x", words="did it", subject=run, place=phase.task.season)
     call_command("reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO())
@@ -103,3 +106,22 @@ def test_a_paper_goes_with_its_figures(client, something):
     response = client.post(address(Paper, "delete", Paper.objects.get().pk), {"post": "yes"})
     assert response.status_code == 302
     assert not Reported.objects.exists()
+
+
+def test_nothing_is_created_past_its_service(client, something):
+    assert set(admin.site._registry) == {*OURS, EmailAddress}
+    for model in admin.site._registry:
+        assert client.get(address(model, "add")).status_code == 403, model
+
+
+def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, staff):
+    season, person = factories.make_season(), factories.make_user()
+    form = {
+        "slug": season.slug, "title": season.title, "registration": "open", "is_public": "on",
+            "time_zone": "UTC",
+        "organisers-TOTAL_FORMS": 1, "organisers-INITIAL_FORMS": 0, "organisers-0-user": person.pk,
+        "organisers-0-season": season.pk,
+    }  # fmt: skip
+    assert client.post(address(type(season), "change", season.pk), form).status_code == 302
+    assert season.organisers.get().user == person
+    assert history(season).filter(action="organiser-added").exists()

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from scoring.runs.arcs import drawing
-from scoring.worker import score
+from scoring.worker.score import score
 from tasks.models import Phase
-from tasks.selecting import select_run
+from tasks.submissions.selection import select_run
 from tests.factories import make_team, make_user
 from tests.scoring.citing import citing_gold, citing_phase, citing_run
 from tests.tasks.types.citations import RAIN, WIND
@@ -58,7 +58,7 @@ def show(**fields) -> None:
     Phase.objects.update(**fields)
 
 
-def test_a_team_reads_claims_decisions_and_why_each_mark_earns_what_it_does(client, run, member):
+def test_a_team_reads_claims_labels_and_why_each_mark_earns_what_it_does(client, run, member):
     told = text(page(client, run, member))
     assert 'It rains in Oslo <em class="verdict">entailed</em>' in told
     assert "credit: its passage alone entails the claim" in told
@@ -108,7 +108,7 @@ def test_others_see_nothing_of_a_run_that_another_of_its_team_stands_for(client,
     better = citing_run(run.phase, "It rains in Oslo [1].", team=run.team)
     for job in better.jobs.all():
         score(job.pk)
-    select_run(type(better).objects.get(pk=better.pk))
+    select_run(type(better).objects.get(pk=better.pk), run.submitted_by)
     assert page(client, better).status_code == 200
     assert page(client, run).status_code == 404
 
@@ -128,7 +128,7 @@ def test_passages_are_for_organisers_until_the_phase_shows_instances(client, run
     assert PASSAGE in text(page(client, run, member))
 
 
-def test_a_blind_phase_shows_a_team_its_claims_and_no_decision(client, run, member):
+def test_a_blind_phase_shows_a_team_its_claims_and_no_label(client, run, member):
     show(board="nobody")
     told = text(page(client, run, member))
     assert "It rains in Oslo" in told

@@ -4,13 +4,16 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
+from citeboard.core.audit import history
 from citeboard.teams.invitations import renew_invitation, secret_of
 from tasks.models import Registration, Season
-from tasks.refusals import NotRegistered
-from tasks.submit import submit_run
+from tasks.notifications.sending import send_mails
+from tasks.submissions.refusals import NotRegistered
+from tasks.submissions.submit import submit_run
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.tasks.mailing import refuse_connections
 
 pytestmark = pytest.mark.django_db
 
@@ -80,22 +83,22 @@ def test_a_lead_is_written_to_when_the_team_is_decided_on(client, season, organi
     team = factories.make_team(lead=lead, name="Night Shift")
     entered(client, season, team, lead)
     decide(client, organiser, season, team, decision="refuse", reason="It has a member of the jury.")
-    [letter] = mail.outbox
+    send_mails()
+    [letter] = [sent for sent in mail.outbox if sent.to == [lead.email]]
     assert letter.to == [lead.email]
     assert letter.subject == "[Citeboard] Night Shift does not take part in The season"
     assert "It has a member of the jury." in letter.body
     decide(client, organiser, season, team, decision="approve")
-    assert mail.outbox[1].subject == "[Citeboard] Night Shift takes part in The season"
+    send_mails()
+    assert mail.outbox[-1].subject == "[Citeboard] Night Shift takes part in The season"
 
 
 def test_a_mail_server_that_is_away_keeps_nobody_from_deciding(client, season, organiser, lead, monkeypatch):
-    def away(*given):
-        raise ConnectionRefusedError("no mail server")
-
     team = factories.make_team(lead=lead, name="Night Shift")
     entered(client, season, team, lead)
-    monkeypatch.setattr("tasks.letters.send_mail", away)
+    refuse_connections(monkeypatch)
     assert "Night Shift takes part." in decide(client, organiser, season, team, decision="approve")
+    assert send_mails() == 0
     assert Registration.objects.get().is_approved
 
 
@@ -133,7 +136,38 @@ def test_a_closed_season_takes_no_more_teams(client, lead):
     team = factories.make_team(lead=lead)
     assert "The season takes no more teams." in entered(client, season, team, lead)
     assert not Registration.objects.exists()
-    assert "This season takes no more teams." in text_of(client.get(reverse("season", args=[season.slug])))
+    assert "This season does not accept new teams." in text_of(
+        client.get(reverse("season", args=[season.slug]))
+    )
+
+
+def test_teams_of_different_people_enter_are_approved_and_grow(client, season, organiser, lead):
+    bob = factories.make_user(name="Bob")
+    for person in (lead, bob):
+        team = factories.make_team(lead=person, name=f"Team of {person}")
+        assert "an organiser has yet to approve it" in entered(client, season, team, person)
+        assert f"{team} takes part." in decide(client, organiser, season, team, decision="approve")
+    link = reverse("join", args=[secret_of(renew_invitation(team=team, by=bob))])
+    client.force_login(factories.make_user())
+    client.post(link)
+    assert team.memberships.count() == 2
+
+
+def test_nobody_enters_with_a_second_team(client, season, lead):
+    first, second = (factories.make_team(lead=lead, name=name) for name in ("First", "Second"))
+    entered(client, season, first, lead)
+    assert "Ada already takes part in The season with another team." in entered(client, season, second, lead)
+    assert Registration.objects.get().team == first
+
+
+def test_one_season_says_nothing_of_another(client, lead):
+    """A team enters both, or its lead enters the other with another team."""
+    first, second, third = (factories.make_season(title=title) for title in ("First", "Second", "Third"))
+    team, other = (factories.make_team(lead=lead, name=name) for name in ("Owls", "Larks"))
+    for season, entering in ((first, team), (second, team), (third, other)):
+        assert f"{entering} takes part" in entered(client, season, entering, lead)
+    assert Registration.objects.filter(team=team).count() == 2
+    assert Registration.objects.get(season=third).team == other
 
 
 def test_nobody_joins_a_second_team_of_a_season(client):
@@ -173,13 +207,30 @@ def test_an_entry_is_taken_back_while_no_run_is_sent(client, lead):
     client.force_login(lead)
     address = reverse("take-back", args=[phase.task.season.slug])
     season = reverse("season", args=[phase.task.season.slug])
-    assert "Take the entry of Night Shift back" in text_of(client.get(season))
+    assert "Withdraw the entry of Night Shift" in text_of(client.get(season))
     boards.make_run(phase, team, status="failed")
-    assert "Take the entry" not in text_of(client.get(season))
+    boards.make_run(phase, boards.make_team(phase, "Day Shift"))
+    assert "Withdraw the entry" not in text_of(client.get(season))
     assert "Night Shift has sent runs" in text_of(client.post(address, {"team": team.slug}, follow=True))
     team.submissions.all().delete()
     assert "does not take part" in text_of(client.post(address, {"team": team.slug}, follow=True))
-    assert not Registration.objects.exists()
+    assert [entry.team.name for entry in Registration.objects.all()] == ["Day Shift"]
+
+
+def test_who_did_what_about_an_entry_is_in_the_history_of_the_season(client, season, organiser, lead):
+    team = factories.make_team(lead=lead, name="Night Shift")
+    entered(client, season, team, lead)
+    decide(client, organiser, season, team, decision="refuse", reason="It has a member of the jury.")
+    client.force_login(lead)
+    client.post(reverse("take-back", args=[season.slug]), {"team": team.slug})
+    client.force_login(organiser)
+    client.post(reverse("organise-entry", args=[season.slug]), {"registration": "open"})
+    assert [(entry.actor_name, entry.action, entry.subject) for entry in history(season)] == [
+        ("Olga", "entry-changed", "The season"),
+        ("Ada", "entry-taken-back", "Night Shift"),
+        ("Olga", "team-refused", "Night Shift"),
+        ("Ada", "team-entered", "Night Shift"),
+    ]
 
 
 def test_how_teams_enter_is_changed_by_organisers(client, season, organiser, lead):

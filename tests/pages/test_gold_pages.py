@@ -6,12 +6,13 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
-from scoring.standings import standings
+from scoring.board.standings import standings
 from tasks.models import Gold, Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
@@ -196,7 +197,7 @@ def test_a_file_that_is_no_gold_is_refused_with_all_that_is_wrong(client, phase,
     response = send(client, phase, SimpleUploadedFile("gold.zip", b"no zip at all"))
     assert response.status_code == 422
     told = text_of(response)
-    assert "Nothing was kept." in told
+    assert "Nothing was stored." in told
     assert "citeboard-gold-" not in told
     assert Gold.objects.count() == 1
 
@@ -253,10 +254,10 @@ def test_one_run_is_scored_again_from_its_page_by_organisers_alone(client, phase
     run = runs["1"]
     address = reverse("submission", args=[run.pk])
     client.force_login(run.submitted_by)
-    assert "Score this run again" not in text_of(client.get(address))
+    assert "Rescore this run" not in text_of(client.get(address))
     assert act(client, "submission-rescore", run.pk).status_code == 404
     client.force_login(organiser)
-    assert "Score this run again" in text_of(client.get(address))
+    assert "Rescore this run" in text_of(client.get(address))
     assert "The run is scored again." in text_of(act(client, "submission-rescore", run.pk))
     assert "scored again already" in text_of(act(client, "submission-rescore", run.pk))
     assert run.jobs.get().state == "queued"
@@ -274,3 +275,43 @@ def queries(call) -> int:
     with CaptureQueriesContext(connection) as made:
         call()
         return len(made)
+
+
+def test_what_an_earlier_version_holds_is_published_again_only_when_asked_to(
+    client, phase, organiser, tmp_path
+):
+    client.force_login(organiser)
+    send(client, phase, archive(tmp_path / "two"))
+    before = archive(tmp_path / "one", citances=factories.CITANCES)
+    told = text_of(send(client, phase, before))
+    assert "This is the content of v1 of" in told
+    assert "Publish what an earlier version holds again" in told
+    assert phase.task.gold.count() == 2
+    before.seek(0)
+    assert "Gold v3 of" in text_of(send(client, phase, before, again="on"))
+
+
+def test_one_file_is_the_gold_of_several_tasks_or_of_none(client, phase, organiser, tmp_path):
+    client.force_login(organiser)
+    other = factories.make_task(season=phase.task.season, type="clsumm-1b")
+    facets = factories.make_phase(task=other, with_gold=False)
+    summary = factories.make_task(season=phase.task.season, type="citation-text", rules=["corrected"])
+    texts = factories.make_phase(task=summary, with_gold=False)
+    refused = send(client, phase, archive(tmp_path / "a"), also=[f"{summary.pk}/{texts.split}"])
+    assert refused.status_code == 422
+    assert Gold.objects.count() == 1
+    told = text_of(send(client, phase, archive(tmp_path / "b"), also=[f"{other.pk}/{facets.split}"]))
+    assert f"Gold v2 of {phase.task}" in told
+    assert f"Gold v1 of {other}" in told
+    assert AuditEntry.objects.filter(action="gold-added").count() == 2
+
+
+def test_the_command_asks_before_it_goes_back_to_an_earlier_version(phase, tmp_path):
+    factories.make_gold(phase=phase, citances=CORRECTED)
+    before = factories.write_corpus(tmp_path / "corpus", citances=factories.CITANCES)
+    name = f"{phase.task.season.slug}/{phase.task.slug}"
+    given = ("load_gold", name, str(before), "--reason", "The correction was wrong")
+    with pytest.raises(CommandError, match="is to be published again, by --again"):
+        call_command(*given, stdout=io.StringIO())
+    call_command(*given, "--again", stdout=io.StringIO())
+    assert phase.task.gold.count() == 3

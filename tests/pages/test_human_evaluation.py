@@ -330,13 +330,13 @@ def test_published_means_are_columns_of_the_board_with_interval_and_agreement(cl
     told = text_of(client.get(board))
     assert "Human readability" in told
     assert "Human consistency" in told
-    assert "Agreement of annotators (quadratic kappa): readability 0.83" in told
+    assert "Agreement of annotators (quadratic kappa and Krippendorff's alpha): readability 0.83" in told
     assert "consistency 1.00" in told
     columns = json.loads(client.get(boards.address("board-json", phase)).content)
     readability = {row["system"]: row["scores"]["human_readability"] for row in columns["rows"]}
-    assert readability["Abacus"] == {"value": 5.0, "low": 5.0, "high": 5.0}
+    assert readability["Abacus"] == {"value": 5.0, "low": pytest.approx(2.1325, abs=1e-4), "high": 5.0}
     assert readability["Basilisk"]["value"] == 3.75
-    assert readability["Basilisk"]["low"] <= 3.75 <= readability["Basilisk"]["high"]
+    assert readability["Basilisk"]["low"] < 3.75 < readability["Basilisk"]["high"]
 
 
 def test_each_human_number_leads_to_what_was_asked_and_to_its_signature(client, phase, sheet, runs):
@@ -397,3 +397,32 @@ def test_the_history_of_the_season_tells_what_was_done(client, phase, sheet, run
     told = text_of(client.get(reverse("organise-history", args=[phase.task.season.slug])))
     assert "made a sheet for human evaluation: 4 instances of 3 runs" in told
     assert "published a human evaluation" in told
+
+
+def test_a_published_sheet_has_the_means_by_data_set(client, tmp_path, organiser):
+    labels = {"lu": [intents("Uses")] * 3, "xing": [intents("Uses")]}
+    phase = make_phase(tmp_path, organiser=organiser, gold=labels)
+    nobody = {name: [None] * len(own) for name, own in labels.items()}
+    runs = [
+        make_run(phase, tmp_path, nobody, f"{name} on [0].", system=name) for name in ("Abacus", "Basilisk")
+    ]
+    names = ["lu-00", "lu-01", "lu-02", "xing-00"]
+    sheet = sheets.make_sheet(phase, {name: dict.fromkeys(runs, "A text.") for name in names})
+    first, second = runs
+    sheets.rate(sheet, "Ada", {(name, first): (place + 1, 5) for place, name in enumerate(names)})
+    sheets.rate(sheet, "Bo", {("xing-00", second): (1, 2)})
+    address = reverse("organise-sheet", args=[phase.task.season.slug, sheet.pk])
+    client.force_login(organiser)
+    assert "by data set" not in client.get(address).content.decode()
+    client.post(organise("organise-sheet-publish", phase, sheet))
+    page = text_of(client.get(address))
+    table = page[page.index("Readability by data set") : page.index("Consistency by data set")]
+    assert "Data set Instances Abacus Basilisk" in table
+    # Of three texts there is an interval, of one there is none; nobody rated Basilisk's of lu.
+    assert re.search(r"lu 3 2\.00 \S+ to \S+ \u2013 xing 1 4\.00 1\.00", table)
+    assert "xing 1 5.00 2.00" in page[page.index("Consistency by data set") :]
+
+
+def test_a_sheet_of_one_data_set_has_no_table_by_data_set(client, phase, sheet, runs):
+    published(client, phase, sheet, runs)
+    assert "by data set" not in client.get(organise("organise-sheet", phase, sheet)).content.decode()

@@ -45,7 +45,7 @@ def invited(client, team, lead) -> str:
 
 
 def members(team) -> list[tuple[str, str]]:
-    return [(str(each.user), each.role) for each in team.memberships.order_by("joined_at")]
+    return [(str(membership.user), membership.role) for membership in team.memberships.order_by("joined_at")]
 
 
 def test_a_link_lets_somebody_join_who_opens_it(client, team, lead):
@@ -81,7 +81,7 @@ def test_renewing_the_link_ends_the_one_before(client, team, lead):
     new = invited(client, team, lead)
     client.force_login(factories.make_user())
     assert client.get(old).status_code == 404
-    assert "does not work any more" in text_of(client.post(old))
+    assert "no longer works" in text_of(client.post(old))
     assert client.get(new).status_code == 200
 
 

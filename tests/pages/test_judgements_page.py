@@ -1,4 +1,4 @@
-"""People beside automatic decisions on an organiser's page: kappas, ratings, and files that are refused."""
+"""People beside automatic labels on an organiser's page: kappas, ratings, and files that are refused."""
 
 import json
 from io import StringIO
@@ -8,10 +8,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from citeboard.core import storage
 from scoring.models import JudgedRun
-from scoring.worker import score
-from tasks import storage
+from scoring.worker.score import score
 from tests.factories import make_team, make_user
+from tests.pages.reading import text_of
 from tests.scoring.citing import CLAIM, citing_gold, citing_phase, citing_run, write_lines
 from tests.tasks.types.citations import RAIN, WIND
 
@@ -45,7 +46,7 @@ def said(annotator: str, *recall: int) -> list[dict]:
     ]
 
 
-#: The automatic decisions are 1, 0, 1: A agrees with all of them, B with all but the last.
+#: The automatic labels are 1, 0, 1: A agrees with all of them, B with all but the last.
 JUDGED = [
     *said("A", 1, 0, 1),
     *said("B", 1, 0, 0),
@@ -60,7 +61,7 @@ def page(run) -> str:
 
 
 def bring(client, run, lines):
-    content = "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines).encode()
+    content = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode()
     return client.post(page(run), {"file": SimpleUploadedFile("people.jsonl", content)}, follow=True)
 
 
@@ -69,16 +70,28 @@ def cells(told: str, title: str) -> list[str]:
     return [each.partition(">")[2].partition("</td>")[0].strip() for each in row.split("<td")[1:]]
 
 
-def test_people_and_automatic_decisions_stand_side_by_side(client, run):
+def test_people_and_automatic_labels_stand_side_by_side(client, run):
     told = bring(client, run, JUDGED).content.decode()
-    # A's mean over responses is (1/2 + 1) / 2, B's (1/2 + 0) / 2; the automatic decisions are A's.
+    # A's mean over responses is (1/2 + 1) / 2, B's (1/2 + 0) / 2; the automatic labels are A's.
     assert cells(told, "Citation recall, claims") == [
-        "3", "2", "50.00", "75.00", "A 1.0000, B 0.4000", "0.7000", "0.3333",
+        "3", "2", "50.00", "75.00", "A 1.0000, B 0.4000", "0.7000", "0.3333", "0.4444",
     ]  # fmt: skip
     items, annotators, people, automatic, *_ = cells(told, "Citation precision, marks")
     assert (items, annotators, people, automatic) == ("1", "1", "100.00", "0.00")
     assert cells(told, "Utility, 1 to 5")[:3] == ["1", "2", "3.0000"]
     assert "people.jsonl" in told
+
+
+def test_metrics_are_held_against_judgements_for_organisers_alone(client, run):
+    bring(client, run, JUDGED)
+    phase = run.phase
+    address = reverse("people", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+    assert f'href="{address}"' in client.get(page(run)).content.decode()
+    told = text_of(client.get(address + "?criterion=recall"))
+    assert "people's judgement of recall: over" in told
+    assert "citation utility" in told
+    client.logout()
+    assert client.get(address).status_code == 404
 
 
 def test_a_second_file_takes_the_place_of_the_first(client, run):

@@ -1,4 +1,4 @@
-"""The organiser's page on models: what is missing, who waits for which decisions, and bringing them."""
+"""The organiser's page on models: what is missing, who waits for which labels, and bringing them."""
 
 import datetime as dt
 import json
@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
-from scoring.models import Decision, DecisionImport
-from scoring.upkeep.doctor import State, examine
-from scoring.worker import score
+from scoring.models import EntailmentLabel, LabelImport
+from scoring.ops.doctor import State, examine
+from scoring.worker.score import score
+from tasks.jobs.sweeper import sweep
 from tasks.models import Job
-from tasks.sweeper import sweep
 from tests.factories import make_phase, make_season, make_task, make_user
-from tests.scoring.citing import CLAIM, MODEL, OSLO, citing_phase, citing_run, decided, decision
+from tests.scoring.citing import CLAIM, MODEL, OSLO, citing_phase, citing_run, decided, entailment_label
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,8 +42,8 @@ def address(phase, name: str = "organise-models") -> str:
 
 
 def bring(client, phase, lines, model: str = MODEL):
-    content = "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines).encode()
-    file = SimpleUploadedFile("decisions.jsonl", content)
+    content = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode()
+    file = SimpleUploadedFile("labels.jsonl", content)
     return client.post(address(phase), {"model": model, "file": file}, follow=True)
 
 
@@ -55,7 +55,7 @@ def downloaded(client, phase, name: str = "organise-pairs", **query) -> list[dic
 
 def test_each_task_says_what_it_needs_and_what_is_missing(client, organiser, tmp_path):
     season = make_season(organiser=organiser)
-    common = {"season": season, "type": "positional-citations", "rules": ["default"]}
+    common = {"season": season, "type": "positional-citations", "rules": ["corrected"]}
     make_task(
         **common, title="Lacking", options={"parser": "no_such_pipeline", "entailment": "model:nowhere"}
     )
@@ -65,7 +65,7 @@ def test_each_task_says_what_it_needs_and_what_is_missing(client, organiser, tmp
         'spaCy pipeline <code class="path">no_such_pipeline</code>',
         "the spaCy pipeline no_such_pipeline is not installed",
         'entailment model <code class="path">nowhere</code>',
-        "nothing but this program",
+        "no further packages or models",
     ):
         assert words in told, words
 
@@ -75,13 +75,13 @@ def test_what_is_there_says_from_where_and_with_which_digest(client, organiser, 
     folder = shared / "spacy" / "en_test_sm"
     season = make_season(organiser=organiser)
     options = {"parser": str(folder), "entailment": "word-overlap"}
-    make_task(season=season, type="positional-citations", rules=["default"], options=options)
+    make_task(season=season, type="positional-citations", rules=["corrected"], options=options)
     told = client.get(reverse("organise-models", args=[season.slug])).content.decode()
     assert str(folder) in told
     assert "en_core_web_test-0.1.0-" in told
 
 
-def test_a_waiting_run_stands_there_with_its_undecided_pairs(client, phase):
+def test_a_waiting_run_stands_there_with_its_pending_pairs(client, phase):
     run = citing_run(phase)
     work(run)
     told = client.get(address(phase)).content.decode()
@@ -93,19 +93,19 @@ def test_a_waiting_run_stands_there_with_its_undecided_pairs(client, phase):
     assert downloaded(client, phase, run="x") == downloaded(client, phase, model="another") == []
 
 
-def test_an_organiser_brings_decisions_and_the_run_goes_on(client, phase, organiser):
+def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser):
     run = citing_run(phase)
     work(run)
     told = bring(client, phase, decided()).content.decode()
-    assert f"6 decisions of {MODEL} added. 1 scoring gone on with." in told
-    assert "No run waits for a decision." not in told, "it waits until it is scored"
+    assert f"6 labels of {MODEL} added. 1 scoring gone on with." in told
+    assert "No run waits for a label." not in told, "it waits until it is scored"
     work(run)
-    assert "No run waits for a decision." in client.get(address(phase)).content.decode()
+    assert "No run waits for a label." in client.get(address(phase)).content.decode()
     run.refresh_from_db()
     assert run.status == "scored"
-    assert DecisionImport.objects.get().imported_by == organiser
-    assert AuditEntry.objects.get().words == f"brought 6 decisions of {MODEL}"
-    lines = downloaded(client, phase, "organise-decisions", model=MODEL)
+    assert LabelImport.objects.get().imported_by == organiser
+    assert AuditEntry.objects.get().words == f"brought 6 labels of {MODEL}"
+    lines = downloaded(client, phase, "organise-labels", model=MODEL)
     assert lines[0] == {"model": MODEL}
     assert {line["premise_sha256"] for line in lines[1:]} == {each["premise_sha256"] for each in decided()}
 
@@ -114,41 +114,44 @@ def test_an_organiser_brings_decisions_and_the_run_goes_on(client, phase, organi
     ("lines", "found"),
     [
         (["nonsense"], "not JSON"),
-        ([decision(OSLO, CLAIM, 3)], "the decision is 3"),
-        ([{"model": "<script>", **decision(OSLO, CLAIM, 1)}], "these are decisions of “&lt;script&gt;”"),
+        ([entailment_label(OSLO, CLAIM, 3)], "the label is 3"),
+        ([{"model": "<script>", **entailment_label(OSLO, CLAIM, 1)}], "these are labels of “&lt;script&gt;”"),
     ],
 )
 def test_a_bad_file_is_refused_by_line_and_leaves_nothing(client, phase, lines, found):
     response = bring(client, phase, lines)
     assert response.status_code == 422
     assert found in response.content.decode()
-    assert not Decision.objects.exists()
+    assert not EntailmentLabel.objects.exists()
 
 
-def test_decisions_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
+def test_labels_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
     assert bring(client, phase, decided(model="another"), model="another").status_code == 422
-    assert not Decision.objects.exists()
+    assert not EntailmentLabel.objects.exists()
 
 
 def test_pairs_of_other_seasons_stay_there(client, phase, tmp_path):
     work(citing_run(citing_phase(tmp_path / "other")))
     assert downloaded(client, phase) == []
-    assert "No run waits for a decision." in client.get(address(phase)).content.decode()
+    assert "No run waits for a label." in client.get(address(phase)).content.decode()
 
 
 def test_a_season_without_such_tasks_offers_no_import(client, organiser):
     phase = make_phase(task=make_task(season=make_season(organiser=organiser)))
-    assert "Bring decisions" not in client.get(address(phase)).content.decode()
-    assert client.get(address(phase, "organise-decisions"), {"model": MODEL}).status_code == 404
+    assert "Import labels" not in client.get(address(phase)).content.decode()
+    assert client.get(address(phase, "organise-labels"), {"model": MODEL}).status_code == 404
 
 
-def test_the_doctor_names_missing_models_and_waiting_decisions(phase):
+def test_the_doctor_names_missing_models_and_waiting_labels(phase):
     work(citing_run(phase))
     phase.task.options = {**phase.task.options, "parser": "no_such_pipeline"}
     phase.task.save()
-    [models, decisions] = examine(["models", "decisions"])
+    [models, entailment_labels] = examine(["models", "labels"])
     assert (models.state, "no_such_pipeline" in models.found) == (State.ODD, True)
-    assert (decisions.state, decisions.found) == (State.ODD, f"6 pairs of 1 scorings wait for {MODEL}")
+    assert (entailment_labels.state, entailment_labels.found) == (
+        State.ODD,
+        f"6 pairs of 1 scorings wait for {MODEL}",
+    )
 
 
 def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client, phase, tmp_path, shared):
@@ -170,4 +173,23 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client,
     work(run)
     run.refresh_from_db()
     assert run.status == "scored"
-    assert "parser:en_core_web_test-0.1.0" in run.evaluations.get().scores.get(metric="aliice_f1").column
+    assert (
+        "parser:en_core_web_test-0.1.0" in run.evaluations.get().scores.get(shared__metric="aliice_f1").column
+    )
+
+
+def test_a_machine_without_programs_for_models_says_which_it_lacks(client, organiser, monkeypatch):
+    """As the image's target `slim` is, in which neither torch nor transformers are installed."""
+    monkeypatch.setattr("scoring.metrics.bertscore_model.find_spec", lambda name: None)
+    season = make_season(organiser=organiser)
+    options = {"bertscore_model": "roberta-large"}
+    make_task(season=season, type="citation-text", rules=["corrected"], title="Texts", options=options)
+    told = client.get(reverse("organise-models", args=[season.slug])).content.decode()
+    assert "<strong>missing</strong>" in told
+    assert "torch and transformers must be installed" in told
+
+
+def test_a_slim_image_has_none_of_the_programs_for_models(root):
+    held = {line.partition("==")[0] for line in (root / "requirements-site.lock").read_text().splitlines()}
+    assert held & {"torch", "transformers", "spacy", "bert-score", "lexrank", "summa", "bm25s"} == set()
+    assert {"django", "numpy", "scikit-learn"} <= held

@@ -1,13 +1,15 @@
 """Organisers' pages: what needs attention, runs, phases, the announcement and what was done."""
 
 import datetime as dt
+import re
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
-from tasks.models import Gold, Job, Phase, Registration, Season, Submission
+from tasks.models import Gold, Job, Phase, Registration, Season, Submission, WorkerGroup
+from tasks.types import task_types
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
@@ -36,8 +38,30 @@ def attention(client, phase) -> str:
 
 
 def test_a_season_in_order_asks_for_nothing(client, phase):
+    phase.task.options = {"stopwords": "/data/words.txt"}
+    phase.task.save()
     boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5)
     assert "Nothing. Runs that fail" in attention(client, phase)
+
+
+@pytest.mark.parametrize("slug", sorted(task_types()))
+def test_tasks_of_any_type_are_looked_at(client, phase, slug):
+    rules = list(task_types()[slug].rules)
+    factories.make_task(season=phase.task.season, title="Another", type=slug, rules=rules, options={})
+    assert "What needs attention" in attention(client, phase)
+
+
+def test_metrics_that_can_have_no_value_are_told_with_what_they_lack(client, phase):
+    task = phase.task
+    task.rules = ["corrected", "official-2017"]
+    task.save()
+    assert (
+        "Under official-2017 6 metrics can have no value, since the task does not give the option stopwords."
+        in (attention(client, phase))
+    )
+    task.options = {"stopwords": "/data/words.txt"}
+    task.save()
+    assert "can have no value" not in attention(client, phase)
 
 
 def test_failed_runs_stand_first_with_their_reasons(client, phase):
@@ -55,12 +79,12 @@ def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
     run = boards.scored_run(phase, boards.make_team(phase, "Night Shift"), 0.5, system="Owl")
     newer = boards.make_gold(phase, 2)
     Job.objects.create(
-        submission=run, gold=newer, rules="fair", options_digest="d", leads=True, state="failed",
+        submission=run, gold=newer, rules="corrected", options_digest="d", sets_status=True, state="failed",
         reason="The gold has no topic.", finished_at=timezone.now(),
     )  # fmt: skip
     page = attention(client, phase)
     assert "Scored runs that could not be scored again 1" in page
-    assert "under fair, gold v2: The gold has no topic." in page
+    assert "under corrected, gold v2: The gold has no topic." in page
 
 
 def test_runs_that_wait_and_runs_that_nobody_begins_are_told(client, phase):
@@ -72,6 +96,16 @@ def test_runs_that_wait_and_runs_that_nobody_begins_are_told(client, phase):
     page = attention(client, phase)
     assert "A model is missing." in page
     assert "Nobody has begun to score it" in page
+
+
+def test_a_queue_that_nothing_is_taken_from_is_told_at_once(client, phase):
+    task = factories.make_task(season=phase.task.season, queue="gpu")
+    factories.make_submission(phase=factories.make_phase(task=task))
+    assert "Queue gpu 1 run in it: no worker is running." in attention(client, phase)
+    WorkerGroup.objects.create(name="host:1:", queues=["light"], workers=1, seen_at=timezone.now())
+    assert "Queue gpu 1 run in it: no worker serves the queue gpu." in attention(client, phase)
+    WorkerGroup.objects.create(name="host:2:", queues=[], workers=1, seen_at=timezone.now())
+    assert "Queue gpu" not in attention(client, phase)
 
 
 def test_a_phase_without_gold_and_a_board_behind_its_gold_are_told(client, phase):
@@ -184,12 +218,33 @@ def test_a_phase_is_moved_in_its_own_time_zone(client, phase):
     assert moved.version == phase.version + 1
 
 
+def test_the_form_for_times_takes_what_it_prints_and_anywhere_on_earth(client, phase):
+    Phase.objects.update(time_zone="AoE")
+    address = reverse("organise-times", args=[phase.task.season.slug, phase.pk])
+    times = {"opens": "2026-07-01 00:00 UTC", "closes": "2026-12-01 23:59"}
+    assert client.post(address, times).status_code == 302
+    moved = Phase.objects.get()
+    assert moved.opens == dt.datetime(2026, 7, 1, 0, 0, tzinfo=dt.UTC)
+    assert moved.closes == dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
+    assert client.post(address, times | {"closes": "2026-12-01 23:59 aoe"}).status_code == 302
+    assert Phase.objects.get().closes == moved.closes
+    page = text_of(client.get(address))
+    assert (
+        "Times are in AoE. The phase now opens 30 Jun 2026, 12:00 AoE and closes 1 Dec 2026, 23:59 AoE"
+        in page
+    )
+    assert page.partition("Times of")[2].partition("Change the times")[0].count("UTC") == 2
+    assert 'value="2026-12-01 23:59"' in client.get(address).content.decode()
+
+
 @pytest.mark.parametrize(
     ("closes", "said"),
     [
         ("2026-06-30T00:00", "A phase closes after it opens."),
-        ("tomorrow", "Give a date and time"),
-        ("2027-03-28T02:30", "The clocks of Europe/Rome have no such time."),
+        ("tomorrow", "“tomorrow” is not a date and time"),
+        ("2027-03-28T02:30", "The clocks of Europe/Rome skip 2027-03-28 02:30:00."),
+        ("2026-12-01 23:59 Mars/Base", "“Mars/Base” is not a time zone"),
+        ("2026-12-01 23:59+01:00 AoE", "names both an offset and a zone"),
         ("", "This field is required."),
     ],
 )
@@ -219,7 +274,7 @@ def test_an_announcement_stands_on_the_season_s_page_and_does_no_harm(client, ph
     page = client.get(reverse("season", args=[season.slug])).content.decode()
     assert "New <strong>deadline</strong>" in page
     assert "alert(1)</script>" not in page
-    assert "javascript:" not in page
+    assert not re.search(r"""href\s*=\s*["']?\s*javascript:""", page, re.IGNORECASE)
 
 
 def test_an_empty_announcement_takes_it_away(client, phase):
@@ -242,7 +297,7 @@ def test_what_was_done_is_listed_with_who_did_it(client, phase, organiser):
     client.post(reverse("organise-announcement", args=[season.slug]), {"text": "Hello"})
     page = read(client, "organise-history", season)
     moved = f"Olga closed {phase.task.title}, {phase.title}"
-    for words in ("Olga approved Newcomers", moved, "Olga announced something"):
+    for words in ("Olga approved Newcomers", moved, "Olga announced: Hello"):
         assert words in page
     # It says so still when the person is gone.
     organiser.delete()

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from scoring.demo import prepare
 from scoring.models import Reported
 from tests import factories
 from tests.pages.reading import text_of
@@ -64,9 +65,16 @@ def test_a_table_by_class_is_drawn_and_told_with_its_overall_row_among_the_syste
     assert "T1 20.5 (1.5) 30.5 (1.5)" in page
     assert order(response.content.decode())[3:] == ["Ibis", "Heron"]
     by_class = response.context["by_class"][0]
-    assert by_class["heat"]["data"][0]["z"] == [[20.5, 30.5], [41.0, 40.0]]
-    assert [trace["y"] for trace in by_class["bars"]["data"]] == [[20.5, 41.0], [30.5, 40.0]]
-    assert by_class["bars"]["layout"]["yaxis"]["title"]["text"] == by_class["measure"].label
+    assert by_class["heat"].values == [[20.5, 30.5], [41.0, 40.0]]
+    bars = by_class["bars"]
+    assert [(own.name, [value.value for value in own.values]) for own in bars.series] == [
+        ("Ibis", [30.5, 40.0]),
+        ("Heron", [20.5, 41.0]),
+    ], "the best first"
+    assert bars.axis.title == by_class["measure"].label
+    chosen = client.get(address("published", task), {"system": "Heron"}).context["by_class"][0]
+    assert [own.name for own in chosen["bars"].series] == ["Heron"]
+    assert chosen["systems"] == [("Heron", True), ("Ibis", False)]
     assert [line["label"] for line in by_class["lines"]] == ["T1", "T2"]
 
 
@@ -153,7 +161,10 @@ def test_a_board_of_a_task_that_nothing_is_published_of_does_not_mention_it(clie
     assert "published" not in page
 
 
-def test_the_season_that_ships_shows_the_history_of_the_task(client):
+def test_the_season_that_ships_shows_the_history_of_the_task(client, monkeypatch):
+    # Nothing here rests on the runs of the demo season, and sending fifty takes seconds.
+    for name in ("send_runs", "publish_ratings"):
+        monkeypatch.setattr(prepare, name, lambda *given: None)
     call_command("demo", "--json", stdout=io.StringIO())
     call_command("load_season", "examples/cl-summ-2014", stdout=(told := io.StringIO()))
     assert told.getvalue() == "season cl-summ-2014: nothing to change\n"

@@ -6,13 +6,14 @@ import json
 import re
 
 import pytest
+from django.core.cache import caches
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from scoring.demo.prepare import EXAMPLES, PUBLISHED, bring_published
 from scoring.models import Paper, Reported, ReportedTable
-from tasks.demo import EXAMPLES, PUBLISHED, prepare_demo
 from tasks.models import Season, Task
 from tests import factories
 from tests.pages.reading import text_of
@@ -57,21 +58,21 @@ def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
 
 
 def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
-    prepare_demo()
+    bring_published()
     assert set(PUBLISHED) <= set(Season.objects.values_list("slug", flat=True))
     figures = Reported.objects.count()
     with CaptureQueriesContext(connection) as queries:
-        prepare_demo()
+        bring_published()
     assert Reported.objects.count() == figures == 1556
-    reported = [each for each in queries.captured_queries if "scoring_" in each["sql"]]
+    reported = [query for query in queries.captured_queries if "scoring_" in query["sql"]]
     assert len(reported) == len(PUBLISHED)
 
 
 def test_a_release_with_another_figure_brings_it_to_a_site_that_has_the_season():
-    prepare_demo()
+    bring_published()
     Reported.objects.filter(table__paper__key="xu-2025").delete()
     Paper.objects.filter(key="xu-2025").update(digest="of another release")
-    prepare_demo()
+    bring_published()
     assert Reported.objects.count() == 1556
 
 
@@ -79,9 +80,12 @@ def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
     for slug in PUBLISHED:
         load_season(slug)
     client.get("/")
+    caches["pages"].clear()
     with CaptureQueriesContext(connection) as queries:
         assert client.get("/").status_code == 200
-    figures = [each["sql"] for each in queries.captured_queries if 'FROM "scoring_reported"' in each["sql"]]
+    figures = [
+        query["sql"] for query in queries.captured_queries if 'FROM "scoring_reported"' in query["sql"]
+    ]
     assert len(figures) == 1
     big = ReportedTable.objects.get(paper__key="maharjan-2024").pk
     assert str(big) not in re.search(r"IN \(([\d, ]+)\)", figures[0])[1].split(", ")
@@ -132,7 +136,7 @@ def test_the_rows_of_the_diagnostics_table_that_cannot_be_are_told_with_the_reas
     assert len(rows) == 672
     assert sum("MRR@10" in row["doubt"] for row in rows) == 2 * 38
     answer = client.get(reverse("api:published", args=[task.pk])).json()
-    assert sum("MRR@10" in (each["doubt"] or "") for each in answer["figures"]) == 2 * 38
+    assert sum("MRR@10" in (figure["doubt"] or "") for figure in answer["figures"]) == 2 * 38
     assert answer["papers"][0]["key"] == "maharjan-2024"
 
 
@@ -147,7 +151,7 @@ def test_classes_are_ordered_by_a_system_and_the_metric_is_chosen_in_the_address
     fields = page(client, "citation-recommendation-2024", "?order=BM25").context["by_class"][0]
     values = [float(line["cells"][5]["text"]) for line in fields["lines"]]
     assert values == sorted(values, reverse=True)
-    assert fields["heat"]["data"][0]["y"] == [line["label"] for line in fields["lines"]]
+    assert fields["heat"].rows == [line["label"] for line in fields["lines"]]
     assert fields["heads"][5]["aria"] == "descending"
     assert fields["heads"][5]["href"] == "?order=-BM25"
     turned = page(client, "citation-recommendation-2024", "?order=-BM25").context["by_class"][0]
@@ -155,7 +159,7 @@ def test_classes_are_ordered_by_a_system_and_the_metric_is_chosen_in_the_address
     other = page(client, "citation-recommendation-2024", "?metric=M@10&order=NCN").context
     assert other["by_class"][0]["measure"].name == "M@10"
     assert other["by_class"][0]["heads"][0]["href"] == "?metric=M%4010&order=-NCN"
-    assert [each["is_current"] for each in other["measures"]] == [False, True]
+    assert [is_current for *_, is_current in other["measures"]] == [False, True]
     nonsense = page(client, "citation-recommendation-2024", "?metric=x&order=y").context["by_class"]
     assert [each["lines"] for each in nonsense] == [each["lines"] for each in plain]
 
@@ -164,7 +168,7 @@ def test_citation_resolution_stands_as_methods_by_window(client):
     load_season("citation-resolution-2014")
     table = page(client, "citation-resolution-2014").context["by_class"][0]
     assert (len(table["heads"]), [line["label"] for line in table["lines"]]) == (
-        13, ["5 5", "10 10", "10 5", "20 20", "30 30"],
+        13, ["5 5", "10 5", "10 10", "20 20", "30 30"],
     )  # fmt: skip
     assert table["lines"][0]["cells"][0]["text"] == "0.318"
 
@@ -173,11 +177,11 @@ def test_the_transfer_matrix_is_a_heat_map_with_its_table(client):
     load_season("citebench-2023")
     response = page(client, "citebench-2023")
     transfer = next(each for each in response.context["by_class"] if each["table"].name == "Table 4")
-    heat = transfer["heat"]["data"][0]
-    assert heat["x"] == ["*led-base-aburaed", "*led-base-chen", "*led-base-lu", "*led-base-xing"]
-    assert heat["y"] == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
-    assert heat["z"][0][0] == 13.95
-    assert [cell["text"] for cell in transfer["lines"][0]["cells"]] == heat["text"][0]
+    heat = transfer["heat"]
+    assert heat.columns == ["*led-base-aburaed", "*led-base-chen", "*led-base-lu", "*led-base-xing"]
+    assert heat.rows == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
+    assert heat.values[0][0] == 13.95
+    assert [cell["text"] for cell in transfer["lines"][0]["cells"]] == heat.texts[0]
     html = response.content.decode()
     assert "Table 4: where systems differ, by data set" in html
 
@@ -185,7 +189,10 @@ def test_the_transfer_matrix_is_a_heat_map_with_its_table(client):
 def test_tables_of_no_system_stand_as_printed_with_their_doubts(client):
     load_season("citebench-2023")
     response = page(client, "citebench-2023")
-    assert [each["table"].name for each in response.context["others"]] == ["Table 11", "Appendix A.5 (text)"]
+    assert [other["table"].name for other in response.context["others"]] == [
+        "Table 11",
+        "Appendix A.5 (text)",
+    ]
     text = text_of(response)
     assert "530,869 doubted" in text
     assert "A-C 0.48 0.18" in text
@@ -195,8 +202,10 @@ def test_aliice_shows_citation_scores_human_judgements_and_alce_for_each_set_of_
     load_season("aliice-2025")
     titles = {
         task.slug: [
-            each["title"]
-            for each in client.get(reverse("published", args=["aliice-2025", task.slug])).context["headlines"]
+            headline["title"]
+            for headline in client.get(reverse("published", args=["aliice-2025", task.slug])).context[
+                "headlines"
+            ]
         ]
         for task in Task.objects.all()
     }
@@ -239,7 +248,7 @@ def test_a_recall_and_a_reciprocal_rank_that_cannot_be_together_are_told_on_impo
     assert [line for line in told if "MRR@" in line] == (
         [f"note: own.json: Table 1: Heron: {said}"] if said else []
     )
-    assert {each.contradiction for each in Reported.objects.filter(table__name="Table 1")} == {said}
+    assert {figure.contradiction for figure in Reported.objects.filter(table__name="Table 1")} == {said}
     once_more = load(write(tmp_path / "own.json", ranked(**printed)))
     assert once_more[-1].endswith("as it was")
 

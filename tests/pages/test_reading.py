@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tasks.cards import card
+from tasks.seasons.cards import card
 from tasks.types import task_types
 from tests import factories
 from tests.scoring import boards
@@ -33,10 +33,31 @@ def test_the_first_page_leads_to_open_coming_and_finished_seasons(client):
         boards.make_phase(factories.make_season(title=title), opens=opens, closes=closes)
     page = text_of(client.get("/"))
     order = [
-        page.index(each)
-        for each in ("Open season", "To come", "Coming season", "Finished, ", "Finished season")
+        page.index(name)
+        for name in ("Open season", "To come", "Coming season", "Finished, ", "Finished season")
     ]
     assert order == sorted(order)
+
+
+def test_many_seasons_stand_on_several_pages_what_is_open_first(client):
+    now, day = timezone.now(), dt.timedelta(days=1)
+    spans = [(f"Past {n:02}", now - 2 * day, now - day) for n in range(12)]
+    spans += [("To be", now + day, now + 2 * day), ("Endless", now - day, now + 99 * 365 * day)]
+    spans += [(f"Open {n}", now - day, now + n * day) for n in (3, 2)]
+    for title, opens, closes in spans:
+        task = factories.make_task(season=factories.make_season(title=title))
+        factories.make_phase(task=task, opens=opens, closes=closes, with_gold=False)
+    factories.make_season(title="A draft", is_public=False)
+    published = factories.make_season(title="Published alone")
+    factories.make_task(season=published, is_reported_only=True)
+    pages = [text_of(client.get(address)) for address in ("/", "/?&page=2")]
+    shown = [re.findall(r'<h2 id="season-[^"]+">\s*<a [^>]+>([^<]+)</a>', page) for page in pages]
+    assert shown[0][:4] == ["Open 2", "Open 3", "Endless", "To be"]
+    assert shown[0][4:] + shown[1] == [f"Past {n:02}" for n in range(11, -1, -1)]
+    assert "Published alone" in pages[1]
+    assert 'href="?&amp;page=2"' in pages[0]
+    assert "page 2 of 2" in pages[1]
+    assert "A draft" not in "".join(pages)
 
 
 def test_the_first_page_names_who_leads_with_the_number(client):
@@ -70,10 +91,10 @@ def test_a_draft_is_shown_to_its_organisers_alone(client):
     phase = boards.make_phase(season)
     addresses = [reverse("season", args=[season.slug]), boards.address("board", phase)]
     assert "Secret season" not in text_of(client.get("/"))
-    assert [client.get(each).status_code for each in addresses] == [404, 404]
+    assert [client.get(address).status_code for address in addresses] == [404, 404]
     client.force_login(organiser)
     assert "Secret season" in text_of(client.get("/"))
-    assert [client.get(each).status_code for each in addresses] == [200, 200]
+    assert [client.get(address).status_code for address in addresses] == [200, 200]
 
 
 def test_a_season_tells_its_deadlines_in_utc_and_anywhere_on_earth(client):
@@ -95,7 +116,7 @@ def test_what_organisers_write_is_markdown_without_harm(client):
     body = page[page.index('class="prose"') :]
     assert "<script>alert" not in body
     assert "<img" not in body
-    assert "javascript:" not in body
+    assert 'href="javascript:' not in body
 
 
 def test_a_task_shows_its_card_its_limits_and_its_inputs(client):

@@ -5,17 +5,18 @@ import json
 import re
 import shlex
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.urls import reverse
 
+from citeboard.core import storage
 from scoring.__main__ import main
 from scoring.models import Evaluation
-from scoring.worker import score as score_as_worker
-from tasks import storage
-from tasks.goldfiles import load_gold
+from scoring.worker.score import score as score_as_worker
+from tasks.gold.gold_files import load_gold
 from tasks.models import Submission
-from tasks.submit import submit_run
+from tasks.submissions.submit import submit_run
 from tasks.types import TaskType, task_types
 from tests import factories
 from tests.api.sending import score
@@ -56,8 +57,13 @@ def commands(client, run: Submission) -> list[list[str]]:
 
 
 def at_hand(run: Submission, folder, monkeypatch) -> None:
-    """What a reader needs: the run, and the gold that organisers may give, in the folder they are in."""
+    """What a reader needs in the folder they are in: the run, and what organisers may give,
+    gold and the files of the task's options, of which the page names no folder.
+    """
     folder.mkdir()
+    for value in run.phase.task.options.values():
+        if Path(value).is_absolute():
+            (folder / Path(value).name).symlink_to(value)
     storage.local_copy(storage.gold, run.phase.task.gold.get().file, folder).rename(folder / "GOLD.zip")
     storage.local_copy(storage.runs, run.file, folder).rename(folder / run.filename)
     monkeypatch.chdir(folder)
@@ -86,7 +92,7 @@ def assert_same(told: float | None, kept: float | None, digits: float, name: str
         assert told == pytest.approx(kept, rel=digits, abs=0), name
 
 
-@pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+@pytest.mark.parametrize("task_type", TYPES, ids=[kind.slug for kind in TYPES])
 def test_the_command_on_the_page_gives_the_numbers_of_the_page(
     client, capsys, monkeypatch, tmp_path, task_type
 ):
@@ -106,7 +112,7 @@ def test_so_it_is_with_what_a_worker_has_scored(client, capsys, monkeypatch, tmp
     score_as_worker(run.jobs.get().pk)
     at_hand(run, tmp_path / "pasted", monkeypatch)
     [words] = commands(client, run)
-    assert words[words.index("--intervals") + 1] == "1000"
+    assert words[words.index("--method") + 1] == "wilson-jackknife"
     evaluation = run.evaluations.get()
     assert all(each.low is not None for each in evaluation.scores.all())
     assert_same_numbers(evaluation, pasted(words, capsys))

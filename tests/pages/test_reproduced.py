@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from scoring.models import Reported
-from scoring.worker import score
+from scoring.worker.score import score
 from tasks.models import Job, Phase, Task
 from tests import factories
 from tests.pages.reading import text_of
@@ -25,8 +25,8 @@ def phase(tmp_path):
     load(write(tmp_path / "own.json"))
     phase = boards.make_phase()
     placements = copy.deepcopy(PLACEMENTS)
-    for each in placements:
-        each["recomputed"] = BESIDE["recomputed"]
+    for placement in placements:
+        placement["recomputed"] = BESIDE["recomputed"]
     Task.objects.filter(pk=phase.task_id).update(published=placements)
     run = boards.scored_run(phase, None, 0.31, system="Owl")
     boards.by_class(run, "topic", {"T1": 0.25, "T2": 0.4})
@@ -62,7 +62,7 @@ def test_a_table_by_class_has_reported_recomputed_and_difference_in_columns_of_t
 def test_systems_have_their_figures_beside_those_of_the_board(client, phase):
     html = client.get(address(phase)).content.decode()
     assert lines(html, 2) == [["Heron Owl", "0.250", "0.310", "+0.060"]]
-    assert f'href="{boards.address("board", phase)}?rules=fair"' in html
+    assert f'href="{boards.address("board", phase)}?rules=corrected"' in html
 
 
 def test_a_board_that_is_hidden_keeps_its_numbers_here_too(client, phase):
@@ -86,8 +86,8 @@ def test_the_season_leads_there_and_another_has_no_such_page(client, phase):
 
 
 def test_the_chart_holds_what_the_table_does(client, phase):
-    bars = client.get(address(phase)).context["tables"][0].bars["data"]
-    assert [(trace["name"], trace["y"]) for trace in bars] == [
+    bars = client.get(address(phase)).context["tables"][0].bars
+    assert [(series.name, [value.value for value in series.values]) for series in bars.series] == [
         ("Heron, reported", [20.5, 41.0]),
         ("Heron, recomputed", [25.0, 40.0]),
     ]
@@ -95,7 +95,7 @@ def test_the_chart_holds_what_the_table_does(client, phase):
 
 RECOMPUTED = """
 [tasks.published.recomputed]
-rules = "fair"
+rules = "corrected"
 metrics = { F1 = "overlap_f1_micro" }
 systems = { Heron = "lead" }
 """
@@ -108,7 +108,7 @@ title = "Again"
 slug = "1a"
 title = "Cited text spans"
 type = "clsumm-1a"
-rules = ["fair"]
+rules = ["corrected"]
 
 [[tasks.phases]]
 slug = "one"
@@ -145,15 +145,15 @@ def test_a_season_names_a_paper_that_the_site_has_already(folder, tmp_path):
     ("old", "new", "said"),
     [
         (
-            'rules = "fair"\nmetrics',
+            'rules = "corrected"\nmetrics',
             'rules = "unfair"\nmetrics',
             "season.toml:25: the task has no rules “unfair”",
         ),
         ("{ F1 =", "{ F2 =", "season.toml:26: Table 2 has no “F2”; expected one of F1"),
-        ("overlap_f1_micro", "overlap_f1", "season.toml:26: fair has no metric “overlap_f1”"),
+        ("overlap_f1_micro", "overlap_f1", "season.toml:26: corrected has no metric “overlap_f1”"),
         ("{ Heron =", "{ Herons =", "season.toml:27: Table 2 has no “Herons” (did you mean “Heron”?)"),
         ('{ Heron = "lead" }', "{ }", "season.toml:27: “systems” is empty"),
-        ('rules = "fair"\nmetrics', "metrics", "season.toml:24: “rules” is missing"),
+        ('rules = "corrected"\nmetrics', "metrics", "season.toml:24: “rules” is missing"),
     ],
 )
 def test_what_cannot_stand_beside_a_table_is_told_by_line(folder, tmp_path, old, new, said):

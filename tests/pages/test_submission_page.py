@@ -1,5 +1,6 @@
 """A run's own page: where it is on its way, what came out, and what its team can do."""
 
+import datetime as dt
 import json
 import re
 
@@ -7,6 +8,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from citeboard.core import audit
+from citeboard.teams.models import User
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.scoring import boards
@@ -28,7 +31,7 @@ def show(client, submission, name="submission", **headers) -> str:
 def waiting(client) -> Submission:
     """A run of the team whose member is signed in, sent through the site's own door."""
     person = factories.make_user()
-    phase = factories.make_phase(task=factories.make_task(rules=["fair", "official-2017"]))
+    phase = factories.make_phase(task=factories.make_task(rules=["corrected", "official-2017"]))
     team = factories.make_team(season=phase.task.season, lead=person, name="The team")
     client.force_login(person)
     return factories.make_submission(phase=phase, team=team, system="My system")
@@ -54,9 +57,16 @@ def test_a_waiting_run_says_what_happens_and_asks_for_news(client, waiting):
     assert "Cancel this run" in page
 
 
+def test_what_the_task_does_not_give_is_no_oddity_of_a_run(client, scored):
+    scored.evaluations.filter(rules="official-2017").update(notes={"stopwords_not_given": 1})
+    page = show(client, scored)
+    assert "which is for the organisers to give and has nothing to do with this run" in page
+    assert "Notes on this run" not in page
+
+
 def test_a_run_that_waits_behind_others_says_behind_how_many(client, waiting):
-    for _ in range(2):
-        factories.make_submission(phase=waiting.phase)
+    others = [factories.make_submission(phase=waiting.phase) for _ in range(3)]
+    others[0].jobs.update(state="done", finished_at=timezone.now())
     last = factories.make_submission(phase=waiting.phase, team=waiting.team)
     assert "3 runs before it" in show(client, last)
 
@@ -79,7 +89,7 @@ def test_nothing_new_is_answered_with_nothing(client, waiting):
 
 def test_a_run_that_is_being_scored_says_how_far_it_is(client, waiting):
     now = timezone.now()
-    waiting.jobs.filter(leads=True).update(
+    waiting.jobs.filter(sets_status=True).update(
         state="running", progress=0.4, started_at=now, lease_expires_at=now
     )
     Submission.objects.filter(pk=waiting.pk).update(status="scoring")
@@ -106,14 +116,14 @@ def test_a_scored_run_shows_its_numbers_its_place_and_where_the_rules_differ(cli
 
 def test_a_scored_run_names_its_signature_and_the_command_that_repeats_it(client, scored):
     page = show(client, scored)
-    assert "overlap_f1_micro|rules:fair|gold:1|v:1|n:10" in page
-    assert "python -m scoring score clsumm-1a --gold GOLD --run run.jsonl --rules fair" in page
+    assert "overlap_f1_micro|rules:corrected|gold:1|v:1|n:10" in page
+    assert "python -m scoring score clsumm-1a --gold GOLD --run run.jsonl --rules corrected" in page
 
 
 def test_a_scored_run_is_broken_down_by_class_with_a_table_behind_the_chart(client, scored):
     page = show(client, scored)
     figure = json.loads(
-        re.search(r'<script id="figure-topic" type="application/json">(.*?)</script>', page)[1]
+        re.search(r'<script id="chart-topic-data" type="application/json">(.*?)</script>', page)[1]
     )
     assert figure["data"][0]["x"] == ["C90-2039", "E03-1020"]
     assert figure["data"][0]["y"] == [0.2, None]
@@ -121,7 +131,7 @@ def test_a_scored_run_is_broken_down_by_class_with_a_table_behind_the_chart(clie
 
 
 def test_what_the_scorer_found_odd_is_said_in_words(client, scored):
-    scored.evaluations.filter(rules="fair").update(notes={"missing_citances": 2, "missing_topics": 0})
+    scored.evaluations.filter(rules="corrected").update(notes={"missing_citances": 2, "missing_topics": 0})
     page = show(client, scored)
     assert "2 missing citances" in page
     assert "missing topics" not in page
@@ -157,8 +167,8 @@ def test_a_second_run_says_which_one_stands_on_the_board(client, scored):
     assert "does not stand on the board" in show(client, contrastive)
 
 
-def test_where_ranks_alone_are_shown_a_team_sees_the_numbers_of_its_own_run(client, scored):
-    Phase.objects.filter(pk=scored.phase_id).update(board="ranks")
+def test_where_ranks_alone_are_shown_a_team_sees_its_own_numbers_if_the_phase_says_so(client, scored):
+    Phase.objects.filter(pk=scored.phase_id).update(board="ranks", own_scores="scores")
     assert "0.2500" in show(client, scored)
 
 
@@ -167,7 +177,7 @@ def test_where_nobody_sees_scores_neither_page_nor_news_show_any(client, scored)
     for page in (show(client, scored), show(client, scored, "submission-status")):
         assert "0.2500" not in page
         assert "overlap_f1_micro" not in page
-        assert "shown to nobody yet" in page
+        assert "do not see the scores of their runs yet" in page
     team_page = text_of(client.get(reverse("team", args=[scored.team.slug])))
     assert "0.2500" not in team_page
 
@@ -219,10 +229,43 @@ def test_a_choice_that_the_phase_does_not_leave_is_refused_in_words(client, scor
     assert not scored.is_selected
 
 
-def test_an_organiser_looks_and_does_not_touch(client, scored):
-    organiser = factories.make_user(is_staff=True)
-    client.force_login(organiser)
-    page = show(client, scored)
-    assert "0.2500" in page
+@pytest.fixture
+def over(scored):
+    """A scored run of a phase that is over, where teams chose what counts."""
+    closes = timezone.now() - dt.timedelta(days=1)
+    Phase.objects.filter(pk=scored.phase_id).update(
+        opens=closes - dt.timedelta(days=9), closes=closes, counting="selected"
+    )
+    return Submission.objects.get(pk=scored.pk)
+
+
+@pytest.mark.parametrize("how", ["withdraw", "select"])
+def test_after_the_phase_a_team_changes_nothing(client, over, how):
+    page = show(client, over)
     assert "Withdraw this run" not in page
-    assert client.post(reverse("submission-withdraw", args=[scored.pk])).status_code == 404
+    assert "Let this run count" not in page
+    refused = client.post(reverse(f"submission-{how}", args=[over.pk]), follow=True)
+    assert "from then on only organisers change what stands" in text_of(refused)
+    over.refresh_from_db()
+    assert (over.status, over.is_selected) == ("scored", False)
+
+
+def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned_reads(client, over):
+    member = User.objects.get(memberships__team=over.team)
+    organiser = factories.make_user(name="Olga", is_staff=True)
+    client.force_login(organiser)
+    silent = client.post(reverse("submission-withdraw", args=[over.pk]), follow=True)
+    assert "Say why" in text_of(silent)
+    client.post(reverse("submission-select", args=[over.pk]), {"reason": "The team asked in time"})
+    over.refresh_from_db()
+    assert over.is_selected
+    client.post(reverse("submission-withdraw", args=[over.pk]), {"reason": "Made with the test set"})
+    over.refresh_from_db()
+    assert over.status == "withdrawn"
+    season = over.phase.task.season
+    assert [(entry.actor, entry.action) for entry in audit.history(season)[:2]] == [
+        (organiser, "run-withdrawn"),
+        (organiser, "run-chosen"),
+    ]
+    client.force_login(member)
+    assert "Withdrawn by the organiser Olga: Made with the test set" in show(client, over)

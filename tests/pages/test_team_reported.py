@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import Token
 from tasks.models import Phase, Submission, TeamFigure
-from tasks.submit import submit_run
+from tasks.submissions.submit import submit_run
 from tests import factories
 from tests.api.sending import send
 from tests.pages.reading import text_of
@@ -41,7 +41,7 @@ def test_a_team_gives_costs_with_its_run_and_the_run_s_page_says_whose_they_are(
     response = upload(client, phase, wall_seconds="93.5", memory_mib="2048", gpu_seconds="")
     run = Submission.objects.get()
     assert response.status_code == 302
-    assert {each.name: each.value for each in run.team_figures.all()} == {
+    assert {figure.name: figure.value for figure in run.team_figures.all()} == {
         "wall_seconds": 93.5,
         "memory_mib": 2048,
     }
@@ -63,7 +63,7 @@ def test_what_is_no_such_number_is_refused_at_its_field_and_nothing_is_sent(clie
 def test_only_types_of_task_that_leave_a_score_to_teams_ask_for_it(client, phase, member):
     assert "mauve" not in client.get(boards.address("upload", phase)).content.decode()
     positional = factories.make_phase(
-        task=factories.make_task(season=phase.task.season, type="positional-citations", rules=["default"]),
+        task=factories.make_task(season=phase.task.season, type="positional-citations", rules=["corrected"]),
         with_gold=False,
     )
     assert 'name="mauve"' in client.get(boards.address("upload", positional)).content.decode()

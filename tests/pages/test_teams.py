@@ -22,7 +22,7 @@ def test_somebody_new_signs_up_confirms_the_address_and_founds_a_team_for_a_seas
     season = factories.make_season(title="The season")
     password = "a longer password than most"
     fields = {"email": "new@example.org", "password1": password, "password2": password}
-    assert "Look at your mail" in text_of(client.post("/accounts/signup/", fields, follow=True))
+    assert "Check your mail" in text_of(client.post("/accounts/signup/", fields, follow=True))
     link = re.search(r"/accounts/confirm-email/\S+", mail.outbox[0].body)[0]
     assert "Is new@example.org yours?" in text_of(client.get(link))
     client.post(link)

@@ -6,7 +6,8 @@ import itertools
 from django.urls import reverse
 
 from citeboard.teams.models import Team, User
-from scoring.models import Breakdown, Evaluation, Score
+from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
+from scoring.worker.record import save_scores
 from tasks.models import Gold, Phase, Season, Submission
 from tests import factories
 
@@ -15,7 +16,7 @@ START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 _numbers = itertools.count(1001)
 
 
-def make_phase(season: Season | None = None, *, rules=("fair", "official-2017"), **fields) -> Phase:
+def make_phase(season: Season | None = None, *, rules=("corrected", "official-2017"), **fields) -> Phase:
     """A phase with gold that is a row alone."""
     task = factories.make_task(rules=list(rules), **({"season": season} if season else {}))
     phase = factories.make_phase(task=task, with_gold=False, **fields)
@@ -50,21 +51,23 @@ def make_run(phase: Phase, team: Team | None, status: str = "scored", **fields) 
 
 
 def score(
-    run: Submission, value: float | None, *, rules="fair", gold=None, column=None, **others
+    run: Submission, value: float | None, *, rules="corrected", gold=None, column=None, **others
 ) -> Evaluation:
     """What a worker records of a run: the ranking metric with its value, and other metrics by name."""
     gold = gold or Gold.objects.get(task=run.phase.task, number=1)
     evaluation = Evaluation.objects.create(
         submission=run, gold=gold, rules=rules, options_digest="d", phase=run.phase, team=run.team,
-        rank_value=value, submitted_at=run.submitted_at, statistics="s", seconds=0.1, attempt=1,
+        rank_value=value, submitted_at=run.submitted_at, statistics="s", missing=0, seconds=0.1, attempt=1,
     )  # fmt: skip
-    for position, (metric, number) in enumerate({"overlap_f1_micro": value, **others}.items()):
-        key = (column if position == 0 else None) or f"{metric}|rules:{rules}|gold:{gold.number}|v:1"
-        Score.objects.create(
-            evaluation=evaluation, metric=metric, value=number, low=None if number is None else number - 0.05,
-            high=None if number is None else number + 0.05, n=10, column=key,
-            signature=f"{key}|n:10|missing:0|resamples:1000|interval:percentile|seed:7", position=position,
-        )  # fmt: skip
+    said = {}
+    for metric, number in {"overlap_f1_micro": value, **others}.items():
+        key = (column if not said else None) or f"{metric}|rules:{rules}|gold:{gold.number}|v:1"
+        said[metric] = {
+            "value": number, "low": None if number is None else number - 0.05,
+            "high": None if number is None else number + 0.05, "n": 10, "scale": 1, "column": key,
+            "signature": f"{key}|n:10|missing:0|resamples:1000|interval:percentile|seed:7",
+        }  # fmt: skip
+    save_scores(evaluation, said)
     return evaluation
 
 
@@ -76,12 +79,19 @@ def scored_run(phase: Phase, team: Team | None, value: float | None, **fields) -
 
 def by_class(run: Submission, dimension: str, values: dict[str, float | None], n: int = 5) -> None:
     """The ranking metric of a run by class."""
-    evaluation = run.evaluations.get(rules="fair")
-    for position, (label, value) in enumerate(values.items()):
-        Breakdown.objects.create(
-            evaluation=evaluation, dimension=dimension, label=label, metric="overlap_f1_micro", value=value,
-            n=n + position, position=position,
-        )  # fmt: skip
+    said = {
+        label: {"overlap_f1_micro": {"value": value, "n": n + place}}
+        for place, (label, value) in enumerate(values.items())
+    }
+    save_breakdowns([Breakdown.of(run.evaluations.get(rules="corrected"), dimension, said)])
+
+
+def set_version_0(score: Score) -> None:
+    """As an earlier version of the metric would have left it."""
+    column = score.column.rpartition("|v:")[0] + "|v:0"
+    earlier = Signature(metric=score.metric, column=column, position=score.shared.position, text=column)
+    [key] = Signature.objects.ids_of([earlier])
+    Score.objects.filter(pk=score.pk).update(shared=key)
 
 
 def address(name: str, phase: Phase) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tasks.goldfiles import load_gold
+from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
@@ -16,10 +16,15 @@ GOLD = {
 RUN = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
 
 
-def make_phase(folder: Path, *, organiser=None, gold=GOLD, rules="default", **fields) -> Phase:
+def make_phase(
+    folder: Path, *, organiser=None, gold=GOLD, rules="corrected", options=None, **fields
+) -> Phase:
     """A phase of the task type with gold whose sentences bring their labels along."""
     task = factories.make_task(
-        season=factories.make_season(organiser=organiser), type="citation-text", rules=[rules]
+        season=factories.make_season(organiser=organiser),
+        type="citation-text",
+        rules=[rules],
+        options=options or {},
     )
     phase = factories.make_phase(task=task, with_gold=False, **fields)
     load_gold(task=task, split=phase.split, paths=write_gold(folder / "gold", gold), reason="for tests")

@@ -1,10 +1,10 @@
-"""A phase whose runs are scored by decisions that the site keeps, as small as it can be."""
+"""A phase whose runs are scored by labels that the site keeps, as small as it can be."""
 
 import hashlib
 import json
 from pathlib import Path
 
-from tasks.goldfiles import load_gold
+from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Phase, Submission
 from tests import factories
 from tests.tasks.types.citations import RAIN, WIND, write_gold, write_parses
@@ -29,7 +29,7 @@ def citing_phase(folder: Path, *, organiser=None, entailment: str = f"store:{MOD
     task = factories.make_task(
         season=factories.make_season(organiser=organiser),
         type="positional-citations",
-        rules=["default"],
+        rules=["corrected"],
         options={"parser": str(parses), "entailment": entailment},
     )
     phase = factories.make_phase(task=task, with_gold=False, **fields)
@@ -51,7 +51,7 @@ def citing_run(phase: Phase, *outputs: str, **fields) -> Submission:
     return factories.make_submission(phase=phase, content=factories.run_bytes(records), **fields)
 
 
-def decision(premise: str, hypothesis: str, entailed: int, **more) -> dict:
+def entailment_label(premise: str, hypothesis: str, entailed: int, **more) -> dict:
     digest = hashlib.sha256(premise.encode()).hexdigest()
     return {"premise_sha256": digest, "hypothesis": hypothesis, "entailed": entailed, **more}
 
@@ -59,11 +59,11 @@ def decision(premise: str, hypothesis: str, entailed: int, **more) -> dict:
 def decided(*pairs: tuple[str, str], entailed=lambda premise: int("Oslo" in premise), **more) -> list[dict]:
     """By default what speaks of Oslo entails."""
     return [
-        decision(premise, hypothesis, entailed(premise), **{"model": MODEL, **more})
+        entailment_label(premise, hypothesis, entailed(premise), **{"model": MODEL, **more})
         for premise, hypothesis in pairs or PAIRS
     ]
 
 
 def write_lines(path: Path, lines: list) -> Path:
-    path.write_text("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines))
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
     return path

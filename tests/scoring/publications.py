@@ -118,7 +118,7 @@ PLACEMENTS = [
 BESIDE = {
     **PLACEMENTS[1],
     "recomputed": {
-        "rules": "fair",
+        "rules": "corrected",
         "metrics": {"F1": "overlap_f1_micro"},
         "systems": {"Heron": "Owl"},
         "dimension": "",

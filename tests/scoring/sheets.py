@@ -19,9 +19,9 @@ def make_sheet(
         for place, (run, text) in enumerate(own.items(), start=1):
             code = f"code{'abcdefghij'[position]}{'abcdefghij'[place]}{sheet.pk}"
             SheetText.objects.create(instance=instance, position=place, code=code, submission=run, text=text)
-    for each in annotators:
-        is_name = isinstance(each, str)
-        Annotator.objects.create(sheet=sheet, name=str(each), user=None if is_name else each)
+    for annotator in annotators:
+        is_name = isinstance(annotator, str)
+        Annotator.objects.create(sheet=sheet, name=str(annotator), user=None if is_name else annotator)
     return sheet
 
 

@@ -45,7 +45,7 @@ def options(shared: Path) -> list[str]:
     pytest.importorskip("spacy")
     return [
         "--rules",
-        "as-published",
+        "official",
         "--option",
         f"parser={shared / 'spacy' / 'en_test_sm'}",
         "--intervals",
@@ -89,8 +89,8 @@ def test_every_response_has_the_numbers_of_the_released_programs(capsys, system,
 
 
 def test_exactly_the_pairs_are_asked_that_the_released_program_asked(capsys, system, options, tmp_path):
-    """With the decisions of the golden file's own log nothing is open, and the numbers are the same."""
-    decisions = tmp_path / "decisions.jsonl"
+    """With the labels of the golden file's own log nothing is open, and the numbers are the same."""
+    entailment_labels = tmp_path / "labels.jsonl"
     parts = ("aliice_repo_aliice", "aliice_repo_alce")
     asked = [
         call
@@ -98,8 +98,8 @@ def test_exactly_the_pairs_are_asked_that_the_released_program_asked(capsys, sys
         for response in system["expected"][part]["per_response"]
         for call in response["nli_calls"]
     ]
-    decisions.write_text("".join(json.dumps(call) + "\n" for call in asked))
-    decided = ("--option", f"entailment=decisions:{decisions}")
+    entailment_labels.write_text("".join(json.dumps(call) + "\n" for call in asked))
+    decided = ("--option", f"entailment=labels:{entailment_labels}")
     scores = score_responses(capsys, tmp_path, system["responses"], *options, *decided)
     for name in (
         "aliice_recall",
@@ -109,8 +109,8 @@ def test_exactly_the_pairs_are_asked_that_the_released_program_asked(capsys, sys
     ):
         part, number = EXPECTED[name]
         assert scores["metrics"][name]["value"] == same(system["expected"][part][number])
-    assert scores["notes"]["undecided_pairs_aliice"] == 0
-    assert scores["notes"]["undecided_pairs_aliice_by_sentence"] == 0
+    assert scores["notes"]["pending_pairs_aliice"] == 0
+    assert scores["notes"]["pending_pairs_aliice_by_sentence"] == 0
 
 
 def test_position_variation_is_the_golden_one_by_either_formula(capsys, shared, options, tmp_path):
@@ -119,7 +119,7 @@ def test_position_variation_is_the_golden_one_by_either_formula(capsys, shared, 
         {"id": str(number), "question": "?", "docs": [], "output": case["response"]}
         for number, case in enumerate(golden["cases"])
     ]
-    paper = ["--rules", "default", *options[2:]]
+    paper = ["--rules", "corrected", *options[2:]]
     for response, case in zip(responses, golden["cases"], strict=True):
         published = values(score_responses(capsys, tmp_path, [response], *options))
         assert published["cvcp"] == pytest.approx(case["published_code"], abs=1e-8)

@@ -4,25 +4,28 @@ import importlib
 import io
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from citeboard.core import storage
 from citeboard.core.models import AuditEntry
-from scoring.baselines import baselines_of
-from scoring.baselines.clsumm_supervised import OPTIONS, features_used
-from scoring.standings import standings
-from scoring.work.baseline_orders import NotPossible, ask, names_for
-from scoring.work.rescoring import score_again
-from scoring.worker import score
-from tasks import jobs, storage
-from tasks.demo import EXAMPLES
-from tasks.goldfiles import load_gold
+from scoring.board.standings import standings
+from scoring.demo.prepare import EXAMPLES
+from scoring.tools.baselines import baselines_of
+from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
+from scoring.tools.demo.writing import write_demo
+from scoring.worker.baseline_requests import NotPossible, ask, names_for
+from scoring.worker.rescoring import score_again
+from scoring.worker.score import score
+from tasks.gold.gold_files import load_gold
+from tasks.jobs import leases
+from tasks.jobs.rescore import rescore
 from tasks.models import Gold, Job, Organiser, Phase, Submission
-from tasks.rescore import rescore
-from tasks.seasonfile import load_season
+from tasks.seasons.file.load import load_season
 from tasks.types import task_types
 from tasks.types.base import checked_options
 from tests import factories
@@ -38,7 +41,7 @@ SUPERVISED = "clsumm-umich-supervised"
 
 @pytest.fixture
 def phase() -> Phase:
-    return factories.make_phase(task=factories.make_task(rules=["fair", "official-2017"]))
+    return factories.make_phase(task=factories.make_task(rules=["corrected", "official-2017"]))
 
 
 def asked_for(phase, *names) -> Submission:
@@ -67,7 +70,7 @@ def command(*arguments) -> list[str]:
 def test_a_baseline_is_computed_scored_under_every_rule_set_and_stands_on_the_board_without_a_rank(phase):
     run = computed(phase, ONE)
     assert (run.status, run.reason, run.team, run.kind, run.system) == ("scored", "", None, "baseline", ONE)
-    assert set(run.evaluations.values_list("rules", flat=True)) == {"fair", "official-2017"}
+    assert set(run.evaluations.values_list("rules", flat=True)) == {"corrected", "official-2017"}
     rows = standings(phase, None).rows
     assert [(row.system, row.kind, row.rank, row.team) for row in rows] == [(ONE, "baseline", None, None)]
     assert "public inputs alone" in run.description
@@ -121,12 +124,11 @@ def test_what_a_run_rests_on_here_stands_in_its_description(phase):
 def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_from_gold(
     phase, monkeypatch, tmp_path
 ):
-    told = tmp_path / "told.jsonl"
+    told = tmp_path / "note"
     put_in_place(
         monkeypatch,
         tmp_path,
-        f"open({str(told)!r}, 'a').write(__import__('json').dumps(arguments) + chr(10))\n"
-        "return real(arguments)",
+        "print(__import__('json').dumps(arguments), file=note, flush=True)\nreturn real(arguments)",
     )
     plain, learns = asked_for(phase, ONE), asked_for(phase, SUPERVISED)
     gold = Gold.objects.get()
@@ -135,7 +137,9 @@ def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_fro
     given = [json.loads(line) for line in told.read_text().splitlines()]
     given_to = {}
     for arguments in given:
-        path = next(each for each in arguments if each.startswith("--gold=")).removeprefix("--gold=")
+        path = next(argument for argument in arguments if argument.startswith("--gold=")).removeprefix(
+            "--gold="
+        )
         given_to[arguments[1]] = Path(path).read_bytes()
     for name, stored in ((ONE, gold.public), (SUPERVISED, gold.file)):
         with storage.gold.open(stored) as kept:
@@ -179,6 +183,11 @@ def test_a_run_that_is_still_being_computed_is_not_scored_by_a_rescore(phase):
 BY_CITANCES = {"clsumm-mq-summary-ranks", "clsumm-mq-summary-mmr"}
 NO_CITANCES = "The baseline could not be computed: topic W01-0101 has no citances, which this system goes by."
 
+NO_PARSER = (
+    "What this task is scored with, such as a model, is not installed here yet; scoring goes on by itself "
+    "when it is."
+)
+
 
 def chosen_names(slug: str) -> list[str]:
     """Those that are written in different ways; of a long list its ends and whatever learns."""
@@ -200,8 +209,11 @@ def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_sco
     found = {run.system: (run.status, run.reason) for run in Submission.objects.all()}
     for name in BY_CITANCES & found.keys():
         assert found.pop(name) == ("failed", NO_CITANCES)
-    assert found == dict.fromkeys(found, ("scored", ""))
+    # The parser is no part of what the tests install; the answers are there all the same.
+    without_parser = slug == "positional-citations" and find_spec("en_core_web_sm") is None
+    assert found == dict.fromkeys(found, ("waiting", NO_PARSER) if without_parser else ("scored", ""))
     assert found
+    assert all(run.file for run in Submission.objects.filter(status__in=("scored", "waiting")))
 
 
 class TestFailing:
@@ -232,7 +244,7 @@ class TestFailing:
         settings.SCORING_TIMEOUT = 1
         put_in_place(monkeypatch, tmp_path, "time.sleep(60)")
         run = computed(phase, ONE)
-        assert (run.status, run.reason) == ("failed", "Computing the baseline took more than 1 s.")
+        assert (run.status, run.reason) == ("failed", "Computing the baseline took more than 2 s.")
 
     def test_a_run_that_cannot_be_scored_is_refused_with_its_first_problem(
         self, phase, monkeypatch, tmp_path
@@ -251,8 +263,8 @@ class TestFailing:
 
     def test_a_worker_that_is_gone_is_followed_by_another(self, phase):
         run = asked_for(phase, ONE)
-        job = jobs.claim(run.jobs.get().pk, "a worker that is gone")
-        assert jobs.died(job, "gone")
+        job = leases.claim(run.jobs.get().pk, "a worker that is gone")
+        assert leases.crashed(job, "gone")
         worked_off(phase)
         run.refresh_from_db()
         assert run.status == "scored"
@@ -308,11 +320,13 @@ class TestCommand:
             command(phase.task.season.slug, "--task", "none")
 
 
-def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed():
+def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""
-    season = load_season(EXAMPLES / "demo-season").season
+    folder = EXAMPLES / "demo-season"
+    write_demo(tmp_path, [path.parent for path in folder.glob("*/annotation")])
+    season = load_season(folder, data=tmp_path).season
     run = asked_for(Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE)
-    assert load_season(EXAMPLES / "demo-season").changes == []
+    assert load_season(folder, data=tmp_path).changes == []
     run.refresh_from_db()
     assert run.status == "queued"
 
@@ -370,13 +384,13 @@ class TestPages:
         for threshold in ("0.1", "0.01"):
             computed(phase, f"clsumm-umich-{threshold}")
         answer = client.get(page)
-        sweep = answer.context["sweeps"][0]["sweep"]
+        sweep = answer.context["sweeps"][0][0]
         assert [point.at for point in sweep.points] == [0.01, 0.1]
         assert sweep.missing == [0.05, 0.2, 0.3, 0.4, 0.5]
-        drawn = answer.context["sweeps"][0]["figure"]["data"][0]
+        drawn = answer.context["figures"]["sweep-chart-1"].series[0]
         board = {row.system: row for row in standings(phase, None).rows}
-        assert drawn["y"] == [
-            board[f"clsumm-umich-{each}"].scores["overlap_f1_micro"].value for each in ("0.01", "0.1")
+        assert [point.y.value for point in drawn.points] == [
+            board[f"clsumm-umich-{name}"].scores["overlap_f1_micro"].value for name in ("0.01", "0.1")
         ]
         assert "Not computed: 0.05" in answer.content.decode()
 

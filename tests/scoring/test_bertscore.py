@@ -27,11 +27,10 @@ MINILM = Path(FOUND.origin).parent / "model"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from scoring.metrics import Unavailable, resolve  # noqa: E402
-from scoring.metrics.base import UnknownMetric  # noqa: E402
-from scoring.metrics.bertscore import Settings, bertscore  # noqa: E402
+from scoring.metrics import Unavailable  # noqa: E402
+from scoring.metrics.bertscore import BertScore, Settings, bertscore  # noqa: E402
 from scoring.metrics.bertscore_model import Encoder, missing, weights_digest  # noqa: E402
-from scoring.signature import column_key  # noqa: E402
+from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
 
 #: Which texts and tokenisers the package itself can be asked about.
@@ -92,6 +91,13 @@ def test_every_pair_scores_as_in_the_package(layer, capfd):
     else:
         gold, answers = [*gold, *empty[0]], [*answers, *empty[1]]
     assert_equal_to_the_package(gold, answers, OPTIONS, layer)
+
+
+def test_long_and_many_texts_score_as_in_the_package_to_a_millionth():
+    """Values before rescaling, from 0 to 1; the package and this program put texts into other batches."""
+    gold, answers = texts(7, 40), texts(8, 40)
+    gold[::20] = [" ".join(gold[place : place + 10]) for place in (0, 20)]
+    assert_equal_to_the_package(gold, answers, OPTIONS, 6)
 
 
 def test_tokens_weighed_by_their_idf_score_as_in_the_package():
@@ -163,7 +169,7 @@ def test_the_scores_are_those_computed_elsewhere(shared):
     folder = shared / "citebench_lu"
     golden = json.loads((folder / "golden" / "bertscore_minilm.json").read_text())
     lines = (folder / "instances.jsonl").read_text().splitlines()
-    targets = {each["id"]: each["target"] for each in map(json.loads, lines)}
+    targets = {load["id"]: load["target"] for load in map(json.loads, lines)}
     gold = [targets[name] for name in golden["ids"][:SOME]]
     for layer, system in (("layer5", "textrank"), ("layer6", "lead")):
         scores = golden["scores"][f"{layer}/{system}"]
@@ -226,12 +232,16 @@ def test_a_layer_or_baseline_that_the_model_does_not_have_is_named(tmp_path):
         bertscore(["a"], ["b"], Settings({**OPTIONS, "bertscore_baseline": str(tmp_path / "none.tsv")}))
 
 
+def f1(options: dict[str, str]) -> BertScore:
+    return BertScore("bertscore_f1", "corrected", part="f1", options=options)
+
+
 def test_the_signature_names_the_weights_and_not_where_they_lie(tmp_path):
     shutil.copytree(MINILM, tmp_path / "copy")
-    here = resolve("bertscore_f1", "default", OPTIONS)
-    there = resolve("bertscore_f1", "default", {"bertscore_model": str(tmp_path / "copy")})
+    here = f1(OPTIONS)
+    there = f1({"bertscore_model": str(tmp_path / "copy")})
     assert column_key(here, gold="g" * 64) == column_key(there, gold="g" * 64)
-    other = resolve("bertscore_f1", "default", {**OPTIONS, "bertscore_layer": "5"})
+    other = f1({**OPTIONS, "bertscore_layer": "5"})
     assert column_key(here, gold="g" * 64) != column_key(other, gold="g" * 64)
     (tmp_path / "changed").mkdir()
     for name in ("config.json", "model.safetensors"):
@@ -243,7 +253,7 @@ def test_the_signature_names_the_weights_and_not_where_they_lie(tmp_path):
 
 
 def test_the_metric_is_the_mean_over_gold_instances_in_percent():
-    metric = resolve("bertscore_f1", "default", OPTIONS)
+    metric = f1(OPTIONS)
     stats = metric.instance_stats(["the same text", "a text", None], ["the same text", None, "another"])
     assert metric.aggregate(stats.sum(axis=0)) == pytest.approx(50, abs=1e-4)
     assert metric.instances(stats, np.array([True, True, False])) == 2
@@ -252,7 +262,7 @@ def test_the_metric_is_the_mean_over_gold_instances_in_percent():
 def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
     table = tmp_path / "baseline.tsv"
     table.write_text("\n".join(["LAYER,P,R,F", *(f"{layer},0.5,0.5,0.5" for layer in range(7))]))
-    metric = resolve("bertscore_f1", "default", {**OPTIONS, "bertscore_baseline": str(table)})
+    metric = f1({**OPTIONS, "bertscore_baseline": str(table)})
     stats = metric.instance_stats(["a text", None], ["a text", "another"])
     assert stats[1].tolist() == [0, 0, 0, 0]
     assert metric.aggregate(stats.sum(axis=0)) == pytest.approx(100, abs=1e-4)
@@ -261,10 +271,15 @@ def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
 @pytest.mark.parametrize("option", [{"bertscore_layer": "top"}, {"bertscore_idf": "perhaps"}])
 def test_options_that_cannot_be_meant_are_refused(option):
     with pytest.raises(OptionRefused, match=next(iter(option))):
-        resolve("bertscore_f1", "default", option)
+        f1(option)
 
 
-@pytest.mark.parametrize("name", ["bertscore_f2", "bertscore_"])
-def test_other_names_are_unknown(name):
-    with pytest.raises(UnknownMetric, match=name):
-        resolve(name, "default", {})
+def test_the_package_may_score_instead_and_says_so():
+    gold, answers = [*texts(12, 6), "", "a"], [*texts(13, 6), "b", " "]
+    own, given = (
+        BertScore("bertscore_f1", "corrected", part="f1", options={**OPTIONS, "engine": engine})
+        for engine in ("own", "package")
+    )
+    assert np.abs(own.instance_stats(gold, answers) - given.instance_stats(gold, answers)).max() < 1e-6
+    assert given.parameters["engine"] == "bert-score-0.3.13"
+    assert "engine" not in own.parameters

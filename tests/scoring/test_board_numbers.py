@@ -1,16 +1,19 @@
 """Numbers, drawings and words as a board writes them."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from defusedxml.ElementTree import fromstring
 from django.http import QueryDict
 
+from scoring.board import names
+from scoring.board.names import dimension_label, metric_label, note_label
+from scoring.board.numbers import interval, ranks, shown
 from scoring.board.query import BoardQuery
+from scoring.board.standings import Cell
 from scoring.board.whiskers import MARGIN, WIDTH, Axis, whisker
-from scoring.labels import dimension_label, metric_label, note_label
-from scoring.numbers import interval, ranks, shown
-from scoring.standings import Cell
+from tasks.types import task_type
 
 NAN = None
 
@@ -58,10 +61,25 @@ def test_a_rank_may_be_an_interval(low, high, written):
         ("ndcg@10", "nDCG@10"),
         ("success@n_macro", "Success@n, macro"),
         ("kl_intent", "KL intent"),
+        ("macro_f1", "Macro F1"),
+        ("weighted_precision", "Weighted precision"),
     ],
 )
 def test_a_metric_has_a_name_that_people_read(name, label):
     assert metric_label(name) == label
+
+
+def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch):
+    one, other = task_type("clsumm-1a"), task_type("clsumm-2")
+    first = replace(one, display_names={"topic": "paper", "citing": "citing text"})
+    monkeypatch.setattr(names, "task_types", lambda: {"one": first, "other": other})
+    names.display_names.cache_clear()
+    try:
+        assert "topic" in first.dimensions
+        assert "topic" in other.dimensions
+        assert names.display_names() == {"citing": "citing text"}
+    finally:
+        names.display_names.cache_clear()
 
 
 @pytest.mark.parametrize(("name", "label"), [("dataset", "data set"), ("gold_sentences", "gold sentences")])

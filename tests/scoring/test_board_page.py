@@ -1,13 +1,18 @@
 """The board as people and programs ask for it."""
 
 import csv
+import datetime as dt
 import io
 import re
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from scoring.board.comparisons import save_comparisons
+from scoring.models import Comparison
 from tasks.models import Phase
+from tasks.models.seasons import bump_version
 from tests import factories
 from tests.scoring import boards
 
@@ -43,7 +48,7 @@ def test_a_visitor_reads_the_board(client, phase):
     page = text_of(board(client, phase))
     assert "3 teams" in page
     assert "gold v1" in page
-    assert "ranked by Overlap F1, micro under the rules “fair”" in page
+    assert "ranked by Overlap F1, micro under the rules “corrected”" in page
     assert ">0.6000</a>" in page
     assert 'aria-label="0.5500 to 0.6500"' in page
 
@@ -108,15 +113,15 @@ def test_a_column_without_a_number_is_in_the_files_and_not_in_the_table(client):
     assert page.count('<td class="n rest">') == 2
     assert "bertscore_f1" in text_of(client.get(boards.address("board-csv", phase)))
     columns = client.get(boards.address("board-json", phase)).json()["columns"]
-    assert "bertscore_f1" in [each["name"] for each in columns]
+    assert "bertscore_f1" in [column["name"] for column in columns]
 
 
 def test_an_infinite_value_is_a_number_of_its_column(client):
     phase = boards.make_phase()
     run = boards.make_run(phase, boards.make_team(phase, "Ada"))
     evaluation = boards.score(run, 0.5, kl_intent=None)
-    evaluation.scores.filter(metric="kl_intent").update(is_infinite=True)
-    page = text_of(board(client, phase))
+    evaluation.scores.filter(shared__metric="kl_intent").update(is_infinite=True)
+    page = text_of(board(client, phase, "?columns=all"))
     assert "KL intent" in page
     assert "∞" in page
 
@@ -134,7 +139,7 @@ def test_every_number_leads_to_its_signature(client, phase):
         own = client.get(boards.address("board", phase) + path)
         assert f'id="s{score}"' in text_of(own)
         alone = client.get(boards.address("board", phase) + f"{path}?score={score}")
-        assert "rules:fair" in text_of(alone)
+        assert "rules:corrected" in text_of(alone)
         assert "python -m scoring score clsumm-1a" in text_of(alone)
         assert "<html" not in text_of(alone)
 
@@ -142,7 +147,7 @@ def test_every_number_leads_to_its_signature(client, phase):
 def test_the_command_beside_a_number_names_everything_that_the_number_depends_on(client, phase):
     run = phase.submissions.get(system="Lead")
     address = reverse("standing", args=[phase.task.season.slug, phase.task.slug, phase.slug, run.pk])
-    command = "--gold GOLD --run run.jsonl --rules fair --intervals 1000 --method percentile --seed 7"
+    command = "--gold GOLD --run run.jsonl --rules corrected --intervals 1000 --method percentile --seed 7"
     assert command in text_of(client.get(address))
 
 
@@ -161,7 +166,7 @@ def test_the_board_as_csv_is_what_is_shown(client, phase):
         ("1", "Bo", "0.6"),
     ]
     assert rows[0]["overlap_recall_micro_high"] == "0.9500000000000001"
-    assert (rows[0]["rules"], rows[0]["gold"]) == ("fair", "v1")
+    assert (rows[0]["rules"], rows[0]["gold"]) == ("corrected", "v1")
     assert "attachment" in response["Content-Disposition"]
 
 
@@ -187,8 +192,29 @@ def test_the_board_as_latex_is_a_table_for_a_paper(client, phase):
     assert [line for line in lines if line.startswith("% overlap_f1_micro|")]
     assert lines[lines.index(r"\toprule") + 1].startswith("Rank & System & Team & Overlap F1, micro & ")
     first = lines[lines.index(r"\midrule") + 1]
-    assert first.startswith("1 & Bo's system & Bo & 0.6000 [0.5500, 0.6500] & ")
+    assert first.startswith(r"1 & Bo's system & Bo & \textbf{0.6000} [0.5500, 0.6500] & ")
     assert first.endswith(r" \\")
+
+
+def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and_marks_ties(client, phase):
+    lines = text_of(client.get(boards.address("board-tex", phase))).splitlines()
+    assert [lines[0], lines[1], lines[-1]] == [r"\begin{table}", r"\centering", r"\end{table}"]
+    bold = {line.split(" & ")[1]: line.count(r"\textbf{") for line in lines if " & " in line}
+    assert (bold["Bo's system"], bold["Cy's system"], bold["Ada's system"]) == (1, 1, 0)
+    assert bold[r"\textit{Lead}"] == 0
+    assert not [line for line in lines if "dagger" in line]
+    ada, bo, cy = (
+        phase.submissions.get(team__name=name).evaluations.get(rules="corrected")
+        for name in ("Ada", "Bo", "Cy")
+    )
+    facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10, "difference": 0.2}
+    pairs = ((bo, cy, 0.5), (ada, bo, 0.001), (ada, cy, 0.001))
+    save_comparisons([Comparison(first=one, second=other, p=p, **facts) for one, other, p in pairs])
+    bump_version(phase.pk)
+    tied = text_of(client.get(boards.address("board-tex", phase)))
+    assert r"Cy & 0.4000$^{\dagger}$ [" in tied
+    assert r"\dagger}$ not significantly different from the first." in tied
+    assert tied.count("dagger") == 2
 
 
 def test_a_name_that_latex_would_run_is_text_in_the_table(client):
@@ -196,8 +222,8 @@ def test_a_name_that_latex_would_run_is_text_in_the_table(client):
     boards.scored_run(phase, boards.make_team(phase, "50% & #1"), -0.5, system=r"\input{x} ~$_^")
     page = text_of(client.get(boards.address("board-tex", phase)))
     assert (
-        r"\textbackslash{}input\{x\} \textasciitilde{}\$\_\textasciicircum{} & 50\% \& \#1 & $-$0.5000"
-        in page
+        r"\textbackslash{}input\{x\} \textasciitilde{}\$\_\textasciicircum{} & 50\% \& \#1"
+        r" & \textbf{$-$0.5000}" in page
     )
 
 
@@ -208,7 +234,7 @@ def test_a_board_that_shows_no_number_shows_none_anywhere(client, phase, choice)
     for number in ("0.6000", "0.4000", "0.2000", "0.3000"):
         assert number not in page
     assert ("Bo&#x27;s system" in page) == (choice == "ranks")
-    for name in ("board-csv", "board-json", "board-tex", "differences"):
+    for name in ("board-csv", "board-json", "board-tex", "classes-csv", "classes-tex", "differences"):
         assert client.get(boards.address(name, phase)).status_code == 404
     run = phase.submissions.first()
     args = [phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
@@ -293,7 +319,7 @@ def test_the_page_costs_the_same_queries_however_many_teams_there_are(
     phase = boards.make_phase()
     for number in range(teams):
         boards.scored_run(phase, boards.make_team(phase, f"Team {number}"), 0.3)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         board(client, phase)
 
 
@@ -301,3 +327,62 @@ def test_a_page_with_a_message_is_made_for_this_once(client, phase):
     client.force_login(factories.make_user())
     client.cookies["messages"] = "x"
     assert "ETag" not in board(client, phase)
+
+
+def test_main_metrics_stand_first_and_all_on_demand_as_the_address_says(client):
+    phase = boards.make_phase()
+    run = boards.make_run(phase, boards.make_team(phase, "Ada"))
+    boards.score(run, 0.5, overlap_recall_macro=0.4, rouge_l_f1=0.3, overlap_recall_micro=0.2)
+    assert heads(board(client, phase)) == ["Overlap F1, micro", "Overlap recall, micro", "ROUGE-L F1"]
+    everything = board(client, phase, "?columns=all")
+    assert heads(everything)[-1] == "Overlap recall, macro"
+    assert 'href="?sort=overlap_recall_macro&amp;columns=all"' in text_of(everything)
+    assert "Overlap recall, macro" in heads(board(client, phase, "?sort=overlap_recall_macro"))
+
+
+def heads(response) -> list[str]:
+    found = re.findall(r'<a id="sort-[a-z_0-9]+_[^>]*>(.*?)</a>', text_of(response))
+    return [re.sub("<[^>]+>", "", head) for head in found]
+
+
+def test_a_row_has_three_stops_for_the_keyboard(client, phase):
+    rows = re.findall(r"<tr.*?</tr>", text_of(board(client, phase)).partition("<tbody")[2], flags=re.DOTALL)
+    assert [len(re.findall(r"<a (?!tabindex)", row)) for row in rows[:4]] == [3, 3, 3, 3]
+
+
+def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_differ(client):
+    phase = boards.make_phase()
+    user = factories.make_user()
+    first, own = (
+        boards.scored_run(phase, team, value, system=system)
+        for team, value, system in (
+            (boards.make_team(phase, "Ada"), 0.6, "Ahead"),
+            (boards.make_team(phase, "Bo", user), 0.5, "Ours"),
+        )
+    )
+    assert "Your run" not in text_of(board(client, phase))
+    client.force_login(user)
+    assert "p = " not in text_of(board(client, phase))
+    one, other = first.evaluations.get(), own.evaluations.get()
+    facts = {"metric": "overlap_f1_micro", "test": "exact", "trials": 1024, "units": 10}
+    save_comparisons([Comparison(first=one, second=other, difference=0.1, p=0.03125, **facts)])
+    bump_version(phase.pk)
+    page = " ".join(re.sub("<[^>]+>", "", text_of(board(client, phase))).split())
+    assert (
+        "Your run Ours: rank 2 of 2; Overlap F1, micro 0.1000 behind Ahead, p = 0.031 for these two alone"
+        in page
+    )
+    assert "they differ. Compare the two" in page
+    assert "Bo, your team" in page
+
+
+def test_home_and_season_say_where_baselines_stand_alone_and_that_a_phase_has_no_end(client):
+    phase = boards.make_phase(closes=timezone.now() + dt.timedelta(days=365 * 30))
+    boards.scored_run(phase, None, 0.3, system="Lead")
+    for address in ("/", reverse("season", args=[phase.task.season.slug])):
+        page = text_of(client.get(address))
+        assert "baselines alone so far, no run of a team" in page
+        assert "open, no end" in page
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
+    bump_version(phase.pk)
+    assert "baselines alone" not in text_of(client.get("/"))

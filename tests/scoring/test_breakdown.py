@@ -3,15 +3,23 @@
 import numpy as np
 import pytest
 
-from scoring.breakdown import breakdown, class_intervals, class_value, classes, crossed, has_support
-from scoring.resampling import Resampler
-from tests.scoring.toys import Counts, Mean, mean_rows
+from scoring.stats import jackknife
+from scoring.stats.breakdown import breakdown, class_intervals, class_value, classes, crossed, has_support
+from tasks.types.columns import Classes
+from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
 
 def test_classes_stand_in_the_order_of_their_first_instance_and_those_without_one_last():
     labels = [(), ("b",), ("a",), ("b", "c"), ()]
     found = {label: rows.tolist() for label, rows in classes(labels).items()}
     assert list(found.items()) == [("b", [1, 3]), ("a", [2]), ("c", [3]), ("None", [0, 4])]
+
+
+def test_a_column_of_classes_names_them_in_its_own_order():
+    labels = Classes.of([None, "b", "a", "b", None], order=["b", "a"])
+    found = {label: rows.tolist() for label, rows in classes(labels).items()}
+    assert found == {"b": [1, 3], "a": [2], "None": [0, 4]}
+    assert list(found)[:2] == ["b", "a"]
 
 
 def test_two_dimensions_cross_into_pairs_of_classes():
@@ -39,22 +47,26 @@ def test_a_class_without_a_value_says_so():
     assert found == {"x": {"mean": {"value": None, "n": 0}}}
 
 
+def test_a_class_whose_value_is_infinite_says_so():
+    found = breakdown([Divergence()], {"shares": np.eye(3)[:2]}, [("x",), ("x",)], np.array([True, True]))
+    assert found == {"x": {"kl": {"value": None, "infinite": True, "n": 2}}}
+
+
 def test_a_class_has_the_interval_of_its_own_units():
     numbers = np.arange(12.0)
     labels = [("even",) if number % 2 == 0 else ("odd",) for number in numbers]
     units = np.arange(12) // 2
     statistics = {"numbers": mean_rows(numbers)}
-    found = class_intervals([Mean()], statistics, units, labels, resamples=300, seed=1)
-    alone = Resampler(6, resamples=300, seed=1).interval(Mean(), mean_rows(numbers[::2]))
+    found = class_intervals([Mean()], statistics, units, labels)
+    alone = jackknife.intervals([(Mean(), mean_rows(numbers[::2]))])[0]
     assert found["even"]["mean"] == alone
     value = class_value(Mean(), statistics["numbers"], units, np.flatnonzero(numbers % 2 == 0))
     assert alone[0] < value < alone[1]
 
 
-def test_a_class_of_one_unit_has_no_interval():
-    found = class_intervals(
-        [Mean()], {"numbers": mean_rows([1, 2])}, np.array([0, 0]), [("x",), ("x",)], resamples=10, seed=0
-    )
+def test_a_class_of_two_units_has_no_interval():
+    statistics = {"numbers": mean_rows([0.1, 0.2, 0.4])}
+    found = class_intervals([Mean()], statistics, np.array([0, 0, 1]), [("x",)] * 3)
     assert found == {"x": {"mean": None}}
 
 

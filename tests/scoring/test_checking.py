@@ -9,14 +9,17 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.work.rescoring import score_again
-from scoring.worker import score
-from tasks import jobs, storage
-from tasks.models import Job, Submission, Task
-from tasks.quotas import quota
-from tasks.rescore import rescore
-from tasks.sweeper import sweep
-from tasks.withdraw import cancel
+from citeboard.core import storage
+from scoring.__main__ import main as offline_scorer
+from scoring.worker.rescoring import score_again
+from scoring.worker.score import score
+from tasks.jobs import leases
+from tasks.jobs.rescore import rescore
+from tasks.jobs.sweeper import sweep
+from tasks.models import Gold, Job, Submission, Task
+from tasks.submissions.quotas import quota
+from tasks.submissions.submit import check_run
+from tasks.submissions.withdraw import cancel
 from tests import factories
 from tests.factories import answers, run_bytes
 from tests.scoring.scorers import put_in_place
@@ -39,7 +42,7 @@ def person():
 @pytest.fixture
 def phase():
     return factories.make_phase(
-        task=factories.make_task(rules=["fair", "official-2017"]), runs_per_day=1, runs_in_total=1
+        task=factories.make_task(rules=["corrected", "official-2017"]), runs_per_day=1, runs_in_total=1
     )
 
 
@@ -84,7 +87,7 @@ def test_it_is_taken_counts_and_says_that_it_is_checked(client, send, phase, tea
     shown = page(client, run, person)
     assert "Waiting to be checked. It is next." in shown
     assert "Cancel this run" in shown
-    jobs.claim(run.jobs.get().pk, "a worker")
+    leases.claim(run.jobs.get().pk, "a worker")
     assert "Being checked now." in page(client, run, person)
     assert api(client, run, person)["progress"] == 0
 
@@ -93,8 +96,8 @@ def test_one_that_is_sound_is_scored_under_every_rule_set(client, send, person):
     run = send()
     score(run.jobs.get().pk)
     assert read(run).status == "queued"
-    assert list(run.jobs.filter(step="score").values_list("rules", "leads")) == [
-        ("fair", True),
+    assert list(run.jobs.filter(step="score").values_list("rules", "sets_status")) == [
+        ("corrected", True),
         ("official-2017", False),
     ]
     run = worked(run)
@@ -109,7 +112,7 @@ def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(clien
     assert (run.status, run.evaluations.exists()) == ("failed", False)
     assert quota(phase, team).left == 1
     told = api(client, run, person)
-    assert [(each["file"], each["line"], each["fatal"]) for each in told["problems"]] == [
+    assert [(problem["file"], problem["line"], problem["fatal"]) for problem in told["problems"]] == [
         ("run.jsonl", 5, True),
         ("run.jsonl", 5, True),
         ("run.jsonl", 6, True),
@@ -148,7 +151,7 @@ def test_the_same_problems_are_found_as_in_the_request(client, send, phase, team
 
 
 def test_more_problems_than_are_listed_are_counted(send):
-    run = worked(send(b"no JSON\n" * 300))
+    run = worked(send(b"{no JSON\n" * 300))
     assert len(run.problems) == 201
     assert run.problems[-1]["message"] == "and 100 more problems"
 
@@ -157,24 +160,26 @@ def test_what_is_quoted_back_can_be_kept_whatever_its_author_wrote(send):
     endless = {**answers()[0], "topic": "D\0" + "9" * 100_000}
     run = worked(send(run_bytes() + b"no\0JSON\n" + run_bytes([endless])))
     assert (run.status, run.reason[:26]) == ("failed", "The run cannot be scored: ")
-    assert [each["quote"] for each in run.problems][:1] == ["no\ufffdJSON"]
-    told = "".join(str(each[name]) for each in run.problems for name in ("message", "expected", "quote"))
+    assert [problem["quote"] for problem in run.problems][:1] == ["no\ufffdJSON"]
+    told = "".join(
+        str(problem[name]) for problem in run.problems for name in ("message", "expected", "quote")
+    )
     assert "\0" not in told
     assert len(told) < 20_000
 
 
 def test_what_it_is_scored_by_is_what_its_task_says_when_the_check_ends(send, phase):
     run = send()
-    job = jobs.claim(run.jobs.get().pk, "a worker")
+    job = leases.claim(run.jobs.get().pk, "a worker")
     Task.objects.filter(pk=phase.task_id).update(rules=["official-2017"])
-    assert jobs.accept(job, [])
+    assert leases.accept(job, [])
     assert list(run.jobs.filter(step="score").values_list("rules", flat=True)) == ["official-2017"]
 
 
 def test_warnings_of_the_check_stand_on_the_page(client, send, person):
     run = worked(send(run_bytes(answers()[:1])))
     assert run.status == "scored"
-    assert {each["file"] for each in run.warnings} == {"run.jsonl"}
+    assert {warning["file"] for warning in run.warnings} == {"run.jsonl"}
     shown = page(client, run, person)
     for warning in run.warnings:
         assert warning["message"] in html.unescape(shown)
@@ -194,7 +199,7 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
     settings.MAX_ATTEMPTS = 2
     run = send()
     for attempt, status in ((1, "checking"), (2, "failed")):
-        assert jobs.claim(run.jobs.get().pk, "a worker").attempt == attempt
+        assert leases.claim(run.jobs.get().pk, "a worker").attempt == attempt
         sweep(timezone.now() + dt.timedelta(hours=1))
         assert read(run).status == status
     assert quota(phase, team).left == 1
@@ -204,7 +209,7 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
 def test_a_check_without_end_is_ended_and_says_so(send, settings, monkeypatch, tmp_path):
     settings.SCORING_TIMEOUT = 1
     put_in_place(monkeypatch, tmp_path, "while True: time.sleep(1)")
-    assert worked(send()).reason == "Checking took more than 1 s."
+    assert worked(send()).reason == "Checking took more than 2 s."
 
 
 def test_gold_that_is_new_meanwhile_waits_for_the_check_and_then_counts(send, phase):
@@ -245,3 +250,31 @@ def test_a_large_baseline_is_checked_in_the_same_way(phase):
     run = factories.make_baseline(phase=phase)
     assert run.status == "checking"
     assert worked(run).status == "scored"
+
+
+def test_check_site_api_and_command_line_say_the_same_in_the_same_order(
+    client, send, phase, team, person, settings, capsys, tmp_path
+):
+    """Errors and warnings alike, by line; with one fatal line the warnings stand beside it."""
+    doubted = [{**record, "facets": ["Weather"]} for record in answers()]
+    content = run_bytes(doubted[:1]) + b"{no JSON\n" + run_bytes(doubted[1:])
+    later = worked(send(content)).problems
+    settings.CHECK_MAX_MB = 8
+    client.force_login(person)
+    form = {"system": "A system", "run": SimpleUploadedFile("run.jsonl", content)}
+    told = client.post(f"/api/v1/phases/{phase.pk}/submissions/", form).json()["problems"]
+    assert told == later
+    assert [each["line"] for each in told] == sorted(each["line"] for each in told)
+    assert {each["fatal"] for each in told} == {True, False}
+    checked = check_run(phase=phase, upload=factories.make_upload(content, "run.jsonl")).problems
+    assert [problem.as_dict() for problem in checked] == told
+    run = tmp_path / "given.jsonl"
+    run.write_bytes(content)
+    gold = tmp_path / "gold.zip"
+    with storage.gold.open(Gold.objects.current(phase).file) as kept:
+        gold.write_bytes(kept.read())
+    words = ["check", phase.task.type, "--gold", str(gold), "--run", str(run), "--run-name", "run.jsonl"]
+    assert offline_scorer(words) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"{'' if problem.fatal else 'warning: '}{problem}" for problem in checked
+    ]

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.baselines import baselines_of
-from scoring.baselines.citation_text import Settings, by_lexrank, by_textrank, lead, plain
-from scoring.baselines.citation_text_lexrank import FIRST, THRESHOLD, lexrank
+from scoring.tools.baselines import baselines_of
+from scoring.tools.baselines.citation_text import Settings, by_lexrank, by_textrank, lead, plain
+from scoring.tools.baselines.citation_text_lexrank import FIRST, THRESHOLD, lexrank
 from tasks.types.citation_text.inputs import cited_abstracts
+from tasks.types.punkt import punkt_sentences
 from tests.scoring.offline import score
 from tests.tasks.types.instances import DUNES, write_gold, write_lines
 
@@ -32,7 +33,7 @@ def golden(shared) -> dict:
 @pytest.fixture(scope="module")
 def inputs(shared, golden) -> list[list[str]]:
     lines = (shared / "citebench_lu" / "instances.jsonl").read_text().splitlines()
-    own = {each["id"]: each["input"] for each in map(json.loads, lines)}
+    own = {load["id"]: load["input"] for load in map(json.loads, lines)}
     return [own[name] for name in golden["ids"]]
 
 
@@ -48,6 +49,15 @@ def test_lead_takes_the_published_sentences(golden, inputs):
     cited = [cited_abstracts(items) for items in inputs]
     settings = Settings(split=given(cited, own["input_sentences"]))
     assert lead(cited, settings) == own["systems"]["lead_3"]["predictions"]
+
+
+@pytest.mark.shared
+def test_punkt_gives_the_sentences_that_the_released_program_saw(golden, inputs):
+    own = golden["variants"]["without_context"]
+    cited = [cited_abstracts(items) for items in inputs]
+    assert [punkt_sentences(plain(items)) for items in cited] == own["input_sentences"]
+    by_default = Settings(split=punkt_sentences)
+    assert lead(cited, by_default) == own["systems"]["lead_3"]["predictions"]
 
 
 @pytest.mark.shared
@@ -87,7 +97,7 @@ def _sorts_by_wide_words() -> bool:
 def _chosen(sentences: list[str], scores: np.ndarray, text: str) -> list[float]:
     """The scores of the sentences that a text is made of, best first."""
     return sorted(
-        (round(s, 9) for each, s in zip(sentences, scores, strict=True) if each in text), reverse=True
+        (round(s, 9) for sentence, s in zip(sentences, scores, strict=True) if sentence in text), reverse=True
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.metrics.rouge import rouge
-from scoring.statistics import load_statistics
+from scoring.offline.matrices import load_statistics
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_run
 
@@ -63,7 +63,7 @@ def test_rouge_is_the_published_one_instance_by_instance(capsys, gold, golden, t
 
 def test_the_mean_lies_close_to_the_median_that_the_released_program_prints(capsys, gold, golden, tmp_path):
     system, run = golden_run(golden, "without_context", "lexrank_3", tmp_path)
-    metrics = score(capsys, TYPE, [gold], run, "--rules", "as-published", "--intervals", "0")["metrics"]
+    metrics = score(capsys, TYPE, [gold], run, "--rules", "official", "--intervals", "0")["metrics"]
     for kind in ("1", "2", "l"):
         low, middle, high = system["rouge_no_stemming"]["bootstrap_low_mid_high_f_x100_numpy_seed_0"][
             KINDS[kind]
@@ -123,7 +123,7 @@ def test_bertscore_is_the_published_one_to_five_decimals(capsys, gold, shared, t
         [gold],
         run,
         *(word for option in options for word in ("--option", option)),
-        *("--rules", "as-published", "--intervals", "0", "--statistics", str(kept)),
+        *("--rules", "official", "--intervals", "0", "--statistics", str(kept)),
     )["metrics"]["bertscore_f1"]
     expected = golden["scores"]["layer5/textrank"]
     rows = load_statistics(kept).matrices["bertscore"]

@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn
 
-from scoring.metrics import resolve
-from scoring.metrics.base import UnknownMetric
-from scoring.metrics.classification import QuadraticKappa, confusions
-from scoring.resampling import Resampler
+from scoring.metrics.classification import (
+    Accuracy,
+    ClassAverage,
+    Classification,
+    Kappa,
+    Matthews,
+    OneClass,
+    QuadraticKappa,
+    confusions,
+)
+from scoring.stats.resampling import Resampler
 
 LABELS = ("Background", "CompareOrContrast", "Extends", "Future", "Motivation", "Uses")
-OPTIONS = {"labels": ",".join(LABELS)}
 
 
 def answers_of(seed: int, n: int = 300, classes: int = 6) -> tuple[list[str], list[str]]:
@@ -22,8 +28,20 @@ def answers_of(seed: int, n: int = 300, classes: int = 6) -> tuple[list[str], li
     return gold, [label if rng.random() < 0.6 else rng.choice(LABELS) for label in gold]
 
 
-def value(name: str, gold, answers, options=OPTIONS) -> float:
-    metric = resolve(name, "default", options)
+def metric_of(name: str, labels=LABELS) -> Classification:
+    """`accuracy`, `macro_f1`, `recall:Uses` and so on."""
+    single = {"accuracy": Accuracy, "kappa": Kappa, "quadratic_kappa": QuadraticKappa, "mcc": Matthews}
+    if name in single:
+        return single[name](name, "corrected", labels=labels)
+    part, of, label = name.partition(":")
+    if of:
+        return OneClass(name, "corrected", part=part, label=label, labels=labels)
+    average, _, part = name.partition("_")
+    return ClassAverage(name, "corrected", part=part, average=average, labels=labels)
+
+
+def value(name: str, gold, answers, labels=LABELS) -> float:
+    metric = metric_of(name, labels)
     return float(metric.aggregate(metric.instance_stats(gold, answers).sum(axis=0)))
 
 
@@ -55,47 +73,57 @@ def test_accuracy_kappa_and_confusions_are_those_of_scikit_learn(seed):
     assert value("kappa", gold, answers) == pytest.approx(sklearn.cohen_kappa_score(gold, answers), rel=1e-12)
     weighted = sklearn.cohen_kappa_score(gold, answers, labels=LABELS, weights="quadratic")
     assert value("quadratic_kappa", gold, answers) == pytest.approx(weighted, rel=1e-12)
-    own = QuadraticKappa("quadratic_kappa", "default", labels=LABELS)
+    own = QuadraticKappa("quadratic_kappa", "corrected", labels=LABELS)
     table = confusions(own.instance_stats(gold, answers).sum(axis=0))
     assert table.tolist() == sklearn.confusion_matrix(gold, answers, labels=LABELS).tolist()
+
+
+@pytest.mark.parametrize("classes", [1, 2, 6])
+def test_the_correlation_is_that_of_scikit_learn_with_missing_answers_as_a_class(classes):
+    gold, answers = answers_of(3, n=80, classes=classes)
+    assert value("mcc", gold, answers) == pytest.approx(sklearn.matthews_corrcoef(gold, answers), rel=1e-12)
+    missing = [None if place % 7 == 0 else answer for place, answer in enumerate(answers)]
+    theirs = sklearn.matthews_corrcoef(gold, [answer or "none" for answer in missing])
+    assert value("mcc", gold, missing) == pytest.approx(theirs, rel=1e-12)
+    assert value("mcc", ["Uses"] * 3, ["Uses"] * 3) == 0
+    assert math.isnan(value("mcc", [], []))
 
 
 def test_missing_and_unknown_answers_are_wrong_and_of_no_class():
     gold = ["a", "b", "b", None]
     answers = ["a", None, "c", "a"]
-    options = {"labels": "a,b"}
-    assert value("accuracy", gold, answers, options) == pytest.approx(1 / 3)
-    assert value("macro_recall", gold, answers, options) == 0.5
-    assert value("macro_precision", gold, answers, options) == 0.5
-    assert value("micro_precision", gold, answers, options) == 1
+    assert value("accuracy", gold, answers, ("a", "b")) == pytest.approx(1 / 3)
+    assert value("macro_recall", gold, answers, ("a", "b")) == 0.5
+    assert value("macro_precision", gold, answers, ("a", "b")) == 0.5
+    assert value("micro_precision", gold, answers, ("a", "b")) == 1
     theirs = sklearn.f1_score(["a", "b", "b"], ["a", "none", "c"], labels=["a", "b"], average="macro")
-    assert value("macro_f1", gold, answers, options) == pytest.approx(theirs)
+    assert value("macro_f1", gold, answers, ("a", "b")) == pytest.approx(theirs)
 
 
 def test_without_labels_the_classes_are_those_of_the_gold():
     gold, answers = ["x", "y", "x"], ["x", "z", "y"]
-    metric = resolve("macro_f1", "default", {})
+    metric = metric_of("macro_f1", None)
     theirs = sklearn.f1_score(gold, answers, labels=["x", "y"], average="macro", zero_division=0)
     assert metric.parameters["labels"] == "gold"
-    assert value("macro_f1", gold, answers, {}) == pytest.approx(theirs)
+    assert value("macro_f1", gold, answers, None) == pytest.approx(theirs)
 
 
 def test_over_nothing_values_are_undefined_or_nought_as_said():
     assert math.isnan(value("accuracy", [], []))
     assert math.isnan(value("kappa", [], []))
     assert math.isnan(value("quadratic_kappa", [], []))
-    assert math.isnan(value("macro_f1", [], [], {}))
+    assert math.isnan(value("macro_f1", [], [], None))
     assert value("macro_f1", [], []) == value("micro_f1", [], []) == value("weighted_f1", [], []) == 0
 
 
 def test_all_of_one_class_leaves_no_room_for_kappa():
-    assert math.isnan(value("kappa", ["a"] * 3, ["a"] * 3, {}))
-    assert value("accuracy", ["a"] * 3, ["a"] * 3, {}) == 1
+    assert math.isnan(value("kappa", ["a"] * 3, ["a"] * 3, None))
+    assert value("accuracy", ["a"] * 3, ["a"] * 3, None) == 1
 
 
 def test_macro_f1_is_resampled_by_instances():
     gold, answers = answers_of(9, n=80)
-    metric = resolve("macro_f1", "default", OPTIONS)
+    metric = metric_of("macro_f1")
     stats = metric.instance_stats(gold, answers)
     resampler = Resampler(80, resamples=5, seed=0)
     weights = np.vstack(list(resampler.weights())).astype(int)
@@ -109,9 +137,3 @@ def test_macro_f1_is_resampled_by_instances():
             zero_division=0,
         )
         assert own == pytest.approx(theirs, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["macro_f2", "f1:Nonsense", "f1", "accuracy_macro"])
-def test_other_names_are_unknown(name):
-    with pytest.raises(UnknownMetric, match=name):
-        resolve(name, "default", OPTIONS)

@@ -9,11 +9,18 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.baselines import baseline, baselines
-from scoring.baselines.clsumm_facets import PROTOCOLS, facet_pairs, facet_reports
-from scoring.baselines.clsumm_pilot import Scored
-from scoring.baselines.clsumm_spans import THRESHOLDS, above, mq_context, mq_mmr, mq_tfidf, mq_topics, taln
-from scoring.metrics import resolve
+from scoring.tools.baselines import baseline, baselines
+from scoring.tools.baselines.clsumm_facets import PROTOCOLS, facet_pairs, facet_reports
+from scoring.tools.baselines.clsumm_pilot import Scored
+from scoring.tools.baselines.clsumm_spans import (
+    THRESHOLDS,
+    above,
+    mq_context,
+    mq_mmr,
+    mq_tfidf,
+    mq_topics,
+    taln,
+)
 from tasks.types import task_type
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import read_topics
@@ -85,7 +92,8 @@ def test_tfidf_chooses_the_sentences_of_the_data_packs_own_baselines(corpus, nam
     for line in lines(write(name, gold_2017(corpus), tmp_path)):
         chosen.setdefault(line["topic"], []).append(line["sentences"])
     assert chosen == {
-        topic: [each["reference_sids"] for each in predictions] for topic, predictions in expected.items()
+        topic: [prediction["reference_sids"] for prediction in predictions]
+        for topic, predictions in expected.items()
     }
 
 
@@ -146,7 +154,7 @@ def test_a_topic_is_answered_by_what_the_gold_of_the_others_teaches(corpus, tmp_
 def test_along_the_threshold_precision_rises_recall_falls_and_f1_is_best_between(pilot):
     """Source: Jaidka et al. 2014, table 7, for the shape; its best F1 is at 0.1."""
     names = [f"overlap_{part}_micro" for part in PARTS]
-    by_threshold = [pilot.spans(above(threshold), "fair", names).metrics for threshold in THRESHOLDS]
+    by_threshold = [pilot.spans(above(threshold), "corrected", names).metrics for threshold in THRESHOLDS]
     precision, recall, f1 = ([metrics[name].value for metrics in by_threshold] for name in names)
     assert precision == sorted(precision)
     assert recall == sorted(recall, reverse=True)
@@ -158,7 +166,7 @@ def test_along_the_threshold_precision_rises_recall_falls_and_f1_is_best_between
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
     topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"}).topics
-    reports = {(each.classifier, each.protocol): each for each in facet_reports(facet_pairs(topics))}
+    reports = {(report.classifier, report.protocol): report for report in facet_reports(facet_pairs(topics))}
     published, by_sentence, by_topic = PROTOCOLS
     for classifier, value in (("NB", 0.623), ("SVM", 0.698), ("LR", 0.719)):
         assert reports[classifier, published].weighted_f1 == pytest.approx(value, abs=0.05)
@@ -177,7 +185,7 @@ def test_each_annotator_against_the_others_is_the_human_line(capsys, corpus):
     command = ["human", "clsumm-1a", "--gold", str(corpus / "test2018"), "--rules", "official-2018", "--json"]
     assert main([*command, "--intervals", "100"]) == 0
     told = json.loads(capsys.readouterr().out)
-    lines_by_name = {each["annotator"]: each for each in told["lines"]}
+    lines_by_name = {line["annotator"]: line for line in told["lines"]}
     assert set(lines_by_name) == {None, "aakansha", "swastika", "sweta", "vardha"}
     first = lines_by_name["aakansha"]
     golden = json.loads((corpus / "golden" / "csv" / "oracle_first_annotator" / "scores.json").read_text())
@@ -191,10 +199,10 @@ def test_each_annotator_against_the_others_is_the_human_line(capsys, corpus):
     assert first["others"]["overlap_f1_micro"]["value"] < 0.2
     together = lines_by_name[None]
     assert together["others"]["overlap_f1_micro"]["value"] < together["all"]["overlap_f1_micro"]["value"]
-    assert together["others"]["overlap_f1_micro"]["low"] is not None
+    # Two topics are too few for an interval.
+    assert together["others"]["overlap_f1_micro"]["low"] is None
     # The line stands in the columns of any run.
-    metric = resolve("overlap_f1_micro", "official-2018", {})
-    assert together["all"]["overlap_f1_micro"]["column"].startswith(f"{metric.name}|rules:official-2018|")
+    assert together["all"]["overlap_f1_micro"]["column"].startswith("overlap_f1_micro|rules:official-2018|")
 
 
 def test_where_nobody_annotated_twice_there_is_no_human_line(capsys, root):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.baselines import baseline, clsumm_wordnet
-from scoring.baselines.clsumm_dependencies import dependencies, overlap
-from scoring.baselines.clsumm_supervised import features, features_missing, features_used
-from scoring.baselines.clsumm_tfidf import TfIdf
-from scoring.baselines.clsumm_wordnet import text_likeness, word_likeness
+from scoring.tools.baselines import baseline, clsumm_wordnet
+from scoring.tools.baselines.clsumm_dependencies import dependencies, overlap
+from scoring.tools.baselines.clsumm_supervised import features, features_missing, features_used
+from scoring.tools.baselines.clsumm_wordnet import text_likeness, word_likeness
+from scoring.tools.baselines.tfidf import TfIdf
 from tasks.types.base import OptionRefused
 from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.files import open_inputs
@@ -87,7 +87,7 @@ class TestWordNet:
         assert found[0, 1].tolist() == [0, 0, 0, 0]
 
     def test_texts_without_a_word_are_like_none(self, wordnet):
-        weights = TfIdf(["", "dog"])
+        weights = TfIdf(["", "dog"], is_plain=True)
         nothing = weights.vectors([""])
         assert not text_likeness(nothing, nothing, weights.vocabulary, wordnet).any()
 
@@ -141,7 +141,7 @@ class TestDependencies:
             "count": Parse(("count",), (0,), ("ROOT",)),
         }
         monkeypatch.setattr(
-            "scoring.baselines.clsumm_dependencies.parsed",
+            "scoring.tools.baselines.clsumm_dependencies.parsed",
             lambda texts, pipeline: [parses[text] for text in texts],
         )
         found = overlap(["we count words"], ["they count words", "count words", "count"], "any")

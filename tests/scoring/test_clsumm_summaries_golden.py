@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.metrics.clsumm_pooled import bootstrap_weights
-from scoring.statistics import load_statistics
+from scoring.offline.matrices import load_statistics
 from tests.scoring.golden import (
     PARTS,
     gold_2018,

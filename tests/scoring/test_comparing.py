@@ -6,18 +6,19 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from scoring.board import comparing
-from scoring.board import orders as board_orders
+from citeboard.core import storage
+from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import trials_for
 from scoring.board.ranks import SIGNIFICANCE
+from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
-from scoring.offline import Comparing
-from scoring.offline import compare as compare_offline
-from scoring.standings import standings
-from tasks import jobs, storage
+from scoring.offline.scoring import Comparing
+from scoring.offline.scoring import compare as compare_offline
+from scoring.worker import compare_board
+from tasks.jobs import leases
+from tasks.jobs.watchdog import START, Watchdog
 from tasks.models import Phase
-from tasks.watchdog import START, Watchdog
-from tasks.withdraw import withdraw
+from tasks.submissions.withdraw import withdraw
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards, compared
@@ -96,12 +97,12 @@ def test_a_comparison_is_what_the_offline_command_prints(phase, tmp_path):
         paths.append(storage.local_copy(storage.runs, run.file, folder))
     told = compare_offline(
         Comparing(
-            task_type=phase.task.task_type, gold=[gold], runs=tuple(paths), rules="fair",
+            task_type=phase.task.task_type, gold=[gold], runs=tuple(paths), rules="corrected",
             options=phase.task.task_type.checked_options({}),
         )
     )["metrics"]["overlap_f1_micro"]  # fmt: skip
     kept = Comparison.objects.get()
-    for name in ("difference", "low", "high", "p", "test", "trials", "units"):
+    for name in ("difference", "error", "low", "high", "p", "test", "trials", "units"):
         assert getattr(kept, name) == told[name], name
     assert kept.first.submission == runs[0]
 
@@ -110,7 +111,7 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
     first, second = scored(phase, 9), scored(phase, 2)
     compare(phase)
     before = Comparison.objects.get()
-    jobs.restart(second.jobs.get())
+    leases.restart(second.jobs.get())
     score(second)
     assert not Comparison.objects.exists()
     compare(phase)
@@ -121,14 +122,14 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
 def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monkeypatch):
     for right in (9, 2):
         scored(phase, right)
-    real = comparing.compared
+    real = compare_board.compared
 
-    def while_it_is_scored_anew(metric, one, others):
-        found = real(metric, one, others)
+    def while_it_is_scored_anew(metric, one, others, **given):
+        found = real(metric, one, others, **given)
         Evaluation.objects.filter(pk=one.pk).update(statistics="another/file.npz")
         return found
 
-    monkeypatch.setattr(comparing, "compared", while_it_is_scored_anew)
+    monkeypatch.setattr(compare_board, "compared", while_it_is_scored_anew)
     compare(phase)
     assert not Comparison.objects.exists()
 
@@ -165,7 +166,7 @@ def test_a_scored_run_wakes_whoever_compares_once(phase):
         scored(phase, right)
     order = BoardOrder.objects.get()
     assert wakes() == [f"board-{order.pk}"]
-    comparing.compare_board(order.pk)
+    compare_board.compare_board(order.pk)
     assert Comparison.objects.count() == 1
     assert board_orders.ask_again() == 0
 
@@ -184,20 +185,20 @@ def test_a_wake_that_is_lost_is_given_again_by_a_sweep(phase, settings):
 def test_a_board_is_compared_by_one_worker_at_a_time(phase):
     for right in (9, 2):
         scored(phase, right)
-    order = BoardOrder.objects.create(phase=phase, rules="fair")
+    order = BoardOrder.objects.create(phase=phase, rules="corrected")
     assert board_orders.claim(order.pk, "host:1:2")
-    comparing.compare_board(order.pk)
+    compare_board.compare_board(order.pk)
     assert not Comparison.objects.exists()
     assert board_orders.held_by("host:1:") == 1
     board_orders.end_leases("host:1:")
-    comparing.compare_board(order.pk)
+    compare_board.compare_board(order.pk)
     assert Comparison.objects.count() == 1
 
 
 def test_who_asks_while_a_board_is_compared_is_heard(phase):
-    order = BoardOrder.objects.create(phase=phase, rules="fair")
+    order = BoardOrder.objects.create(phase=phase, rules="corrected")
     held = board_orders.claim(order.pk, "host:1:2")
-    board_orders.ask(phase.pk, "fair")
+    board_orders.ask(phase.pk, "corrected")
     assert not board_orders.finish(held, 7)
     assert board_orders.finish(held, 7)
     order.refresh_from_db()
@@ -205,14 +206,15 @@ def test_who_asks_while_a_board_is_compared_is_heard(phase):
 
 
 def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
-    monkeypatch.setattr(comparing, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board, "AT_A_TIME", 1)
     for right in (9, 5, 2):
         scored(phase, right)
     factories.make_submission(phase=phase)
-    compare(phase)
+    order = BoardOrder.objects.create(phase=phase, rules="corrected")
+    compare_board.compare_board(order.pk)
     assert Comparison.objects.count() == 1
     assert len(wakes()) == 1
-    compare(phase)
+    compare_board.compare_board(order.pk)
     assert Comparison.objects.count() == 2
 
 
@@ -226,14 +228,31 @@ def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phas
     assert BoardOrder.objects.get().version == phase.version
 
 
+def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, monkeypatch):
+    for right in (10, 0):
+        scored(phase, right)
+
+    def refuse(*_):
+        raise storage.StorageAway(5, "no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage.FolderStorage, "_open", refuse)
+        compare(phase)
+    assert not Comparison.objects.exists()
+    assert not Evaluation.objects.filter(has_class_intervals=True).exists()
+    assert (BoardOrder.objects.get().version, board_orders.ask_again()) == (0, 1)
+    compare(phase)
+    assert Comparison.objects.count() == 1
+
+
 @pytest.mark.parametrize("is_comparing", [False, True])
 def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_comparing):
     factories.make_submission(phase=phase)
     if is_comparing:
-        order = BoardOrder.objects.create(phase=phase, rules="fair")
+        order = BoardOrder.objects.create(phase=phase, rules="corrected")
         board_orders.claim(order.pk, "host:1:2")
     now = [0.0]
-    monkeypatch.setattr("tasks.watchdog.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: now[0])
     watchdog = Watchdog("host:1:", workers=1, busy_besides=board_orders.held_by)
     watchdog.is_stuck()
     now[0] += START + settings.LEASE_SECONDS + 1
@@ -262,7 +281,7 @@ def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(phase
     at_once = list(pairs.values_list("first", "second", "p", "low", "high", "difference"))
     pairs.delete()
     Phase.objects.filter(pk=phase.pk).update(version=99)
-    monkeypatch.setattr("scoring.board.comparisons.MOST_ROWS", 1)
+    monkeypatch.setattr("scoring.board.comparisons.MAX_ROWS", 1)
     compare(phase)
     assert list(pairs.all().values_list("first", "second", "p", "low", "high", "difference")) == at_once
 
@@ -272,3 +291,24 @@ def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(phase
 )
 def test_the_more_units_the_fewer_trials_and_never_too_few(units, trials):
     assert trials_for(units) == trials
+
+
+def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(monkeypatch):
+    """More rows are a stricter correction, for which the first number of trials may be too few."""
+    for name in ("TRIALS", "MIN_TRIALS"):
+        monkeypatch.setattr(f"scoring.board.comparisons.{name}", 40)
+    topics = tuple(f"D01-{number:04d}" for number in range(1, 25))
+    phase = compared.make_phase(topics=topics)
+    for right in (24, 0):
+        scored(phase, right, topics=topics)
+    compare(phase)
+    first = Comparison.objects.get()
+    assert (first.trials, first.p) == (40, 1 / 41)
+    for right in (23, 12):
+        scored(phase, right, topics=topics)
+    compare(phase)
+    assert standings(phase, VISITOR).is_compared
+    again = Comparison.objects.get(first=first.first, second=first.second)
+    assert (again.trials, again.p) == (80, 1 / 81)
+    assert Comparison.objects.count() == 6
+    assert [row.group for row in standings(phase, VISITOR).rows] == [1, 1, 2, 3]

@@ -1,14 +1,19 @@
 """Scores by class: as charts, in words and as the table behind them."""
 
+import csv
+import io
 import json
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
-from scoring.board.charts import PATTERNS, SERIES, history, in_words
+from scoring.board.charts import history, in_words
 from scoring.board.differences import Class, ClassTable
-from scoring.models import Breakdown, Score
-from scoring.standings import Row
+from scoring.board.standings import Row
+from scoring.exchange.figure_files import file_forms
+from scoring.models import Breakdown, save_breakdowns
 from tasks.models import Phase
 from tests import factories
 from tests.scoring import boards
@@ -28,17 +33,14 @@ def phase():
 
 def make_text_phase() -> Phase:
     """Two scored runs of citation texts by data set, with a metric that ranks and one that describes."""
-    task = factories.make_task(type="citation-text", rules=["default"])
+    task = factories.make_task(type="citation-text", rules=["corrected"])
     phase = factories.make_phase(task=task, with_gold=False)
     boards.make_gold(phase)
     for name in ("Ada", "Bo"):
         run = boards.make_run(phase, boards.make_team(phase, name))
-        evaluation = boards.score(run, 0.5, rules="default", rouge_l_f1=20.0, length=28.8)
-        for place, metric in enumerate(("rouge_l_f1", "length")):
-            Breakdown.objects.create(
-                evaluation=evaluation, dimension="dataset", label="lu", metric=metric, value=20.0, n=5,
-                position=place,
-            )  # fmt: skip
+        evaluation = boards.score(run, 0.5, rules="corrected", rouge_l_f1=20.0, length=28.8)
+        numbers = {metric: {"value": 20.0, "n": 5} for metric in ("rouge_l_f1", "length")}
+        save_breakdowns([Breakdown.of(evaluation, "dataset", {"lu": numbers})])
     return phase
 
 
@@ -60,7 +62,7 @@ def test_the_charts_hold_the_numbers_of_the_table(client, phase):
     assert heat["z"] == [[0.6, 0.2], [0.1, 0.9]]
     bars = figure(html, "bars-data")["data"]
     assert [(trace["name"], trace["y"]) for trace in bars] == [("Bo's", [0.6, 0.1]), ("Ada's", [0.2, 0.9])]
-    table = html[html.index('<table class="classes">') :]
+    table = html[html.index('<table class="classes">') : html.index("<tfoot>")]
     assert re.findall(r">(?:<em class=\"best\">)?(0\.\d{4})<", table) == [
         "0.6000",
         "0.2000",
@@ -69,12 +71,31 @@ def test_the_charts_hold_the_numbers_of_the_table(client, phase):
     ]
     # Nobody has looked yet whether the best are so by chance.
     assert '<em class="best">' not in table
-    assert "Whether a system is best by chance has not been found yet." in html
+    assert "Significance has not been computed yet." in html
+
+
+def test_each_system_has_its_mean_over_the_classes_beside_the_number_of_the_board(client, phase):
+    html = page(client, phase, "?dimension=topic")
+    macro, micro = re.findall(
+        r"<tr>.*?</tr>", html[html.index("<tfoot>") : html.index("</tfoot>")], re.DOTALL
+    )
+    assert re.findall(r'<td class="n">(.*?)</td>', macro) == ["", "0.3500", "0.5500"]
+    assert re.findall(r'<td class="n">(.*?)</td>', micro) == ["", "0.6000", "0.2000"]
+
+
+@pytest.mark.parametrize(
+    ("values", "infinite", "expected"),
+    [((0.2, 0.4), (), 0.3), ((0.2, None), (), None), ((0.2, None), ("b",), math.inf), ((), (), None)],
+)
+def test_the_mean_over_classes_is_known_where_each_class_has_a_value(values, infinite, expected):
+    classes = dict(zip("ab", ((value,) for value in values), strict=False))
+    table = replace(class_table(classes), infinite=frozenset((label, 0) for label in infinite))
+    assert table.over_classes(table.systems[0]) == (expected if expected is None else pytest.approx(expected))
 
 
 def test_every_dimension_has_its_classes_with_their_support(client, phase):
     html = page(client, phase, "?dimension=facet")
-    table = html[html.index('<table class="classes">') :]
+    table = html[html.index('<table class="classes">') : html.index("<tfoot>")]
     assert re.findall(r'<th scope="row">(.*?)</th>\s*<td class="n">(.*?)</td>', table) == [
         ("Method", "5"),
         ("None", "6"),
@@ -82,20 +103,17 @@ def test_every_dimension_has_its_classes_with_their_support(client, phase):
     assert "\u2013" in table
 
 
-def test_a_metric_without_a_number_in_any_class_is_not_offered(client, phase):
-    known = Breakdown.objects.filter(dimension="topic")
-    Score.objects.bulk_create(
-        Score(
-            evaluation_id=evaluation, metric=metric, value=None, n=10, column=metric, signature=metric,
-            position=place,
-        )
-        for evaluation in set(known.values_list("evaluation", flat=True))
-        for place, metric in enumerate(("bertscore_f1", "kl_intent"), start=5)
-    )  # fmt: skip
-    for each in list(known):
-        for metric in ("bertscore_f1", "kl_intent"):
-            each.pk, each.metric, each.value, each.is_infinite = None, metric, None, metric == "kl_intent"
-            each.save()
+def test_a_metric_without_a_number_in_any_class_is_not_offered(client):
+    phase = boards.make_phase()
+    for name in ("Ada", "Bo"):
+        run = boards.make_run(phase, boards.make_team(phase, name))
+        evaluation = boards.score(run, 0.5, bertscore_f1=None, kl_intent=None)
+        numbers = {
+            "overlap_f1_micro": {"value": 0.5, "n": 5},
+            "bertscore_f1": {"value": None, "n": 5},
+            "kl_intent": {"value": None, "infinite": True, "n": 5},
+        }
+        save_breakdowns([Breakdown.of(evaluation, "topic", {"C90-2039": numbers})])
     html = page(client, phase, "?dimension=topic&metric=bertscore_f1")
     assert "BERTScore" not in html
     assert 'id="metric-kl_intent"' in html
@@ -133,6 +151,60 @@ def test_without_a_breakdown_the_page_says_so(client):
     assert "No run has been scored by class yet" in page(client, phase)
 
 
+def test_every_dimension_stands_on_one_page_on_demand(client, phase):
+    html = page(client, phase, "?dimension=all")
+    assert re.findall(r'<h3 id="by-(\w+)">', html) == ["topic", "facet"]
+    assert figure(html, "bars-facet-data") == figure(page(client, phase, "?dimension=facet"), "bars-data")
+
+
+def test_a_dimension_of_a_single_class_is_not_offered(client):
+    phase = boards.make_phase()
+    run = boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
+    boards.by_class(run, "topic", {"C90-2039": 0.5})
+    boards.by_class(run, "facet", {"Aim": 0.2, "Method": 0.8})
+    html = page(client, phase)
+    assert "Overlap F1, micro by facet" in html
+    assert 'id="dimension-topic"' not in html
+
+
+def test_a_figure_of_the_page_is_had_as_a_file(client, phase):
+    address = boards.address("differences", phase)
+    html = client.get(address).content.decode()
+    assert f'href="{address}?figure=heat-map.svg" download="heat-map.svg"' in html
+    drawn = client.get(f"{address}?figure=heat-map.svg")
+    assert drawn["Content-Type"] == "image/svg+xml"
+    assert drawn.content.decode() in html
+    assert client.get(f"{address}?figure=heat-map.gif").status_code == 404
+    assert client.get(f"{address}?figure=other.svg").status_code == 404
+
+
+@pytest.mark.skipif("pdf" not in file_forms(), reason="the system's library cairo is not installed")
+@pytest.mark.parametrize(("form", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):
+    response = client.get(f"{boards.address('differences', phase)}?figure=bars.{form}")
+    assert response.content.startswith(start)
+    assert response["Content-Type"].endswith(form)
+
+
+def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, phase):
+    content = client.get(boards.address("classes-csv", phase)).content.decode()
+    lines = list(csv.DictReader(io.StringIO(content)))
+    found = {
+        (line["class"], line["system"]): (float(line["value"]), line["metric"])
+        for line in lines
+        if line["dimension"] == "topic" and line["metric"] == "overlap_f1_micro"
+    }
+    assert found == {
+        ("C90-2039", "Bo's"): (0.6, "overlap_f1_micro"),
+        ("C90-2039", "Ada's"): (0.2, "overlap_f1_micro"),
+        ("E03-1020", "Bo's"): (0.1, "overlap_f1_micro"),
+        ("E03-1020", "Ada's"): (0.9, "overlap_f1_micro"),
+    }
+    tex = client.get(boards.address("classes-tex", phase)).content.decode()
+    assert r"\toprule" in tex
+    assert re.search(r"C90-2039 & \d+ & \\textbf{0\.6000} & 0\.2000 \\\\", tex)
+
+
 def row(number: int, system: str) -> Row:
     return Row(number, number, system, "primary", 1, boards.START)
 
@@ -168,11 +240,9 @@ def test_without_values_there_is_nothing_to_say_about_classes():
     assert in_words(class_table({"a": (None, None)})) == "No class has a value yet."
 
 
-def test_colour_is_never_the_only_channel():
-    assert len(set(PATTERNS)) == len(SERIES) == len(PATTERNS)
-
-
 def test_a_team_s_history_shows_each_run_and_the_best_so_far():
     points = [(boards.START, value, f"run {value}") for value in (0.2, 0.5, 0.4)]
-    line, runs = history(points, "Overlap F1, micro")["data"]
-    assert (line["y"], runs["y"]) == ([0.2, 0.5, 0.5], [0.2, 0.5, 0.4])
+    runs, line = history(points, "Overlap F1, micro", 1.0).series
+    assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
+    assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]
+    assert runs.points[0].x.text == f"{boards.START:%Y-%m-%d %H:%M} UTC"

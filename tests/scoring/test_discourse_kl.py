@@ -8,11 +8,11 @@ import pytest
 from scipy.special import rel_entr
 
 from scoring.__main__ import main
-from scoring.discourse.divergence import divergence, macro_average, published_divergence
+from scoring.metrics.discourse.divergence import divergence, macro_average, published_divergence
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_run
 
-AS_PUBLISHED = ("--rules", "as-published")
+OFFICIAL = ("--rules", "official")
 
 
 def kl(p, q):
@@ -58,6 +58,31 @@ def test_the_published_form_sets_the_macro_average_against_each_gold():
     assert found.tolist() == pytest.approx([0.0, kl((0.5, 0.5), (0.25, 0.75))], rel=1e-12)
 
 
+def smoothed(run, gold, labels=7):
+    """Half a sentence more for each of six labels, and for those that are none of them."""
+    p, q = (
+        [(count + 0.5) / (sum(counts) + labels / 2) for count in (*counts, *[0] * (labels - len(counts)))]
+        for counts in (run, gold)
+    )
+    return kl(p, q)
+
+
+def test_the_smoothed_form_is_finite_where_the_run_has_a_label_that_the_gold_lacks(scored):
+    told = scored({"lu": [intents("Uses", "Praise")]}, {"lu": [intents("Background", "Background")]})
+    assert told["metrics"]["kl_intent"]["infinite"]
+    expected = smoothed((1, 1, 0), (0, 0, 2))
+    assert told["metrics"]["kl_intent_smoothed"]["value"] == pytest.approx(expected, rel=1e-12)
+    assert told["breakdowns"]["dataset"]["lu"]["kl_intent_smoothed"]["value"] == pytest.approx(expected)
+    official = scored({"lu": [intents("Uses")]}, {"lu": [intents("Background")]}, *OFFICIAL)["metrics"]
+    assert official["kl_intent_smoothed"]["value"] == pytest.approx(smoothed((1, 0), (0, 1)), rel=1e-12)
+
+
+def test_the_smoothed_form_is_undefined_where_a_side_has_no_labelled_sentence(scored):
+    told = scored({"lu": [intents("Uses")]}, {"lu": [None]})["metrics"]["kl_intent_smoothed"]
+    assert told["value"] is None
+    assert "infinite" not in told
+
+
 def test_labels_of_run_and_gold_are_compared_over_all_and_by_data_set(scored):
     run = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
     gold = {"lu": [intents("Uses", "Uses", "Uses", "Background")], "xing": [intents("Background", "Uses")]}
@@ -76,7 +101,7 @@ def test_labels_of_run_and_gold_are_compared_over_all_and_by_data_set(scored):
 def test_the_published_form_by_data_set_keeps_the_system_of_all_data_sets(scored):
     run = {"lu": [intents("Uses", "Background")], "xing": [intents("Background")]}
     gold = {"lu": [intents("Uses", "Uses", "Uses", "Background")], "xing": [intents("Background", "Uses")]}
-    told = scored(run, gold, *AS_PUBLISHED)
+    told = scored(run, gold, *OFFICIAL)
     macro = (0.25, 0.75)
     lu, xing = kl(macro, (0.75, 0.25)), kl(macro, (0.5, 0.5))
     classes = told["breakdowns"]["dataset"]
@@ -136,13 +161,14 @@ def test_a_set_of_labels_that_is_none_is_refused_by_name(tmp_path, capsys):
     assert "corwa_labels=A,,A: expected two or more different labels" in capsys.readouterr().err
 
 
-def test_intervals_follow_from_resampled_label_counts(tmp_path, capsys):
+def test_intervals_follow_from_label_counts_without_one_text_after_the_other(tmp_path, capsys):
     own = [intents("Uses", "Background", "Background"), intents("Uses", "Uses", "Background")] * 10
     gold = write_gold(tmp_path / "gold", {"lu": own[::-1]})
-    run = write_run(tmp_path / "run.jsonl", {"lu": [intents("Uses", "Background")] * 20})
-    told = offline.score(capsys, "citation-text", gold, run, "--intervals", "200")["metrics"]["kl_intent"]
-    assert 0 <= told["low"] <= told["high"] < 0.2
-    assert told["value"] == pytest.approx(0.0, abs=1e-12)
+    given = [intents("Uses", "Background")] * 19 + [intents("Uses", "Uses")]
+    run = write_run(tmp_path / "run.jsonl", {"lu": given})
+    told = offline.score(capsys, "citation-text", gold, run)["metrics"]["kl_intent"]
+    assert -0.2 < told["low"] < told["value"] < told["high"] < 0.2
+    assert told["value"] == pytest.approx(0.525 * math.log(1.05) + 0.475 * math.log(0.95), rel=1e-9)
 
 
 def test_two_runs_are_compared_even_where_one_is_infinitely_far(tmp_path, capsys):
@@ -160,7 +186,7 @@ def test_two_runs_are_compared_even_where_one_is_infinitely_far(tmp_path, capsys
 
 
 def test_the_signature_says_labels_sentences_treatment_and_tagger(scored):
-    told = scored({"lu": [None]}, {"lu": [None]}, *AS_PUBLISHED)["metrics"]["kl_intent"]
+    told = scored({"lu": [None]}, {"lu": [None]}, *OFFICIAL)["metrics"]["kl_intent"]
     column = told["column"]
     assert "|treatment:original|" in column
     assert "|sentences:citeboard-sentences-1|" in column

@@ -3,8 +3,17 @@
 import json
 
 import pytest
+import spacy
 
-from scoring.discourse.sentences import by_rules, counted_sentences, glued, tokens
+from scoring.metrics.discourse.labelling import Labelling
+from scoring.metrics.discourse.sentences import (
+    by_punkt,
+    by_rules,
+    by_sentencizer,
+    counted_sentences,
+    glued,
+    tokens,
+)
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +24,18 @@ def golden(shared) -> dict:
 @pytest.fixture(scope="module")
 def targets(shared) -> dict[str, str]:
     lines = (shared / "citebench_lu" / "instances.jsonl").read_text().splitlines()
-    return {each["id"]: each["target"] for each in map(json.loads, lines)}
+    return {load["id"]: load["target"] for load in map(json.loads, lines)}
 
 
 def test_the_sentencizer_gives_the_lists_of_the_step_for_intents(golden, targets):
     pytest.importorskip("spacy", reason="spaCy is part of requirements.txt")
-    from scoring.discourse.sentences import by_sentencizer
-
     lists = [each for each in golden["intent"] if each["text_of"] == "target"]
     assert len(lists) == 25
-    for each in lists:
-        text = targets[each["id"]]
-        assert by_sentencizer(text) == each["all"]
-        assert counted_sentences(text, "sentencizer") == each["kept"]
-        assert counted_sentences(text, "sentencizer", marked_only=True) == each["kept_with_citation"]
+    for entries in lists:
+        text = targets[entries["id"]]
+        assert by_sentencizer(text) == entries["all"]
+        assert counted_sentences(text, "sentencizer") == entries["kept"]
+        assert counted_sentences(text, "sentencizer", marked_only=True) == entries["kept_with_citation"]
 
 
 def test_every_golden_sentence_is_dropped_or_kept_by_its_tokens_as_in_the_original(golden):
@@ -45,6 +52,23 @@ def test_our_rules_agree_with_punkt_on_nearly_every_sentence_of_the_step_for_cor
     wanted = [sentence for each in golden["corwa"] for sentence in each["sentences"]]
     found = {sentence for each in golden["corwa"] for sentence in _ascii(by_rules(targets[each["id"]]))}
     assert (len(wanted), sum(sentence in found for sentence in wanted)) == (114, 109)
+
+
+def test_punkt_gives_every_list_of_the_step_for_corwa(golden, targets):
+    assert [by_punkt(targets[own["id"]]) for own in golden["corwa"]] == [
+        own["sentences"] for own in golden["corwa"]
+    ]
+    assert len(golden["corwa"]) == 25
+
+
+@pytest.mark.parametrize(
+    ("is_official", "scheme", "splitter"),
+    [(True, "corwa", "punkt"), (True, "intent", "rules"), (False, "corwa", "rules")],
+)
+def test_corwa_is_split_by_punkt_under_the_official_rules_alone(is_official, scheme, splitter):
+    assert Labelling(scheme, {}, is_official).splitter == splitter
+    chosen = {"discourse_sentences": "sentencizer"}
+    assert Labelling(scheme, chosen, is_official).splitter == "sentencizer"
 
 
 def _ascii(sentences: list[str]) -> list[str]:
@@ -69,3 +93,14 @@ def test_only_a_mark_of_one_digit_is_one_to_the_original():
 
 def test_an_empty_text_has_no_sentences():
     assert counted_sentences(" \n", "rules") == []
+
+
+@pytest.mark.parametrize("run", ["-" * 40, ">" * 40, ")" * 17 + ".", "'" * 33 + "b", "。" * 20, "!" * 20])
+def test_long_runs_of_a_sign_end_sentences_where_spacy_alone_ends_them(run):
+    """They are one token here, and one a sign in spaCy, at a cost of the square."""
+    plain = spacy.blank("en")
+    plain.add_pipe("sentencizer")
+    text = f"One is here. {run} Two follows {run} and goes on! Three."
+    pieces = [found.text for found in plain(text).sents]
+    assert "".join(by_sentencizer(text)) == "".join(pieces)
+    assert len(by_sentencizer(text)) == 1 + sum(piece.endswith(".") for piece in pieces[:-1])

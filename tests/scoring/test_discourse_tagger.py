@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from scoring.__main__ import main
-from scoring.discourse.tagger import BLOCKS, Tagger
-from scoring.discourse.training import Labelled, figures, held_out, read_labelled
+from scoring.metrics.discourse.tagger import BLOCKS, Tagger
+from scoring.tools.training.sentence_tagger import Labelled, figures, held_out, read_labelled
 from tasks.types.unavailable import Unavailable
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_lines, write_run
@@ -167,7 +167,7 @@ def test_the_original_leaves_out_gold_sentences_without_a_mark_of_one_digit(tmp_
     ]["value"]
     assert value() == pytest.approx(np.log(2), rel=1e-12)
     assert value("--option", "discourse=original") == 0
-    assert value("--rules", "as-published") == 0
+    assert value("--rules", "official") == 0
 
 
 def test_a_tagger_that_is_not_there_makes_a_run_wait(tmp_path, capsys):

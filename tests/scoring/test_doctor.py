@@ -2,21 +2,27 @@
 
 import datetime as dt
 import json
+import re
 from io import StringIO
 from types import SimpleNamespace
 
 import pytest
 from django.core.cache import caches
+from django.core.cache.backends.filebased import FileBasedCache
 from django.core.management import call_command
 from django.utils import timezone
 from django_q.conf import Conf
 from django_q.signing import SignedPackage
 
-from scoring.upkeep.doctor import CHECKS, State, examine
-from tasks import jobs, storage
+from citeboard.core import storage
+from citeboard.core.confined import landlock, seccomp
+from citeboard.core.storage_address import backend
+from scoring.ops.doctor import CHECKS, State, examine
+from tasks.jobs import leases
+from tasks.jobs.groups import note_group
+from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission
-from tasks.sweeper import sweep
-from tests.factories import make_submission
+from tests.factories import make_phase, make_submission, make_task
 
 pytestmark = pytest.mark.django_db
 
@@ -50,12 +56,12 @@ def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
     sweep()
     assert finding("sweeper").state == State.GOOD
     later = timezone.now() + dt.timedelta(hours=1)
-    monkeypatch.setattr("scoring.upkeep.doctor.timezone.now", lambda: later)
+    monkeypatch.setattr("scoring.ops.doctor.database_now", lambda: later)
     assert finding("sweeper").state == State.BAD
 
 
 def test_a_worker_shows_by_the_lease_it_renews():
-    jobs.claim(make_submission().jobs.get().pk, "a-host:1:2")
+    leases.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
     found = finding("workers")
     assert (found.state, "on a-host" in found.found) == (State.GOOD, True)
 
@@ -77,32 +83,70 @@ def test_gold_that_is_gone_is_named():
     assert "1 files of gold are missing" in found.found
 
 
+def test_an_empty_storage_is_another_place_and_not_lost_gold(settings, tmp_path):
+    make_submission()
+    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
+    found = finding("storage")
+    assert (found.state, "none of the 3 files of gold" in found.found) == (State.BAD, True)
+    assert "CITEBOARD_STORAGE" in found.advice
+    assert "load_gold" not in found.advice
+
+
+@pytest.mark.parametrize("name", ["workers", "sweeper"])
+def test_signs_of_life_that_cannot_be_kept_are_told_from_none(name, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FileBasedCache, "set", refuse)
+    found = finding(name)
+    assert (found.state, "No space left on device" in found.found) == (State.BAD, True)
+    assert found.advice.startswith("Mend that first")
+
+
+def test_a_mail_server_is_asked(settings):
+    assert (finding("mail").state, "CITEBOARD_EMAIL_HOST" in finding("mail").advice) == (State.ODD, True)
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    found = finding("mail")
+    assert (found.state, found.found.startswith("127.0.0.1:1 lets no mail be sent")) == (State.BAD, True)
+
+
+def test_static_files_that_are_not_gathered_are_found(settings, tmp_path):
+    settings.STATIC_ROOT = tmp_path
+    assert (finding("static").state, "collectstatic" in finding("static").advice) == (State.BAD, True)
+    (tmp_path / "staticfiles.json").write_text('{"paths": {"page.js": "page.1.js"}}')
+    assert finding("static").found == "1 static files are missing, such as page.1.js"
+    (tmp_path / "page.1.js").touch()
+    assert finding("static").state == State.GOOD
+
+
 def test_a_storage_that_cannot_be_written_is_found(monkeypatch):
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tasks.storage.FolderStorage._save", refuse)
+    monkeypatch.setattr("citeboard.core.storage.FolderStorage._save", refuse)
     assert "No space left on device" in finding("storage").found
 
 
 def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
     for free, state in ((100, State.GOOD), (1, State.ODD), (0.1, State.BAD)):
         usage = type("Usage", (), {"free": int(free * (1 << 30))})
-        monkeypatch.setattr("scoring.upkeep.doctor.shutil.disk_usage", lambda _, usage=usage: usage)
+        monkeypatch.setattr("scoring.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage)
         assert finding("disk").state == state
 
 
 def test_clocks_that_differ_are_found(monkeypatch):
     assert finding("clock").state == State.GOOD
-    late = timezone.now() + dt.timedelta(seconds=30)
-    monkeypatch.setattr("scoring.upkeep.doctor.timezone.now", lambda: late)
-    assert "differ by 30" in finding("clock").found or "differ by 29" in finding("clock").found
+    late = timezone.now() + dt.timedelta(days=1)
+    monkeypatch.setattr("scoring.ops.doctor.timezone.now", lambda: late)
+    [seconds] = re.findall(r"differ by ([\d.]+) s", finding("clock").found)
+    assert 80_000 < float(seconds) <= 86_400
 
 
 def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
     job = make_submission().jobs.get()
     assert finding("jobs").state == State.GOOD
-    jobs.claim(job.pk, "a-host:1:2")
+    leases.claim(job.pk, "a-host-0a1b2c3d:1:2")
     Job.objects.update(lease_expires_at=timezone.now() - dt.timedelta(hours=1))
     assert "1 jobs are held by nobody" in finding("jobs").found
     Job.objects.all().delete()
@@ -112,7 +156,7 @@ def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
 
 def test_what_jobs_wait_for_is_told():
     reason = "What this task is scored with, such as a model, is not installed here yet; it goes on."
-    jobs.put_off(jobs.claim(make_submission().jobs.get().pk, "a-host:1:2"), reason)
+    leases.defer(leases.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason)
     assert reason in finding("jobs").found
     assert (finding("models").state, "make models" in finding("models").advice) == (State.BAD, True)
 
@@ -129,3 +173,26 @@ def test_as_a_probe_it_exits_1_and_says_the_same_to_programs():
     out = StringIO()
     call_command("doctor", "--only", "database", stdout=out)
     assert out.getvalue().startswith("good  database  ")
+
+
+def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settings):
+    if landlock.version() and seccomp.is_known():
+        assert finding("confinement").state == State.GOOD
+        assert "files, network, processes" in finding("confinement").found
+    settings.CONFINEMENT = "limits"
+    found = finding("confinement")
+    assert found.state == State.ODD
+    assert "files, network" in found.found
+    assert "CITEBOARD_CONFINEMENT" in found.advice
+
+
+def test_a_queue_that_nobody_serves_is_named(settings):
+    settings.QUEUES = ["light"]
+    note_group("a-host-0a1b2c3d:1.1:")
+    make_submission()
+    assert finding("queues").state == State.GOOD
+    phase = make_phase(task=make_task(queue="gpu"))
+    assert finding("queues").state == State.ODD
+    make_submission(phase=phase)
+    found = finding("queues")
+    assert (found.state, found.found) == (State.BAD, "no worker serves the queue gpu (1 job in it)")

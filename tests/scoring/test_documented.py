@@ -1,14 +1,23 @@
 """What the page on scores says of metrics and commands is so."""
 
+import importlib
+import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
+import scoring.metrics
 from scoring.__main__ import parser
-from scoring.metrics import resolve
-from scoring.metrics.registry import FAMILIES
+from scoring.metrics import Metric
+from scoring.metrics.answers import AnswerMetric
+from scoring.metrics.sacrebleu import Counted
 from tasks.types import task_types
+from tasks.types.references import referenced
+
+#: What no task type names, since they only hold what others share.
+BASES = {AnswerMetric, Counted}
 
 
 @pytest.fixture
@@ -16,22 +25,25 @@ def page(root: Path) -> str:
     return (root / "docs" / "scores.md").read_text()
 
 
-def test_every_metric_that_the_page_names_is_there(page):
+def classes_named(page: str) -> set[type]:
+    """What the page's table of families leads to; a class without a module is of the module before it."""
     table = page.partition("## Families of metrics")[2].partition("\n\nBERTScore")[0]
-    rows = [line.split("|") for line in table.splitlines() if line.startswith(("| `", "| ROUGE"))]
-    named = [name for row in rows for name in re.findall(r"`([a-z0-9_@:]+[a-z0-9k])`", row[1])]
-    assert len(named) > 15
-    for name in named:
-        if name not in ("_stemmed", "_macro", "@k"):
-            assert resolve(name.replace("@k", "@10"), "default", {}).citation
-    for row in rows:
-        assert (Path(__file__).parents[2] / row[3].strip(" `")).is_file()
+    found, module = set(), ""
+    for own, name in re.findall(r"`([a-z0-9_.]*):([A-Za-z]+)`", table):
+        module = own or module
+        found.add(referenced(f"{module}:{name}"))
+    return found
 
 
-def test_every_module_that_a_family_names_resolves():
-    for beginning, module in FAMILIES.items():
-        assert module.startswith("scoring.metrics."), beginning
-        assert hasattr(__import__(module, fromlist=["resolve"]), "resolve")
+def subclasses(kind: type) -> set[type]:
+    return {kind}.union(*(subclasses(own) for own in kind.__subclasses__()))
+
+
+def test_the_page_names_every_metric_class_and_no_other(page):
+    for module in pkgutil.iter_modules(scoring.metrics.__path__, "scoring.metrics."):
+        importlib.import_module(module.name)
+    ours = {own for own in subclasses(Metric) if own.__module__.startswith("scoring.")}
+    assert classes_named(page) == {own for own in ours if not inspect.isabstract(own)} - BASES
 
 
 def flags() -> set[str]:
@@ -48,7 +60,7 @@ def test_every_flag_that_the_page_names_is_there(page):
 
 def test_every_option_that_the_page_names_is_there(page):
     named = set(re.findall(r"`(bertscore_[a-z]+)`", page.partition("The options are")[2]))
-    known = {option.name for each in task_types().values() for option in each.options}
+    known = {option.name for kind in task_types().values() for option in kind.options}
     assert len(named) == 4
     assert sorted(named - known) == []
 

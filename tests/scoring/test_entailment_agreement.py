@@ -1,4 +1,4 @@
-"""People beside automatic decisions: agreement beyond chance, held to textbooks and scikit-learn."""
+"""People beside automatic labels: agreement beyond chance, held to textbooks and scikit-learn."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.entailment.kappa import cohen, fleiss
+from scoring.metrics.raters import cohen, fleiss
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
 TYPE = "positional-citations"
@@ -85,12 +85,12 @@ def judged(annotator: str, *answers: int) -> list[dict]:
     ]
 
 
-def test_people_are_held_against_the_automatic_decisions(capsys, words, tmp_path):
+def test_people_are_held_against_the_automatic_labels(capsys, words, tmp_path):
     lines = [*judged("A", 1, 0, 1, 0, 4), *judged("B", 1, 1, 1, 1, 2), *judged("C", 1, 0, 0, 1, 4)]
     assert main([*words, *write_judgements(tmp_path, *lines)]) == 0
     found = json.loads(capsys.readouterr().out)
     recall, precision = found["recall"], found["precision"]
-    assert (recall["items"], recall["annotators"], recall["undecided"]) == (2, 3, 0)
+    assert (recall["items"], recall["annotators"], recall["pending"]) == (2, 3, 0)
     assert (recall["automatic"], recall["people"]) == (50, pytest.approx((50 + 100 + 50) / 3))
     assert recall["cohen"] == {"A": 1.0, "B": 0.0, "C": 1.0}
     assert recall["cohen_mean"] == pytest.approx(2 / 3)
@@ -126,11 +126,11 @@ def test_what_people_did_not_say_of_this_run_is_told_by_line(capsys, words, tmp_
     assert reason in told
 
 
-def test_decisions_that_are_open_are_left_out_and_counted(capsys, words, tmp_path):
-    undecided = [*words[:-1], "entailment=none"]
-    assert main([*undecided, *write_judgements(tmp_path, *judged("A", 1, 0, 1, 0, 4))]) == 0
+def test_labels_that_are_open_are_left_out_and_counted(capsys, words, tmp_path):
+    pending = [*words[:-1], "entailment=none"]
+    assert main([*pending, *write_judgements(tmp_path, *judged("A", 1, 0, 1, 0, 4))]) == 0
     recall = json.loads(capsys.readouterr().out)["recall"]
-    assert (recall["items"], recall["undecided"], recall["cohen"]) == (2, 2, {"A": None})
+    assert (recall["items"], recall["pending"], recall["cohen"]) == (2, 2, {"A": None})
 
 
 @pytest.mark.shared

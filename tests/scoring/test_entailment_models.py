@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.entailment import models
-from scoring.entailment.models import ModelJudge, question
-from scoring.entailment.pairs import Pair
+from scoring.metrics.entailment import models
+from scoring.metrics.entailment.models import ModelJudge, question
+from scoring.metrics.entailment.pairs import Pair
 from tests.scoring.offline import score
 from tests.scoring.tinymodel import make_model
 from tests.tasks.types.citations import RAIN, write_gold, write_parses, write_run
@@ -27,14 +27,14 @@ def model(tmp_path_factory) -> Path:
 @pytest.fixture
 def pairs(tmp_path) -> Path:
     path = tmp_path / "pairs.jsonl"
-    lines = [{"premise": each.premise, "hypothesis": each.hypothesis} for each in [*PAIRS, PAIRS[0]]]
+    lines = [{"premise": pair.premise, "hypothesis": pair.hypothesis} for pair in [*PAIRS, PAIRS[0]]]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
 
-def decide(model: Path, pairs: Path, decisions: Path, *more: str) -> int:
+def decide(model: Path, pairs: Path, entailment_labels: Path, *more: str) -> int:
     return main(
-        ["decide", "--model", str(model), "--pairs", str(pairs), "--decisions", str(decisions), *more]
+        ["decide", "--model", str(model), "--pairs", str(pairs), "--labels", str(entailment_labels), *more]
     )
 
 
@@ -51,25 +51,25 @@ def test_entailed_is_what_the_model_answers_with_1(model):
 
 
 @pytest.mark.parametrize("batch", [1, 2, 8])
-def test_the_size_of_a_batch_changes_no_decision(model, batch):
+def test_the_size_of_a_batch_changes_no_label(model, batch):
     assert ModelJudge(str(model), batch=batch).decide(PAIRS) == ANSWERS
 
 
-def test_decisions_are_added_to_a_file_once(capsys, model, pairs, tmp_path):
-    decisions = tmp_path / "decisions.jsonl"
-    assert decide(model, pairs, decisions) == 0
+def test_labels_are_added_to_a_file_once(capsys, model, pairs, tmp_path):
+    entailment_labels = tmp_path / "labels.jsonl"
+    assert decide(model, pairs, entailment_labels) == 0
     printed = capsys.readouterr()
     assert "3 pairs decided by tiny@" in printed.out
     assert json.loads(printed.err.splitlines()[-1]) == {"step": "deciding", "done": 1.0}
-    assert {(each["hypothesis"], each["entailed"]) for each in read(decisions)} == {
+    assert {(each["hypothesis"], each["entailed"]) for each in read(entailment_labels)} == {
         ("rain", 1),
         ("rain", 0),
         ("yes", 1),
     }
-    before = decisions.read_text()
-    assert decide(model, pairs, decisions) == 0
+    before = entailment_labels.read_text()
+    assert decide(model, pairs, entailment_labels) == 0
     assert "0 pairs decided by tiny@" in capsys.readouterr().out
-    assert decisions.read_text() == before
+    assert entailment_labels.read_text() == before
 
 
 def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(capsys, model, pairs, tmp_path, monkeypatch):
@@ -86,44 +86,44 @@ def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(capsys, model, pa
 
 
 def test_each_batch_is_on_disk_before_the_next_is_asked(model, pairs, tmp_path, monkeypatch):
-    decisions = tmp_path / "decisions.jsonl"
+    entailment_labels = tmp_path / "labels.jsonl"
     answers = models._answers
     written = []
 
     def watched(folder, device, questions):
-        written.append(len(read(decisions)) if decisions.exists() else 0)
+        written.append(len(read(entailment_labels)) if entailment_labels.exists() else 0)
         return answers(folder, device, questions)
 
     monkeypatch.setattr(models, "_answers", watched)
-    decide(model, pairs, decisions, "--batch", "1")
+    decide(model, pairs, entailment_labels, "--batch", "1")
     assert written == [0, 1, 2]
 
 
-def test_decisions_of_another_model_are_not_mixed_in(capsys, model, pairs, tmp_path):
-    decisions = tmp_path / "decisions.jsonl"
-    decisions.write_text(
+def test_labels_of_another_model_are_not_mixed_in(capsys, model, pairs, tmp_path):
+    entailment_labels = tmp_path / "labels.jsonl"
+    entailment_labels.write_text(
         json.dumps({"premise": "a", "hypothesis": "b", "entailed": 1, "model": "other"}) + "\n"
     )
-    assert decide(model, pairs, decisions) == 2
-    assert "holds decisions of other, not of tiny@" in capsys.readouterr().err
-    assert len(read(decisions)) == 1
+    assert decide(model, pairs, entailment_labels) == 2
+    assert "holds labels of other, not of tiny@" in capsys.readouterr().err
+    assert len(read(entailment_labels)) == 1
 
 
 def test_what_is_no_pair_is_told_by_line(capsys, model, tmp_path):
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text('{"premise": "a", "hypothesis": "b"}\n{"premise": "a"}\n')
-    assert decide(model, pairs, tmp_path / "decisions.jsonl") == 2
+    assert decide(model, pairs, tmp_path / "labels.jsonl") == 2
     assert capsys.readouterr().err.startswith(f"{pairs}:2: not a pair; expected")
 
 
 def test_a_model_that_is_not_there_is_named_with_the_way_around_it(capsys, pairs, tmp_path):
-    assert decide(Path("nobody/no-such-model"), pairs, tmp_path / "decisions.jsonl") == UNAVAILABLE
+    assert decide(Path("nobody/no-such-model"), pairs, tmp_path / "labels.jsonl") == UNAVAILABLE
     told = capsys.readouterr().err
     assert "nobody/no-such-model is not on this machine" in told
     assert "python -m scoring pairs" in told
 
 
-def test_a_run_scored_by_the_model_and_by_its_decisions_stands_in_one_column(capsys, model, tmp_path):
+def test_a_run_scored_by_the_model_and_by_its_labels_stands_in_one_column(capsys, model, tmp_path):
     parses = write_parses(tmp_path, "It rains")
     task = [write_gold(tmp_path, RAIN)], write_run(tmp_path, {"q1": "It rains [1][2]."})
     options = ["--intervals", "0", "--option", f"parser={parses}", "--option"]
@@ -132,11 +132,13 @@ def test_a_run_scored_by_the_model_and_by_its_decisions_stands_in_one_column(cap
     assert main(["pairs", "positional-citations", *words]) == 0
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(capsys.readouterr().out)
-    decisions = tmp_path / "decisions.jsonl"
-    decide(model, pairs, decisions)
+    entailment_labels = tmp_path / "labels.jsonl"
+    decide(model, pairs, entailment_labels)
     capsys.readouterr()
-    by_file = score(capsys, "positional-citations", *task, *options, f"entailment=decisions:{decisions}")
+    by_file = score(capsys, "positional-citations", *task, *options, f"entailment=labels:{entailment_labels}")
     for name in ("aliice_recall", "alce_recall"):
-        assert by_model["metrics"][name] == by_file["metrics"][name]
+        one, other = by_model["metrics"][name], by_file["metrics"][name]
+        assert {**one, "signature": ""} == {**other, "signature": ""}
+        assert "|entailment_labels:" in other["signature"]
         assert by_model["metrics"][name]["value"] == 0
         assert "|entailment:tiny@" in by_model["metrics"][name]["column"]

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from scoring import evaluate as evaluation
-from scoring.evaluate import Resampling, evaluate
-from scoring.resampling import METHODS, Resampler
-from tasks.types import Pairs, TaskType
+from scoring.offline import evaluate as evaluation
+from scoring.offline.evaluate import Resampling, evaluate
+from scoring.stats.exact_sums import NotFinite
+from scoring.stats.interval_methods import METHODS
+from scoring.stats.resampling import Resampler
+from tasks.types import MetricRef, Pairs, TaskType
 from tests.scoring.toys import Counts, Divergence, Mean
 
 METRICS = {
@@ -28,7 +30,7 @@ def task_type(*names: str) -> TaskType:
     return TaskType(
         slug="toy",
         title="Toy",
-        rules={"default": names},
+        rules={"corrected": tuple(MetricRef(name, "tests.scoring.toys") for name in names)},
         dimensions=("half",),
         read_gold=refuse,
         read_inputs=refuse,
@@ -41,14 +43,16 @@ def task_type(*names: str) -> TaskType:
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch):
-    monkeypatch.setattr(evaluation, "resolve", lambda name, rules, options: METRICS[name])
+    monkeypatch.setattr(
+        evaluation, "metrics_of", lambda own, rules, _: [METRICS[m.name] for m in own.rules[rules]]
+    )
 
 
 def score(pairs: Pairs, *names: str, resamples: int = 50, seed: int = 3, method: str = "percentile"):
     return evaluate(
         task_type(*names),
         pairs,
-        rules="default",
+        rules="corrected",
         options={},
         gold="0123456789abcdef" * 4,
         resampling=Resampling(resamples=resamples, seed=seed, method=method),
@@ -116,20 +120,39 @@ def test_undefined_is_null_and_infinite_says_so():
     assert lacking.low is lacking.high is None
 
 
-def test_no_resamples_give_no_intervals_and_other_values_stay():
-    without, with_some = score(counted(ROWS), "f1_micro", resamples=0), score(counted(ROWS), "f1_micro")
-    assert without.metrics["f1_micro"].low is None
-    assert without.metrics["f1_micro"].value == with_some.metrics["f1_micro"].value
-    assert "|resamples:0|" in without.metrics["f1_micro"].signature
+@pytest.mark.parametrize("method", METHODS)
+def test_no_resamples_give_no_intervals_under_any_method_and_other_values_stay(method):
+    without = score(counted(ROWS), "f1_micro", resamples=0, method=method).metrics["f1_micro"]
+    with_some = score(counted(ROWS), "f1_micro", method=method).metrics["f1_micro"]
+    assert without.low is None
+    assert with_some.low is not None
+    assert without.value == with_some.value
+    assert "|resamples:0|" in without.signature
 
 
 def test_the_way_intervals_are_made_is_signed_and_not_part_of_the_column():
-    percentile, bca = (
+    jackknife, percentile, bca = (
         score(counted(ROWS), "f1_micro", method=method).metrics["f1_micro"] for method in METHODS
     )
-    assert percentile.column == bca.column
-    assert "|interval:bca|" in bca.signature
+    assert jackknife.column == percentile.column == bca.column
+    assert "|resamples:50|interval:bca|seed:3|" in bca.signature
     assert percentile.signature != bca.signature
+
+
+def test_an_interval_without_draws_depends_on_no_seed_and_signs_none():
+    first, second = (
+        score(counted(ROWS), "f1_micro", method="wilson-jackknife", seed=seed, resamples=20 + seed)
+        for seed in (1, 2)
+    )
+    assert first.metrics == second.metrics
+    signed = first.metrics["f1_micro"].signature
+    assert "|missing:0|interval:wilson-jackknife|numpy:" in signed
+    assert "seed" not in signed
+
+
+def test_a_row_that_is_no_number_is_named():
+    with pytest.raises(NotFinite, match="the rows of mean: column 0 of row 2 is infinite or not a number"):
+        score(counted([0.5, 0.25, math.nan, 1.0]), "mean")
 
 
 def test_breakdowns_and_notes_are_plain_numbers():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.groups import BOARD, Standing, differing, standings_of
+from scoring.stats.groups import BOARD, Standing, differing, standings_of
 
 
 def p_values(count: int, same: set[tuple[int, int]] = frozenset(), p: float = 1e-6) -> np.ndarray:
@@ -27,7 +27,7 @@ def test_rows_that_all_differ_have_one_rank_each():
 
 def test_rows_that_do_not_differ_share_their_ranks_and_a_group():
     standings = standings_of([0.9, 0.8, 0.7], p_values(3, {(0, 1), (0, 2), (1, 2)}))
-    assert [(each.rank, each.low, each.high, each.group) for each in standings] == [
+    assert [(row.rank, row.low, row.high, row.group) for row in standings] == [
         (1, 1, 3, 1),
         (2, 1, 3, 1),
         (3, 1, 3, 1),
@@ -37,20 +37,20 @@ def test_rows_that_do_not_differ_share_their_ranks_and_a_group():
 def test_a_group_ends_with_the_row_that_differs_from_its_first():
     """The second row differs from neither neighbour; the third from the first."""
     standings = standings_of([0.9, 0.8, 0.7, 0.6], p_values(4, {(0, 1), (1, 2), (2, 3)}))
-    assert [each.group for each in standings] == [1, 1, 2, 2]
-    assert [(each.low, each.high) for each in standings] == [(1, 2), (1, 3), (2, 4), (3, 4)]
+    assert [row.group for row in standings] == [1, 1, 2, 2]
+    assert [(row.low, row.high) for row in standings] == [(1, 2), (1, 3), (2, 4), (3, 4)]
 
 
 def test_equal_values_share_rank_and_group():
     standings = standings_of([0.5, 0.9, 0.5], p_values(3, {(0, 2)}))
-    assert [(each.rank, each.group) for each in standings] == [(2, 2), (1, 1), (2, 2)]
+    assert [(row.rank, row.group) for row in standings] == [(2, 2), (1, 1), (2, 2)]
 
 
 def test_undefined_values_come_last_together():
     table = p_values(3)
     table[2, :] = table[:, 2] = math.nan
     standings = standings_of([0.2, 0.4, math.nan], table)
-    assert [each.rank for each in standings] == [2, 1, 3]
+    assert [row.rank for row in standings] == [2, 1, 3]
     assert (standings[2].low, standings[2].high) == (1, 3)
 
 
@@ -97,8 +97,8 @@ def test_a_rank_interval_holds_the_rank_and_the_true_order_as_often_as_promised(
         z = np.abs(seen[:, None] - seen[None, :]) / (0.3 * math.sqrt(2))
         p = np.vectorize(lambda value: math.erfc(value / math.sqrt(2)))(z)
         standings = standings_of(seen.tolist(), p)
-        assert all(each.low <= each.rank <= each.high for each in standings)
+        assert all(row.low <= row.rank <= row.high for row in standings)
         misses += sum(
-            not each.low <= true <= each.high for each, true in zip(standings, true_ranks, strict=True)
+            not row.low <= true <= row.high for row, true in zip(standings, true_ranks, strict=True)
         )
     assert misses / 600 <= 0.05

@@ -4,9 +4,11 @@ import math
 import random
 
 import pytest
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from scoring.human.agreement import mean_kappa, means, pairwise, quadratic_kappa
+from scoring.human.agreement import mean_kappa, means, pairwise
+from scoring.metrics.raters import quadratic
 
 
 def test_quadratic_kappa_equals_scikit_learn_s():
@@ -15,14 +17,14 @@ def test_quadratic_kappa_equals_scikit_learn_s():
         first = [drawn.randint(1, 5) for _ in range(length)]
         second = [min(5, max(1, each + drawn.randint(-1, 1))) for each in first]
         expected = cohen_kappa_score(first, second, weights="quadratic", labels=[1, 2, 3, 4, 5])
-        assert quadratic_kappa(first, second) == pytest.approx(expected, rel=1e-12)
+        assert quadratic(first, second) == pytest.approx(expected, rel=1e-12)
 
 
 def test_kappa_is_undefined_where_nothing_can_disagree():
-    assert math.isnan(quadratic_kappa([], []))
-    assert math.isnan(quadratic_kappa([3, 3], [3, 3]))
+    assert math.isnan(quadratic([], []))
+    assert math.isnan(quadratic([3, 3], [3, 3]))
     with pytest.raises(ValueError, match="1 and 2 ratings"):
-        quadratic_kappa([1], [1, 2])
+        quadratic([1], [1, 2])
 
 
 def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
@@ -36,14 +38,18 @@ def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
 
 
 def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():
-    rated = [(7, 0, 4), (7, 0, 5), (7, 1, 3), (8, 0, 1), (8, 1, 1)]
-    found = means(rated, 2)
-    assert (found[7].value, found[7].n) == (4.0, 3)
+    rated = [(7, 0, 4), (7, 0, 5), (7, 1, 3), (7, 2, 4), *((8, instance, 1) for instance in range(3))]
+    found = means(rated, 3)
+    assert (found[7].value, found[7].n) == (4.0, 4)
     low, high = found[7].interval
-    assert (low, high) == (3.0, 4.5)
-    assert found[8].interval == (1.0, 1.0)
+    assert 1 < low < 4 < high < 5
+    # All alike: the Wilson bounds of three trials, on the scale from 1 to 5.
+    t = stats.t.ppf(0.975, 2)
+    assert found[8].interval == pytest.approx((1.0, 1 + 4 * t**2 / (3 + t**2)))
 
 
-def test_one_instance_has_no_interval_and_nor_has_a_system_that_some_draw_lacks():
+def test_fewer_than_three_rated_instances_have_no_interval():
     assert means([(7, 0, 4)], 1)[7].interval is None
-    assert means([(7, 0, 4), (8, 0, 1), (8, 1, 2)], 2)[7].interval is None
+    found = means([(7, 0, 4), (7, 1, 3), *((8, instance, 2) for instance in range(4))], 4)
+    assert found[7].interval is None
+    assert found[8].interval is not None

@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from scoring.models import Breakdown
-from scoring.work.baseline_orders import NotPossible, ask
-from scoring.worker import score
-from tasks.goldfiles import load_gold
+from scoring.models import class_numbers
+from scoring.worker.baseline_requests import NotPossible, ask
+from scoring.worker.score import score
+from tasks.gold.gold_files import load_gold
 from tasks.models import Job, Phase, Submission
 from tests import factories
 from tests.scoring import offline
@@ -29,7 +29,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def phase(corpus) -> Phase:
-    task = factories.make_task(rules=["fair", "official-2018"])
+    task = factories.make_task(rules=["corrected", "official-2018"])
     phase = factories.make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=[corpus], reason="first release")
     return phase
@@ -62,19 +62,14 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(line, cor
             name: (each["value"], each["low"], each["signature"]) for name, each in printed.items()
         }
         assert all(each["signature"].endswith("|against:other-annotators") for each in printed.values())
-    fair = line.evaluations.get(rules="fair").scores.get(metric="overlap_f1_micro")
-    assert fair.value == 0.5
-    assert set(line.evaluations.values_list("rules", flat=True)) == {"fair", "official-2018"}
+    corrected = line.evaluations.get(rules="corrected").scores.get(shared__metric="overlap_f1_micro")
+    assert corrected.value == 0.5
+    assert set(line.evaluations.values_list("rules", flat=True)) == {"corrected", "official-2018"}
 
 
 def test_it_is_told_by_annotator_too(line):
-    found = Breakdown.objects.filter(
-        evaluation__submission=line,
-        evaluation__rules="fair",
-        dimension="answered_by",
-        metric="overlap_f1_micro",
-    )
-    assert dict(found.values_list("label", "value")) == {"ada": 0.5, "bob": 0.5}
+    found = class_numbers([line.evaluations.get(rules="corrected").pk], "answered_by", "overlap_f1_micro")
+    assert {label: number.value for label, _, number in found} == {"ada": 0.5, "bob": 0.5}
 
 
 def test_it_stands_on_the_board_without_a_rank_and_can_be_hidden(line, phase, client):
@@ -101,7 +96,7 @@ def test_exports_and_api_name_its_kind(line, phase, client):
 def test_its_numbers_lead_to_the_command_that_gives_them_again(line, phase, client):
     page = reverse("standing", args=[*address("board", phase).strip("/").split("/")[1:], line.pk])
     text = client.get(page).content.decode()
-    assert "python -m scoring human-line clsumm-1a --gold GOLD --rules fair" in text
+    assert "python -m scoring human-line clsumm-1a --gold GOLD --rules corrected" in text
     assert "compare with another run" not in text
 
 
@@ -140,8 +135,8 @@ def test_a_new_gold_gives_a_new_line(line, phase, tmp_path):
     load_gold(task=phase.task, split=phase.split, paths=[tmp_path / "fix"], reason="Bob agrees.")
     assert [each.is_new for each in ask(phase=phase, names=["human-line"], by=None)] == [True]
     work_off(phase)
-    newest = line.evaluations.filter(rules="fair").order_by("-gold__number").first()
-    assert newest.scores.get(metric="overlap_f1_micro").value == 1.0
+    newest = line.evaluations.filter(rules="corrected").order_by("-gold__number").first()
+    assert newest.scores.get(shared__metric="overlap_f1_micro").value == 1.0
     assert [each.is_new for each in ask(phase=phase, names=["human-line"], by=None)] == [False]
 
 
@@ -163,7 +158,7 @@ def summaries(tmp_path):
 
 @pytest.fixture
 def summary_phase(summaries) -> Phase:
-    task = factories.make_task(type="clsumm-2", rules=["fair"])
+    task = factories.make_task(type="clsumm-2", rules=["corrected"])
     phase = factories.make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=[summaries], reason="first release")
     return phase
@@ -179,10 +174,8 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(sum
     assert values["rouge_1_f1.human"] == pytest.approx(shared, abs=1e-5)
     assert values["rouge_1_f1.community"] == pytest.approx(shared, abs=1e-5)
     assert values["rouge_1_f1.abstract"] == pytest.approx((2 * 1 / 8 + 2 * 2 / 11) / 2, abs=1e-5)
-    by_name = Breakdown.objects.filter(
-        evaluation=evaluation, dimension="answered_by", metric="rouge_1_f1.abstract"
-    )
-    assert dict(by_name.values_list("label", "value")) == {
+    by_name = class_numbers([evaluation.pk], "answered_by", "rouge_1_f1.abstract")
+    assert {label: number.value for label, _, number in by_name} == {
         "ada": pytest.approx(2 * 1 / 8, abs=1e-5),
         "bob": pytest.approx(2 * 2 / 11, abs=1e-5),
     }

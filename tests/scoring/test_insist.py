@@ -3,8 +3,8 @@
 import pytest
 from django.db import IntegrityError, OperationalError
 
-from scoring.work import insist as module
-from scoring.work.insist import insist, unless_away
+from scoring.worker import database_retries as module
+from scoring.worker.database_retries import default_on_database_error, retry_on_database_error
 
 pytestmark = pytest.mark.django_db
 
@@ -27,20 +27,20 @@ def failing(times: int, error: type[Exception] = OperationalError):
 
 
 def test_it_is_done_as_soon_as_the_database_is_back():
-    assert insist(failing(3)) == "done"
+    assert retry_on_database_error(failing(3)) == "done"
 
 
 def test_it_is_given_up_when_the_database_stays_away(monkeypatch):
     monkeypatch.setattr(module, "LONGEST", -1)
     with pytest.raises(OperationalError):
-        insist(failing(3))
+        retry_on_database_error(failing(3))
 
 
 def test_what_will_not_go_away_is_told_at_once():
     with pytest.raises(IntegrityError):
-        insist(failing(1, IntegrityError))
+        retry_on_database_error(failing(1, IntegrityError))
 
 
 def test_what_can_wait_goes_on_without_the_database():
-    assert unless_away(failing(0), "something else") == "done"
-    assert unless_away(failing(1), "something else") == "something else"
+    assert default_on_database_error(failing(0), "something else") == "done"
+    assert default_on_database_error(failing(1), "something else") == "something else"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from scoring.details import load_details
+from scoring.offline.details import load_details
 from tests.scoring.offline import score
 from tests.tasks.types.citations import RAIN, WIND, flat, write_gold, write_parses, write_run
 
 TYPE = "positional-citations"
-PUBLISHED = ("--rules", "as-published")
+PUBLISHED = ("--rules", "official")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_mark_of_no_passage_takes_its_claim_out_of_aliice_and_fails_its_senten
 
 
 @pytest.mark.usefixtures("parses")
-def test_mark_0_stands_for_no_passage_and_as_published_for_the_last(capsys, tmp_path):
+def test_mark_0_stands_for_no_passage_and_is_official_for_the_last(capsys, tmp_path):
     outputs = {"q1": "Rome is dry [0]."}
     ours = scored(capsys, tmp_path, outputs, questions=(RAIN,))
     assert (value(ours, "aliice_recall"), value(ours, "alce_recall")) == (None, 0)
@@ -78,7 +78,7 @@ def test_mark_0_stands_for_no_passage_and_as_published_for_the_last(capsys, tmp_
 
 
 @pytest.mark.usefixtures("parses")
-def test_a_question_without_an_answer_counts_as_an_empty_answer_and_as_published_not_at_all(capsys, tmp_path):
+def test_a_question_without_an_answer_counts_as_an_empty_answer_and_is_official_not_at_all(capsys, tmp_path):
     outputs = {"q2": "Wind is air that moves [1]."}
     ours = scored(capsys, tmp_path, outputs)
     assert ours["notes"]["missing_answers"] == 1
@@ -131,7 +131,7 @@ def test_alce_looks_at_the_first_line_and_at_three_marks_of_a_sentence(capsys, t
 
 
 @pytest.mark.usefixtures("parses")
-def test_of_equal_claims_both_count_and_as_published_the_last(capsys, tmp_path):
+def test_of_equal_claims_both_count_and_is_official_the_last(capsys, tmp_path):
     """`x a a`: two claims `a`, of which only the second is entailed by its passage."""
     question = {**RAIN, "docs": [{"title": "", "text": "b"}, {"title": "", "text": "a"}]}
     parses = tmp_path / "parses.jsonl"

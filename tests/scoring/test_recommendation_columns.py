@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.breakdown import classes
-from scoring.statistics import load_statistics
+from scoring.offline.matrices import load_statistics
+from scoring.stats.breakdown import classes
 from tasks.types import task_type
 from tasks.types.columns import Classes
 from tasks.types.files import open_input
@@ -39,7 +39,7 @@ def test_gold_answers_units_and_classes_are_columns(gold, run):
     options = own.checked_options({})
     split = own.read_gold(open_input(gold), options)
     answers, problems = own.read_run(open_input(run), split.index, options)
-    pairs = own.pair(split, answers, "default", options)
+    pairs = own.pair(split, answers, "corrected", options)
     assert not any(problem.fatal for problem in problems)
     assert isinstance(pairs.gold, Lists)
     assert isinstance(pairs.answers, Lists)
@@ -60,7 +60,10 @@ def test_kept_statistics_give_back_units_classes_and_the_numbers(capsys, gold, r
     recall = statistics.matrices["ranking@10"][:, 0]
     for dimension, own in statistics.features.items():
         means = {label: recall[rows].mean() for label, rows in classes(own).items()}
-        shown = {label: each["recall@10"]["value"] for label, each in scores["breakdowns"][dimension].items()}
+        shown = {
+            label: breakdown["recall@10"]["value"]
+            for label, breakdown in scores["breakdowns"][dimension].items()
+        }
         assert means == pytest.approx(shown)
 
 

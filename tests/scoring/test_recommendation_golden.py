@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.baselines import baseline
+from scoring.tools.baselines import baseline
 from tasks.types.files import open_inputs
 from tests.scoring.offline import score
 from tests.tasks.types.rankings import write_lines
@@ -73,7 +73,7 @@ def test_every_value_and_every_class_is_the_same(capsys, gold, golden, tmp_path,
 
 def test_the_rank_of_the_cited_paper_is_the_same_in_every_context(gold, golden):
     """Of all 1,242 candidates, ranked in full by the same BM25."""
-    from scoring.baselines.retrieval import recommend
+    from scoring.tools.baselines.retrieval import recommend
 
     answers = recommend(open_inputs([gold]), "bm25-okapi", depth=2000)
     for own, answer in zip(golden["run"], answers, strict=True):

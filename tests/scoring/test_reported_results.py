@@ -13,7 +13,9 @@ pytestmark = pytest.mark.django_db
 
 
 def figures() -> dict[tuple[str, str], Reported]:
-    return {(each.system, each.metric): each for each in Reported.objects.filter(table__name="Table 1")}
+    return {
+        (figure.system, figure.metric): figure for figure in Reported.objects.filter(table__name="Table 1")
+    }
 
 
 def test_every_figure_is_kept_as_it_is_printed(tmp_path):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring import resampling
-from scoring.exact_sums import on_grid
 from scoring.metrics.base import unit_rows
-from scoring.resampling import Resampler
+from scoring.stats import resampling
+from scoring.stats.exact_sums import on_grid
+from scoring.stats.interval_methods import RESAMPLED
+from scoring.stats.resampling import Resampler
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
 
@@ -75,6 +76,11 @@ def test_counts_are_not_moved_by_the_grid():
     assert (on_grid(counts, 1000) == counts).all()
 
 
+def test_rounding_to_the_grid_carries_no_sum_beyond_what_a_double_holds():
+    rows = on_grid(np.full((11, 1), 818836295885544.625), 11)  # Together a little less than 2**53.
+    assert int(rows.sum()) == 11 * int(rows[0, 0])
+
+
 def test_the_grid_refuses_what_cannot_be_added_up():
     with pytest.raises(ValueError, match="infinite or not a number"):
         on_grid(np.array([[1.0, math.inf]]), 1)
@@ -117,7 +123,7 @@ def test_many_units_are_drawn_in_blocks_that_fit_into_memory(monkeypatch):
     assert np.vstack(blocks).tolist() == [np.bincount(own, minlength=10).tolist() for own in drawn]
 
 
-@pytest.mark.parametrize("method", resampling.METHODS)
+@pytest.mark.parametrize("method", RESAMPLED)
 def test_one_unit_no_resamples_or_an_undefined_value_give_no_interval(method):
     rows = mean_rows([1.0, 2.0, 3.0])
     assert Resampler(1, resamples=100, seed=0).interval(Mean(), rows[:1], method=method) is None
@@ -129,7 +135,7 @@ def test_one_unit_no_resamples_or_an_undefined_value_give_no_interval(method):
 
 
 def test_units_that_are_all_alike_leave_no_doubt():
-    for method in resampling.METHODS:
+    for method in RESAMPLED:
         rows = mean_rows([0.25] * 9)
         assert Resampler(9, resamples=100, seed=0).interval(Mean(), rows, method=method) == (0.25, 0.25)
 

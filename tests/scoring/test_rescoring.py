@@ -6,18 +6,19 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from citeboard.core.models import AuditEntry
+from scoring.board.standings import standings
 from scoring.models import Evaluation, Rescore, Score
-from scoring.standings import standings
-from scoring.work import rescoring
-from scoring.work.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
-from tasks import jobs
+from scoring.worker import rescoring
+from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
+from tasks.jobs import leases
 from tasks.models import Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
 OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Results_Citation"))
-RULES = ["fair", "official-2017"]
+RULES = ["corrected", "official-2017"]
 
 
 @pytest.fixture
@@ -81,12 +82,12 @@ def test_what_is_scored_in_todays_way_is_not_scored_again(phase, runs):
 
 
 def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs):
-    changed = Evaluation.objects.filter(submission=runs[0], rules="fair").get()
-    key = Score.objects.get(evaluation=changed, metric="rouge_l_f1")
-    Score.objects.filter(pk=key.pk).update(column=key.column.rpartition("|v:")[0] + "|v:0")
+    changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
+    key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
+    boards.set_version_0(key)
     ask_for_phase(phase=phase, by=None)
     assert list(Job.objects.filter(state="queued").values_list("submission", "rules")) == [
-        (runs[0].pk, "fair")
+        (runs[0].pk, "corrected")
     ]
     assert ask_for_phase(phase=phase, by=None)
     assert waiting(phase) == 1
@@ -96,19 +97,21 @@ def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs)
 
 
 def test_a_scorer_that_is_behind_is_not_asked_again_and_again(phase, runs):
-    Score.objects.filter(metric="rouge_l_f1").update(column="rouge_l_f1|rules:fair|v:0")
+    for key in Score.objects.filter(shared__metric="rouge_l_f1"):
+        boards.set_version_0(key)
     order = ask_for_phase(phase=phase, by=None)
     assert waiting(phase) == 3
     for run in runs:
         score(run)
-    Score.objects.filter(metric="rouge_l_f1").update(column="rouge_l_f1|rules:fair|v:0")
+    for key in Score.objects.filter(shared__metric="rouge_l_f1"):
+        boards.set_version_0(key)
     Rescore.objects.filter(pk=order.pk).update(ended_at=None)
     fill_up()
     assert waiting(phase) == 0
 
 
 def test_new_runs_do_not_wait_behind_all_of_them(phase, runs, monkeypatch):
-    monkeypatch.setattr(rescoring, "MOST_WAITING", 2)
+    monkeypatch.setattr(rescoring, "MAX_WAITING", 2)
     monkeypatch.setattr(rescoring, "AT_A_TIME", 1)
     corrected(phase)
     order = ask_for_phase(phase=phase, by=None)
@@ -149,9 +152,9 @@ def test_what_is_being_scored_when_it_is_stopped_comes_to_its_end(phase, runs):
     corrected(phase)
     ask_for_phase(phase=phase, by=None)
     first = Job.objects.filter(state="queued").order_by("pk")[0]
-    held = jobs.claim(first.pk, "a worker")
+    held = leases.claim(first.pk, "a worker")
     assert stop(phase=phase, by=None) == 5
-    assert jobs.complete(held, lambda: None)
+    assert leases.complete(held, lambda: None)
 
 
 def test_a_run_that_was_never_scored_stays_in_the_queue(phase, runs):
@@ -164,27 +167,27 @@ def test_a_run_that_was_never_scored_stays_in_the_queue(phase, runs):
 
 
 def test_stopping_what_was_to_be_scored_anew_leaves_it_scored(phase, runs):
-    before = runs[0].jobs.get(leads=True)
+    before = runs[0].jobs.get(sets_status=True)
     score_again(submission=runs[0], by=None)
     assert stop(phase=phase, by=None) == 2
-    after = runs[0].jobs.get(leads=True)
+    after = runs[0].jobs.get(sets_status=True)
     assert (after.state, after.started_at) == ("done", before.started_at)
     assert after.finished_at > after.started_at
 
 
 def test_one_run_is_scored_anew_once(phase, runs):
-    before = runs[0].evaluations.get(rules="fair")
+    before = runs[0].evaluations.get(rules="corrected")
     assert score_again(submission=runs[0], by=None) == 2
     assert score_again(submission=runs[0], by=None) == 0
     score(runs[0])
-    after = runs[0].evaluations.get(rules="fair")
+    after = runs[0].evaluations.get(rules="corrected")
     assert (after.pk, after.rank_value) == (before.pk, before.rank_value)
 
 
 def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
     run = factories.make_submission(phase=phase)
-    job = jobs.claim(run.jobs.get(leads=True).pk, "a worker")
-    jobs.fail(job, "The disk was full.")
+    job = leases.claim(run.jobs.get(sets_status=True).pk, "a worker")
+    leases.fail(job, "The disk was full.")
     run.refresh_from_db()
     score_again(submission=run, by=None)
     run.refresh_from_db()

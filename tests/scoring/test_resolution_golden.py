@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.baselines import baseline
-from scoring.statistics import load_statistics
+from scoring.offline.matrices import load_statistics
+from scoring.tools.baselines import baseline
 from tasks.types import task_type
 from tasks.types.files import open_input, open_inputs
 from tests.scoring.offline import score

@@ -1,14 +1,18 @@
 """Lexical baselines: two variants of BM25 worked out by hand, and the order of equal scores."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
-from scoring.baselines import baselines
-from scoring.baselines.retrieval import query
-from scoring.baselines.retrieval_bm25 import Lucene, Okapi, best, words
-from scoring.baselines.retrieval_tfidf import Tfidf
+from scoring.__main__ import main
+from scoring.tools.baselines import baselines, retrieval_dense
+from scoring.tools.baselines.retrieval import query
+from scoring.tools.baselines.retrieval_bm25 import Lucene, Okapi, best, words
+from scoring.tools.baselines.retrieval_tfidf import TfIdfRetriever
+from tasks.types.unavailable import Unavailable
+from tests.scoring.builders.corpora import write_lines
 
 DOCUMENTS = ("bells of bronze", "Bells and towers, bells!", "towers sway", "", "moon and tides and the moon")
 
@@ -62,10 +66,40 @@ def test_lucene_is_the_formula_of_its_name():
 
 
 def test_the_cosine_of_a_document_with_itself_is_one_and_without_words_all_are_zero():
-    tfidf = Tfidf(DOCUMENTS)
+    tfidf = TfIdfRetriever(DOCUMENTS)
     assert tfidf.scores("towers sway")[2] == pytest.approx(1)
     assert tfidf.scores("unheard").tolist() == [0] * 5
-    assert Tfidf(["", "..."]).scores("anything").tolist() == [0, 0]
+    assert TfIdfRetriever(["", "..."]).scores("anything").tolist() == [0, 0]
+
+
+def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none(tmp_path):
+    models = pytest.importorskip("sentence_transformers")
+    pytest.importorskip(retrieval_dense.PACKAGE)
+    folder = retrieval_dense.folder_of({"model": retrieval_dense.PACKAGED})
+    texts = [*DOCUMENTS, "bells " * 400]
+    own = retrieval_dense.SentenceModel(folder).vectors(texts)
+    theirs = models.SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True)
+    assert np.abs(own - theirs).max() < 1e-5
+    with pytest.raises(Unavailable, match="is no folder of a model"):
+        retrieval_dense.folder_of({"model": str(tmp_path)})
+
+
+def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(tmp_path, capsys):
+    pytest.importorskip(retrieval_dense.PACKAGE)
+    pytest.importorskip("transformers")
+    names = ("Bells of bronze in church towers", "Tides and the moon", "Chess endings with two rooks")
+    write_lines(
+        tmp_path / "references.jsonl", [{"ref_id": f"c{n}", "title": title} for n, title in enumerate(names)]
+    )
+    write_lines(
+        tmp_path / "diagnostic.jsonl",
+        [{"id": "d1", "sentence": "High water follows the lunar orbit <REF>.", "cited_id": "c1",
+          "citing_id": "p"}],
+    )  # fmt: skip
+    assert main(["baseline", "dense", "--gold", str(tmp_path), "--out", str(tmp_path / "run.jsonl")]) == 0
+    assert "Its model: " in capsys.readouterr().out
+    answer = json.loads((tmp_path / "run.jsonl").read_text())
+    assert answer["ranked"][0] == "c1"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
@@ -82,9 +116,9 @@ def test_the_query_is_the_sentence_without_marks_and_with_neighbours_where_asked
 
 def test_every_baseline_of_the_ranking_tasks_says_what_it_does():
     own = [
-        each
-        for each in baselines().values()
-        if set(each.task_types) & {"citation-recommendation", "citation-resolution"}
+        baseline
+        for baseline in baselines().values()
+        if set(baseline.task_types) & {"citation-recommendation", "citation-resolution"}
     ]
     assert len(own) >= 6
     assert all(each.summary.endswith(".") and each.source for each in own)

@@ -7,10 +7,9 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 
-from scoring.metrics import resolve, rouge_gold
-from scoring.metrics.base import UnknownMetric
+from scoring.metrics import rouge_gold
 from scoring.metrics.porter import rouge_score_stem
-from scoring.metrics.rouge import rouge
+from scoring.metrics.rouge import Rouge, rouge
 from scoring.metrics.rouge_tokens import forget
 from tests.scoring.texts import likely_words, odd_texts, related_pairs, small_alphabet_pairs
 
@@ -116,34 +115,52 @@ def test_words_are_stemmed_as_the_package_stems_them():
     assert [word for word in words if rouge_score_stem(word) != stemmer.stem(word)] == []
 
 
-def metric(name: str):
-    return resolve(name, "default", {})
+def metric(kind: str, part: str, *, is_stemmed: bool = False) -> Rouge:
+    return Rouge(f"rouge_{kind}_{part}", "corrected", kind=kind, part=part, is_stemmed=is_stemmed)
 
 
 def test_the_metric_is_the_mean_over_gold_instances_in_percent():
     gold = ["the cat sat", "a dog ran", None]
     answers = ["the cat", None, "nothing asked"]
-    own = metric("rouge_1_recall")
+    own = metric("1", "recall")
     stats = own.instance_stats(gold, answers)
     assert own.aggregate(stats.sum(axis=0)) == pytest.approx(100 * (2 / 3 + 0) / 2)
     assert own.instances(stats, np.array([True, True, False])) == 2
 
 
 def test_over_no_instances_it_is_undefined():
-    own = metric("rouge_l_f1")
+    own = metric("l", "f1")
     assert np.isnan(own.aggregate(own.instance_stats([None], ["text"]).sum(axis=0)))
 
 
 def test_stemmed_and_unstemmed_never_share_a_matrix_or_parameters():
-    plain, stemmed = metric("rouge_2_f1"), metric("rouge_2_f1_stemmed")
-    assert plain.statistic == metric("rouge_l_recall").statistic != stemmed.statistic
+    plain, stemmed = metric("2", "f1"), metric("2", "f1", is_stemmed=True)
+    assert plain.statistic == metric("l", "recall").statistic != stemmed.statistic
     assert plain.parameters["stemmer"] == "none"
-    assert stemmed.parameters["stemmer"] == metric("rouge_lsum_f1").parameters["stemmer"] == "porter"
+    assert (
+        stemmed.parameters["stemmer"]
+        == metric("lsum", "f1", is_stemmed=True).parameters["stemmer"]
+        == "porter"
+    )
 
 
-@pytest.mark.parametrize(
-    "name", ["rouge_3_f1", "rouge_l", "rouge_l_f2", "rouge_lsum_f1_stemmed", "rouge_1_f1_"]
-)
-def test_other_names_are_unknown(name):
-    with pytest.raises(UnknownMetric, match=name):
-        metric(name)
+@pytest.mark.parametrize("kind", ["1", "2", "l", "lsum"])
+@pytest.mark.parametrize("is_stemmed", [False, True])
+def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(kind, is_stemmed):
+    gold, answers = map(
+        list, zip(*related_pairs(random.Random(11), 20, 30), ("", "a"), ("a b", ""), strict=True)
+    )
+    own, package = (
+        Rouge(
+            f"rouge_{kind}_f1",
+            "corrected",
+            kind=kind,
+            part="f1",
+            is_stemmed=is_stemmed,
+            options={"engine": engine},
+        )
+        for engine in ("own", "package")
+    )
+    assert (own.instance_stats(gold, answers) == package.instance_stats(gold, answers)).all()
+    assert package.parameters["engine"] == "rouge-score-0.1.2"
+    assert "engine" not in own.parameters

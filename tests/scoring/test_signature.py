@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics import resolve
-from scoring.resampling import METHODS
-from scoring.signature import column_key, offline_command, provenance_of, signature
+from scoring.metrics.rouge import Rouge
+from scoring.stats.interval_methods import METHODS
+from scoring.stats.signature import column_key, offline_command, provenance_of, signature
 from tasks.types import TaskType, task_types
 from tests.scoring.offline import score
 from tests.tasks.test_every_type import sample, sample_options
@@ -18,9 +18,9 @@ TYPES = list(task_types().values())
 
 
 def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
-    metric = resolve("rouge_l_f1_stemmed", "default", {})
+    metric = Rouge("rouge_l_f1_stemmed", "corrected", kind="l", part="f1", is_stemmed=True)
     assert column_key(metric, gold="0123456789abcdef") == (
-        "rouge_l_f1_stemmed|rules:default|average:instances|stemmer:porter|tokenizer:rouge-score|"
+        "rouge_l_f1_stemmed|rules:corrected|average:instances|stemmer:porter|tokenizer:rouge-score|"
         "gold:0123456789ab|v:1"
     )
 
@@ -54,7 +54,7 @@ def recomputed(capsys, scores: dict, signed: str, gold: list[Path], run: Path) -
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+@pytest.mark.parametrize("task_type", TYPES, ids=[kind.slug for kind in TYPES])
 def test_the_command_of_a_signature_gives_the_same_numbers(capsys, task_type: TaskType, method):
     """Counts exactly, values to 12 digits, intervals to 10, under every rule set."""
     gold, run, expected = sample(task_type)

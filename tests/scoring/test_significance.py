@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.significance import APPROXIMATE, EXACT, Paired, differences, holm, randomisation_tests
+from scoring.stats import significance
+from scoring.stats.significance import (
+    APPROXIMATE,
+    EXACT,
+    Paired,
+    differences,
+    holm,
+    randomisation_tests,
+    smallest_p,
+)
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
 
@@ -76,6 +85,29 @@ def test_many_units_are_tested_approximately_near_the_exact_p_value():
     assert ours.p == pytest.approx(theirs, abs=4 * math.sqrt(theirs * (1 - theirs) / 20_000))
 
 
+def test_an_approximate_p_value_is_the_one_worked_out_by_hand():
+    """One bit of PCG64 exchanges a unit: the low byte of a word comes first, the high bit of a byte."""
+    units, trials = 20, 48
+    a, b = two_runs(units, seed=1)
+    bits = np.random.PCG64(6)
+    words = b"".join(int(bits.random_raw()).to_bytes(8, "little") for _ in range(units * trials // 64))
+    drawn = np.array([bit == "1" for byte in words for bit in f"{byte:08b}"]).reshape(trials, units)
+    extreme = sum(abs(np.where(row, b - a, a - b).sum()) >= abs((a - b).sum()) for row in drawn)
+    [ours] = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=trials, seed=6)
+    assert 1 < extreme < trials
+    assert ours.p == (1 + extreme) / (1 + trials)
+
+
+@pytest.mark.parametrize("block", [40, 400, 1_000_000])
+def test_runs_of_one_value_have_a_p_value_of_1_in_however_many_blocks_their_exchanges_are_tried(
+    monkeypatch, block
+):
+    monkeypatch.setattr(significance, "BLOCK", block)
+    values = two_runs(40, seed=2)[0]
+    pair = Paired(Mean(), mean_rows(values), mean_rows(values[::-1]))
+    assert randomisation_tests([pair], trials=25, seed=0)[0].p == 1
+
+
 def test_an_approximate_p_value_is_never_nought():
     a = np.linspace(0, 1, 40)
     ours = randomisation_tests([Paired(Mean(), mean_rows(a), mean_rows(a + 5))], trials=99, seed=0)[0]
@@ -85,20 +117,22 @@ def test_an_approximate_p_value_is_never_nought():
 def test_a_run_does_not_differ_from_itself():
     rows = mean_rows(two_runs(30, seed=0)[0])
     found = differences([Paired(Mean(), rows, rows)], trials=200, seed=0)[0]
-    assert (found.difference, found.low, found.high) == (0, 0, 0)
-    assert found.test.p == found.p_bootstrap == 1
+    assert (found.difference, found.error, found.test.p) == (0, 0, 1)
+    # In none of 30 units they differ; in up to so large a share of others they may.
+    t = stats.t.ppf(0.975, 29)
+    assert (found.low, found.high) == pytest.approx((-(t**2) / (30 + t**2), t**2 / (30 + t**2)))
 
 
 def test_the_test_does_not_mind_which_run_comes_first():
-    a, b = (mean_rows(each) for each in two_runs(40, seed=2))
+    a, b = (mean_rows(run) for run in two_runs(40, seed=2))
     there, back = (differences([Paired(Mean(), *runs)], trials=500, seed=4)[0] for runs in ((a, b), (b, a)))
     assert there.test.p == back.test.p
-    assert there.p_bootstrap == back.p_bootstrap
+    assert there.error == pytest.approx(back.error, rel=1e-12)
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low), rel=1e-12)
 
 
 def test_pairs_tested_together_have_the_p_values_they_have_alone():
-    pairs = [Paired(Mean(), *(mean_rows(each) for each in two_runs(30, seed))) for seed in range(4)]
+    pairs = [Paired(Mean(), *(mean_rows(run) for run in two_runs(30, seed))) for seed in range(4)]
     together = randomisation_tests(pairs, trials=300, seed=5)
     assert together == [randomisation_tests([pair], trials=300, seed=5)[0] for pair in pairs]
 
@@ -118,18 +152,44 @@ def test_a_true_difference_is_found():
     a, b = two_runs(200, seed=9, better=0.5)
     found = differences([Paired(Mean(), mean_rows(b), mean_rows(a))], trials=1000, seed=0)[0]
     assert found.test.p < 0.01
-    assert found.p_bootstrap < 0.01
     assert 0 < found.low < found.difference < found.high
 
 
-def test_the_interval_of_the_difference_resamples_both_runs_alike():
+class Length(Mean):
+    value_range = (0.0, math.inf)
+
+
+def test_the_interval_of_a_difference_of_means_without_ends_is_that_of_the_paired_t_test():
     a, b = two_runs(50, seed=6)
-    ours = differences([Paired(Mean(), mean_rows(a), mean_rows(b))], trials=10_000, seed=0)[0]
-    theirs = stats.bootstrap(
-        (a - b,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(0)
-    ).confidence_interval
-    assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.04 * (theirs.high - theirs.low))
+    ours = differences([Paired(Length(), mean_rows(a), mean_rows(b))], trials=10, seed=0)[0]
+    theirs = stats.ttest_rel(a, b)
+    assert ours.error == pytest.approx(stats.sem(a - b), rel=1e-10)
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval()), rel=1e-10)
     assert ours.difference == pytest.approx(np.mean(a - b), rel=1e-12)
+
+
+def test_a_difference_over_two_units_has_no_interval():
+    found = differences([Paired(Mean(), mean_rows([0.2, 0.4]), mean_rows([0.1, 0.8]))], trials=10, seed=0)[0]
+    assert found.low is found.high is None
+    assert math.isnan(found.error)
+
+
+def test_hardly_any_extreme_exchange_asks_for_more_of_them():
+    """So many that Holm's correction over 500 comparisons leaves the smallest p-value below 0.05."""
+    far, near = (
+        Paired(Mean(), mean_rows(a), mean_rows(b))
+        for a, b in (two_runs(60, seed=2, better=3.0), two_runs(60, seed=2, better=0.2))
+    )
+    found, other = randomisation_tests([far, near], trials=1_000, max_trials=16_000, seed=0)
+    assert (found.trials, found.p) == (16_000, 1 / 16_001)
+    assert other == randomisation_tests([near], trials=1_000, seed=0)[0]
+    assert max(holm([found.p] * 500)) < 0.05
+
+
+@pytest.mark.parametrize(("units", "smallest"), [(4, 0.125), (5, 0.0625), (16, 2 / 2**16), (17, 1 / 1001)])
+def test_the_smallest_p_value_is_that_of_runs_as_far_apart_as_can_be(units, smallest):
+    pair = Paired(Mean(), mean_rows(np.ones(units)), mean_rows(np.zeros(units)))
+    assert randomisation_tests([pair], trials=1_000, seed=0)[0].p == smallest_p(units, 1_000) == smallest
 
 
 def test_an_undefined_value_has_no_p_value():
@@ -141,7 +201,7 @@ def test_an_undefined_value_has_no_p_value():
         found = differences([pair], trials=10, seed=0)[0]
         assert math.isnan(found.difference)
         assert math.isnan(found.test.p)
-        assert math.isnan(found.p_bootstrap)
+        assert math.isnan(found.error)
         assert found.low is found.high is None
 
 
@@ -158,9 +218,7 @@ def closed_testing(p_values: list[float]) -> list[float]:
     sets = [chosen for size in range(1, len(p_values) + 1) for chosen in itertools.combinations(places, size)]
     return [
         max(
-            min(1.0, len(chosen) * min(p_values[each] for each in chosen))
-            for chosen in sets
-            if place in chosen
+            min(1.0, len(chosen) * min(p_values[row] for row in chosen)) for chosen in sets if place in chosen
         )
         for place in places
     ]

@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from scoring.standings import UnknownRules, standings
-from scoring.visibility import Audience, Sight, may_see_scores, may_see_submission
+from scoring.board.standings import UnknownRules, standings
+from scoring.board.visibility import Audience, Visibility, may_see_scores, may_see_submission
 from tasks.models import Job, Organiser, Phase
 from tests import factories
 from tests.scoring import boards
@@ -35,12 +35,21 @@ def test_one_run_of_a_team_counts_by_the_choice_of_the_phase(counting, expected)
     assert [row.system for row in standings(phase, VISITOR).rows] == [expected]
 
 
-def test_the_last_run_counts_until_a_team_selects_one():
+def test_where_teams_select_nothing_stands_for_one_that_has_not():
     phase = boards.make_phase(counting="selected")
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
+    assert standings(phase, VISITOR).rows == []
+
+
+def test_a_last_run_that_is_withdrawn_brings_no_earlier_one_back():
+    phase = boards.make_phase(counting="last")
     team = boards.make_team(phase, "Ada")
-    boards.scored_run(phase, team, 0.5, system="first")
-    boards.scored_run(phase, team, 0.2, system="second")
-    assert [row.system for row in standings(phase, VISITOR).rows] == ["second"]
+    boards.scored_run(phase, team, 0.9)
+    boards.scored_run(phase, team, 0.2, status="withdrawn")
+    assert standings(phase, VISITOR).rows == []
+    boards.scored_run(phase, team, 0.3, kind="contrastive", status="withdrawn")
+    boards.scored_run(phase, team, 0.1, system="the last")
+    assert [row.system for row in standings(phase, VISITOR).rows] == ["the last"]
 
 
 def test_of_two_equally_good_runs_the_earlier_one_counts():
@@ -52,15 +61,18 @@ def test_of_two_equally_good_runs_the_earlier_one_counts():
 
 
 @pytest.mark.parametrize("status", ["queued", "scoring", "waiting", "failed", "cancelled", "withdrawn"])
-@pytest.mark.parametrize("counting", ["best", "last", "selected"])
-def test_only_a_scored_run_ranks(status, counting):
+@pytest.mark.parametrize(
+    ("counting", "stands"), [("best", ["scored"]), ("last", ["scored"]), ("selected", [])]
+)
+def test_only_a_scored_run_ranks(status, counting, stands):
     phase = boards.make_phase(counting=counting)
     team = boards.make_team(phase, "Ada")
     boards.scored_run(phase, team, 0.2, system="scored")
     boards.scored_run(phase, team, 0.9, status=status, system="other", is_selected=True)
     boards.scored_run(phase, boards.make_team(phase, "Bo"), 0.9, status=status)
-    board = standings(phase, VISITOR)
-    assert [(row.team, row.system) for row in board.rows] == [("Ada", "scored")]
+    is_last_gone = (counting, status) == ("last", "withdrawn")
+    shown = [(row.team, row.system) for row in standings(phase, VISITOR).rows]
+    assert shown == [("Ada", system) for system in stands if not is_last_gone]
 
 
 def test_a_contrastive_run_never_stands_for_its_team():
@@ -70,6 +82,48 @@ def test_a_contrastive_run_never_stands_for_its_team():
     assert standings(phase, VISITOR).rows == []
     boards.scored_run(phase, team, 0.1)
     assert values(standings(phase, VISITOR)) == [0.1]
+
+
+def test_where_every_run_counts_each_has_a_row_and_a_rank():
+    phase = boards.make_phase(counting="all")
+    ada, bo = boards.make_team(phase, "Ada"), boards.make_team(phase, "Bo")
+    boards.scored_run(phase, ada, 0.2)
+    boards.scored_run(phase, ada, 0.9)
+    boards.scored_run(phase, bo, 0.5)
+    boards.scored_run(phase, bo, 0.6, status="withdrawn")
+    boards.scored_run(phase, bo, 0.6, is_late=True)
+    boards.scored_run(phase, bo, 0.6, exclusion="hidden")
+    boards.scored_run(phase, bo, 0.7, kind="contrastive")
+    board = standings(phase, VISITOR)
+    assert shown(board) == [("Ada", 1), ("Bo", 2), ("Ada", 3)]
+    boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.5)
+    assert shown(standings(phase, VISITOR)) == [("Ada", 1), ("Bo", 2), ("Cy", 2), ("Ada", 4)]
+
+
+def test_a_team_that_is_refused_has_no_row_where_every_run_counts():
+    phase = boards.make_phase(counting="all", shows_contrastive=True)
+    team = boards.make_team(phase, "Ada")
+    boards.scored_run(phase, team, 0.9)
+    boards.scored_run(phase, team, 0.9, kind="contrastive")
+    team.registrations.update(is_approved=False)
+    assert standings(phase, VISITOR).rows == []
+
+
+@pytest.mark.parametrize("counting", ["best", "last", "selected", "all"])
+def test_a_phase_may_show_contrastive_runs_marked_and_without_a_rank(client, counting):
+    phase = boards.make_phase(counting=counting, shows_contrastive=True)
+    ada, bo = boards.make_team(phase, "Ada"), boards.make_team(phase, "Bo")
+    boards.scored_run(phase, ada, 0.9, kind="contrastive")
+    boards.scored_run(phase, ada, 0.5, is_selected=True)
+    boards.scored_run(phase, bo, 0.4, is_selected=True)
+    boards.scored_run(phase, bo, 0.8, kind="contrastive", exclusion="hidden")
+    board = standings(phase, VISITOR)
+    assert shown(board) == [("Ada", None), ("Ada", 1), ("Bo", 2)]
+    task = phase.task
+    page = client.get(f"/seasons/{task.season.slug}/{task.slug}/{phase.slug}/").content.decode()
+    assert page.count("Ada, contrastive") == 1
+    rows = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["rows"]
+    assert [(row["kind"], row["rank"]) for row in rows[:2]] == [("contrastive", None), ("primary", 1)]
 
 
 def test_an_undefined_value_counts_only_where_a_team_has_no_other_and_comes_last():
@@ -106,17 +160,24 @@ def test_runs_of_another_phase_do_not_stand_here():
 def test_each_rule_set_has_a_board_of_its_own_and_the_first_ranks():
     phase = boards.make_phase()
     first, second = boards.make_team(phase, "Ada"), boards.make_team(phase, "Bo")
-    for team, fair, official in ((first, 0.2, 0.9), (second, 0.3, 0.1)):
-        run = boards.scored_run(phase, team, fair)
+    for team, corrected, official in ((first, 0.2, 0.9), (second, 0.3, 0.1)):
+        run = boards.scored_run(phase, team, corrected)
         boards.score(run, official, rules="official-2017")
     assert shown(standings(phase, VISITOR)) == [("Bo", 1), ("Ada", 2)]
-    assert standings(phase, VISITOR).rules == "fair"
+    assert standings(phase, VISITOR).rules == "corrected"
     assert shown(standings(phase, VISITOR, "official-2017")) == [("Ada", 1), ("Bo", 2)]
+
+
+def test_a_board_is_found_by_the_old_name_of_its_rules():
+    phase = boards.make_phase(rules=("corrected", "official-2017"))
+    assert standings(phase, VISITOR, "fair").rules == "corrected"
+    with pytest.raises(UnknownRules, match="no rules “as-published”; it has corrected, official-2017"):
+        standings(phase, VISITOR, "as-published")
 
 
 def test_unknown_rules_are_refused_and_the_known_ones_named():
     phase = boards.make_phase()
-    with pytest.raises(UnknownRules, match="fair, official-2017"):
+    with pytest.raises(UnknownRules, match="corrected, official-2017"):
         standings(phase, VISITOR, "official-1999")
 
 
@@ -130,16 +191,16 @@ def test_numbers_computed_otherwise_never_share_a_column():
     for name, value in (("Ada", 0.2), ("Bo", 0.3)):
         boards.scored_run(phase, boards.make_team(phase, name), value)
     odd = boards.make_run(phase, boards.make_team(phase, "Cy"))
-    boards.score(odd, 0.9, column="overlap_f1_micro|rules:fair|gold:1|v:2")
+    boards.score(odd, 0.9, column="overlap_f1_micro|rules:corrected|gold:1|v:2")
     board = standings(phase, VISITOR)
     assert shown(board) == [("Bo", 1), ("Ada", 2), ("Cy", None)]
     assert [column.name for column in board.columns] == [
         "overlap_f1_micro",
-        "overlap_f1_micro|rules:fair|gold:1|v:2",
+        "overlap_f1_micro|rules:corrected|gold:1|v:2",
     ]
     assert [set(row.scores) for row in board.rows[1:]] == [
         {"overlap_f1_micro"},
-        {"overlap_f1_micro|rules:fair|gold:1|v:2"},
+        {"overlap_f1_micro|rules:corrected|gold:1|v:2"},
     ]
     assert board.holds_other_keys
 
@@ -176,17 +237,22 @@ def test_a_run_that_fails_against_the_new_gold_does_not_hold_the_board_back():
     fixed = boards.make_gold(phase, 2)
     boards.score(runs[0], 0.7, gold=fixed)
     Job.objects.create(
-        submission=runs[1], gold=fixed, rules="fair", options_digest="d", leads=True, state="failed"
+        submission=runs[1],
+        gold=fixed,
+        rules="corrected",
+        options_digest="d",
+        sets_status=True,
+        state="failed",
     )
     assert shown(standings(phase, VISITOR)) == [("Ada", 1)]
 
 
 # What a phase shows, to whom: the sight of the board for visitor, member and organiser.
 SIGHTS = {
-    "everyone": (Sight.SCORES, Sight.SCORES, Sight.SCORES),
-    "ranks": (Sight.RANKS, Sight.RANKS, Sight.SCORES),
-    "organisers": (Sight.NOTHING, Sight.NOTHING, Sight.SCORES),
-    "nobody": (Sight.NOTHING, Sight.NOTHING, Sight.SCORES),
+    "everyone": (Visibility.SCORES, Visibility.SCORES, Visibility.SCORES),
+    "ranks": (Visibility.RANKS, Visibility.RANKS, Visibility.SCORES),
+    "organisers": (Visibility.NOTHING, Visibility.NOTHING, Visibility.SCORES),
+    "nobody": (Visibility.NOTHING, Visibility.NOTHING, Visibility.SCORES),
 }
 
 
@@ -201,9 +267,9 @@ def test_the_phase_says_who_sees_its_board(choice):
     phase = boards.make_phase(board=choice)
     member, organiser, team = people(phase)
     boards.scored_run(phase, team, 0.5)
-    assert tuple(standings(phase, each).sight for each in (VISITOR, member, organiser)) == SIGHTS[choice]
-    assert standings(phase, factories.make_user(is_staff=True)).sight == Sight.SCORES
-    assert standings(phase, factories.make_user()).sight == SIGHTS[choice][0]
+    assert tuple(standings(phase, each).visibility for each in (VISITOR, member, organiser)) == SIGHTS[choice]
+    assert standings(phase, factories.make_user(is_staff=True)).visibility == Visibility.SCORES
+    assert standings(phase, factories.make_user()).visibility == SIGHTS[choice][0]
 
 
 def test_ranks_come_without_a_number():
@@ -233,14 +299,14 @@ def test_an_organiser_of_another_season_is_the_public_here():
 # A single run: who sees that it exists, and who its numbers, for stranger, member and organiser.
 RUNS = {
     "everyone": ((False, True, True), (False, True, True)),
-    "ranks": ((False, True, True), (False, True, True)),
-    "organisers": ((False, True, True), (False, True, True)),
+    "ranks": ((False, True, True), (False, False, True)),
+    "organisers": ((False, True, True), (False, False, True)),
     "nobody": ((False, True, True), (False, False, True)),
 }
 
 
 @pytest.mark.parametrize("choice", RUNS)
-def test_a_team_sees_its_own_runs_and_their_numbers_unless_nobody_does(choice):
+def test_a_team_sees_its_own_runs_and_of_their_numbers_what_everyone_does(choice):
     phase = boards.make_phase(board=choice)
     member, organiser, team = people(phase)
     stranger = factories.make_user()
@@ -250,6 +316,24 @@ def test_a_team_sees_its_own_runs_and_their_numbers_unless_nobody_does(choice):
     assert tuple(may_see_submission(run, each) for each in everybody) == RUNS[choice][0]
     assert tuple(may_see_scores(run, each) for each in everybody) == RUNS[choice][1]
     assert not may_see_submission(run, VISITOR)
+
+
+@pytest.mark.parametrize(
+    ("board", "own", "shown"),
+    [
+        ("everyone", "nothing", "scores"),
+        ("ranks", "", "scored"),
+        ("ranks", "nothing", "scored"),
+        ("ranks", "scores", "scores"),
+        ("organisers", "", "scored"),
+        ("organisers", "nothing", "nothing"),
+        ("organisers", "scores", "scores"),
+        ("nobody", "", "scored"),
+        ("nobody", "nothing", "nothing"),
+    ],
+)
+def test_own_runs_have_a_switch_of_their_own_that_hides_nothing_everyone_sees(board, own, shown):
+    assert Phase(board=board, own_scores=own).own_runs_show == shown
 
 
 def test_a_baseline_belongs_to_the_organisers():

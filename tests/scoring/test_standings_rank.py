@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from scoring.standings import Row, rank
+from scoring.board.standings import Row, rank
 
 START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 NONE = None
@@ -44,17 +44,22 @@ TABLE = {
 @pytest.mark.parametrize("case", TABLE)
 def test_rows_are_ranked_by_what_they_show(case):
     values, expected = TABLE[case]
-    ordered = rank([row(name, value) for name, value in values.items()])
+    ordered = [row(name, value) for name, value in values.items()]
+    rank(ordered)
     assert [(each.system, each.rank) for each in ordered] == list(expected.items())
     assert all((each.rank_low, each.rank_high) == (each.rank, each.rank) for each in ordered)
 
 
 def test_the_order_does_not_depend_on_the_order_of_the_rows():
     rows = [row(name, value) for name, value in {"a": 0.2, "b": 0.3, "c": 0.2, "d": None, "E": 0.2}.items()]
-    forwards = [(each.system, each.rank) for each in rank(rows)]
-    assert [(each.system, each.rank) for each in rank(rows[::-1])] == forwards
+    backwards = rows[::-1]
+    rank(rows)
+    forwards = [(each.system, each.rank) for each in rows]
+    rank(backwards)
+    assert [(each.system, each.rank) for each in backwards] == forwards
 
 
 def test_a_run_scored_otherwise_than_most_stands_at_the_end_without_a_rank():
-    ordered = rank([row("a", 0.9, is_comparable=False), row("b", 0.1), row("c", None)])
+    ordered = [row("a", 0.9, is_comparable=False), row("b", 0.1), row("c", None)]
+    rank(ordered)
     assert [(each.system, each.rank) for each in ordered] == [("b", 1), ("c", 2), ("a", None)]

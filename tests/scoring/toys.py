@@ -13,7 +13,7 @@ class Mean(MeanMetric):
     statistic = "numbers"
     columns = ("number",)
 
-    def __init__(self, name="mean", rules="default", *, over_units=False):
+    def __init__(self, name="mean", rules="corrected", *, over_units=False):
         super().__init__(name, rules, column="number", over_units=over_units)
 
     def instance_stats(self, gold, answers):
@@ -26,7 +26,7 @@ class Counts(CountMetric):
     statistic = "counts"
 
     def __init__(self, part="f1", average="micro"):
-        super().__init__(f"{part}_{average}", "default", part=part, average=average)
+        super().__init__(f"{part}_{average}", "corrected", part=part, average=average)
 
     def instance_stats(self, gold, answers):
         return np.array(answers, dtype=float).reshape(-1, 3)
@@ -40,7 +40,7 @@ class Divergence(Metric):
     name, statistic, higher_is_better = "kl", "shares", False
 
     def __init__(self, gold=(0.5, 0.3, 0.2)):
-        super().__init__("kl", "default")
+        super().__init__("kl", "corrected")
         self.gold = np.array(gold)
 
     def instance_stats(self, gold, answers):

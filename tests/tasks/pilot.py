@@ -18,7 +18,7 @@ def season_text() -> str:
 slug = "{slug}"
 title = "Task {slug.upper()}"
 type = "clsumm-{slug}"
-rules = ["official-2017", "fair"]
+rules = ["official-2017", "corrected"]
 
 [[tasks.gold]]
 paths = {json.dumps(PATHS)}

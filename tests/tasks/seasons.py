@@ -18,7 +18,7 @@ organisers = ["ada@example.org"]
 slug = "1a"
 title = "Cited text spans"
 type = "clsumm-1a"
-rules = ["fair", "official-2017"]
+rules = ["corrected", "official-2017"]
 
 [[tasks.gold]]
 paths = ["corpus"]
@@ -65,10 +65,30 @@ def edit(folder: Path, *replacements: tuple[str, str]) -> None:
 
 
 def load(folder: Path, **options) -> list[str]:
-    """The lines that the command prints."""
+    """What the command says has changed; its lines on single keys are those of `keys_told`."""
+    return [line for line in _said(folder, **options) if not line.startswith("  ")]
+
+
+def keys_told(folder: Path, **options) -> list[str]:
+    """By key what it was and is, as the command says it."""
+    return [line.strip() for line in _said(folder, **options) if line.startswith("  ")]
+
+
+def _said(folder: Path, **options) -> list[str]:
     out = io.StringIO()
     call_command("load_season", str(folder), stdout=out, **options)
     return out.getvalue().splitlines()
+
+
+def conflicts(folder: Path, **options) -> list[str]:
+    """The lines in which the command says what it would undo; the test fails where it does not."""
+    err = io.StringIO()
+    with pytest.raises(CommandError) as failed:
+        call_command("load_season", str(folder), stdout=io.StringIO(), stderr=err, **options)
+    lines = err.getvalue().splitlines()
+    assert failed.value.returncode == 3, failed.value
+    assert str(failed.value).startswith(f"{len(lines)} key")
+    return lines
 
 
 def refusals(folder: Path, **options) -> list[str]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.teams.models import Token
-from tasks.goldfiles import load_gold
+from tasks.gold.gold_files import load_gold
 from tasks.models import Bundle, Job, Phase, Season, Submission
 from tests import factories
 from tests.tasks.types.corpus import SENTENCES, answer_line
@@ -69,7 +69,8 @@ def archive(**changes) -> bytes:
     with zipfile.ZipFile(packed, "w") as kept:
         for name, content in members.items():
             if content is not None:
-                kept.writestr(name, content)
+                # The same bytes whenever it is made.
+                kept.writestr(zipfile.ZipInfo(name), content)
     return packed.getvalue()
 
 
@@ -98,7 +99,10 @@ class TestTaken:
         answer = send(season, team)
         assert answer.status_code == 201, answer.content
         told = answer.json()
-        assert [(each["task"], each["number"], each["status"]) for each in told["submissions"]] == [
+        assert [
+            (submission["task"], submission["number"], submission["status"])
+            for submission in told["submissions"]
+        ] == [
             ("1a", 1, "queued"),
             ("1b", 1, "queued"),
             ("2", 1, "queued"),
@@ -142,7 +146,7 @@ class TestTaken:
         assert entered() == ["1a", "1b"]
 
     def test_a_run_that_was_sent_together_is_scored_from_the_file_that_was_sent(self, season, team):
-        from scoring.worker import score
+        from scoring.worker.score import score
 
         send(season, team)
         for job in Job.objects.all():
@@ -159,7 +163,9 @@ class TestRefused:
         assert set(parts) == {"1a", "2"}
         assert parts["2"]["detail"] is None
         assert "problem" in parts["1a"]["detail"]
-        assert {each["file"] for each in parts["1a"]["problems"]} == {f"runs.zip!Task1/{TOPIC}.annv3.txt"}
+        assert {problem["file"] for problem in parts["1a"]["problems"]} == {
+            f"runs.zip!Task1/{TOPIC}.annv3.txt"
+        }
         assert told["problems"] == parts["1a"]["problems"]
         assert told["detail"] == "Nothing was taken, since the part for Task 1A cannot be."
         assert not Submission.objects.exists()
@@ -236,7 +242,9 @@ class TestSentAgain:
         send(season, team)
         told = send(season, team).json()["submissions"]
         for run in told:
-            assert "the same file was sent before, as run 1" in [each["message"] for each in run["warnings"]]
+            assert "the same file was sent before, as run 1" in [
+                warning["message"] for warning in run["warnings"]
+            ]
 
 
 class TestPages:
@@ -290,6 +298,6 @@ class TestPages:
 
 
 def test_no_task_may_be_called_as_the_page_is(tmp_path):
-    from tasks.seasonfile_reading import RESERVED_TASKS
+    from tasks.seasons.file.entries import RESERVED_TASKS
 
     assert "submit" in RESERVED_TASKS

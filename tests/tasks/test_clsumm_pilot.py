@@ -4,10 +4,9 @@ import zipfile
 
 import pytest
 
-from tasks.goldfiles import index_of
+from tasks.gold.gold_files import index_of
 from tasks.models import Phase, Season
-from tasks.submit import Upload, check_run, submit_run
-from tasks.types.problems import fatal
+from tasks.submissions.submit import Upload, check_run, submit_run
 from tests.factories import make_team
 from tests.tasks.pilot import CLEANED, PATHS, PILOT, season_text
 from tests.tasks.seasons import load
@@ -50,7 +49,7 @@ def test_the_published_runs_are_taken_as_they_are_distributed(loaded, shared, tm
     team = make_team(season=Season.objects.get())
     for phase in Phase.objects.all():
         upload = Upload(packed, packed.name)
-        assert not fatal(check_run(phase=phase, upload=upload))
+        assert check_run(phase=phase, upload=upload).errors == []
         submission = submit_run(phase=phase, team=team, user=None, upload=upload, system=name)
         assert submission.jobs.count() == 2
         assert bool(submission.warnings) == (name in ("oracle", "awkward"))

@@ -5,7 +5,7 @@ import pytest
 from citeboard.teams.invitations import renew_invitation
 from citeboard.teams.models import Membership
 from tasks.models import Registration
-from tasks.registration import AlreadyInAnotherTeam, join_team, register_team
+from tasks.registration.entries import AlreadyInAnotherTeam, join_team, register_team
 from tests.factories import make_season, make_team, make_user
 from tests.tasks.test_quota_race import together
 

@@ -3,18 +3,19 @@
 import importlib
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from scoring.metrics import resolve
+from scoring.metrics import metrics_of
 from tasks.types import OptionRefused, TaskType, task_types
 from tasks.types.files import open_input
 from tests.scoring.offline import score
 
 TYPES = list(task_types().values())
 
-pytestmark = pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+pytestmark = pytest.mark.parametrize("task_type", TYPES, ids=[kind.slug for kind in TYPES])
 
 
 def folder(task_type: TaskType) -> Path:
@@ -48,13 +49,33 @@ def scored(capsys, task_type: TaskType, *more: str) -> dict:
     return score(capsys, task_type.slug, gold, run, *sample_options(task_type), *more)
 
 
-def test_every_declared_metric_is_found_under_its_rules(task_type):
+def test_every_metric_reference_leads_to_a_metric_of_that_name_and_rule_set(task_type):
     options = task_type.checked_options({})
-    for rules, names in task_type.rules.items():
-        for name in names:
-            metric = resolve(name, rules, options)
-            assert (metric.name, metric.rules) == (name, rules)
-            assert metric.citation, f"{name} does not say where it comes from"
+    for rules, declared in task_type.rules.items():
+        metrics = metrics_of(task_type, rules, options)
+        assert [metric.name for metric in metrics][: len(declared)] == [metric.name for metric in declared]
+        assert len({metric.name for metric in metrics}) == len(metrics)
+        for metric in metrics:
+            assert metric.rules == rules
+            assert metric.citation, f"{metric.name} does not say where it comes from"
+
+
+def test_rule_sets_are_the_corrected_one_and_official_ones(task_type):
+    for rules in task_type.rules:
+        assert re.fullmatch(r"corrected|official(-\d{4})?", rules)
+
+
+def test_the_old_names_of_rule_sets_are_understood_and_written_as_the_new_ones(capsys, task_type):
+    old = {"corrected": ["fair", "default"], "official": ["as-published"]}
+    for rules in task_type.rules:
+        for name in old.get(rules, ()):
+            scores = scored(capsys, task_type, "--rules", name, "--intervals", "0")
+            assert scores["rules"] == rules
+            assert all(f"|rules:{rules}|" in metric["column"] for metric in scores["metrics"].values())
+    if "official" not in task_type.rules:
+        known = ", ".join(task_type.rules)
+        with pytest.raises(OptionRefused, match=f"no rules “as-published”; it has {known}"):
+            task_type.checked_rules("as-published")
 
 
 def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
@@ -62,7 +83,7 @@ def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
     assert task_type.default_rules in expected
     for rules, values in expected.items():
         metrics = scored(capsys, task_type, "--rules", rules)["metrics"]
-        assert set(metrics) == set(task_type.rules[rules])
+        assert set(metrics) == {metric.name for metric in task_type.rules[rules]}
         for name, value in values.items():
             assert metrics[name]["value"] == pytest.approx(value, rel=1e-12), (rules, name)
 
@@ -74,6 +95,29 @@ def test_the_declared_dimensions_are_those_of_the_breakdowns(capsys, task_type):
 def test_the_same_command_gives_the_same_numbers(capsys, task_type):
     first, second = (scored(capsys, task_type, "--seed", "7") for _ in range(2))
     assert first == second
+
+
+#: Of a paper's references the order decides between equal scores; that of the others nothing.
+ORDERED = "references.jsonl"
+
+
+def test_the_order_of_gold_lines_changes_neither_digest_nor_column(capsys, task_type, tmp_path):
+    gold, run, _ = sample(task_type)
+    reversed_gold = []
+    for path in gold:
+        copied = tmp_path / path.name
+        shutil.copytree(path, copied) if path.is_dir() else shutil.copy(path, copied)
+        reversed_gold.append(copied)
+    for file in (*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("*.annv3.txt")):
+        if file.name != ORDERED:
+            file.write_text("\n".join(reversed(file.read_text().splitlines())))
+    again = score(capsys, task_type.slug, reversed_gold, run, *sample_options(task_type))
+    first = scored(capsys, task_type)
+    assert again["gold"]["sha256"] == first["gold"]["sha256"]
+    for name, metric in first["metrics"].items():
+        assert again["metrics"][name]["column"] == metric["column"]
+        value = metric["value"]
+        assert again["metrics"][name]["value"] == (value and pytest.approx(value, rel=1e-12))
 
 
 def test_every_signature_opens_with_its_column_key_and_names_the_rules(capsys, task_type):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tasks import storage
-from tasks.goldfiles import index_of, load_gold
+from citeboard.core import storage
+from tasks.gold.gold_files import index_of, load_gold
 from tasks.models import Gold, Job
 from tasks.types import InputRefused
 from tasks.types.files import open_input
@@ -251,7 +251,7 @@ def test_rescore_queues_what_is_missing_and_nothing_twice():
     make_submission(phase=phase, team=team, status="withdrawn")
     address = f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
     assert "queued or scored against gold v1 already" in run_command("rescore", address)[0]
-    phase.task.rules = ["fair", "official-2017"]
+    phase.task.rules = ["corrected", "official-2017"]
     phase.task.save()
     out, _ = run_command("rescore", address)
     assert out.strip() == "2 scorings queued for 2 runs, against gold v1"

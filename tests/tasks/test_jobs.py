@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django_q.models import OrmQ
 
-from tasks import jobs
+from tasks.jobs import leases
 from tasks.models import Job, Phase, Submission
-from tasks.withdraw import cancel, withdraw
+from tasks.submissions.withdraw import cancel, withdraw
 from tests.factories import make_gold, make_phase, make_submission, make_task
 
 pytestmark = pytest.mark.django_db
@@ -35,9 +35,9 @@ def nothing() -> None:
 
 
 def test_a_run_gets_one_job_for_each_rule_set_and_a_wake_for_each_job():
-    run = make_submission(phase=make_phase(task=make_task(rules=["fair", "official-2017"])))
-    assert [(job.rules, job.leads, job.state) for job in run.jobs.order_by("pk")] == [
-        ("fair", True, "queued"),
+    run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
+    assert [(job.rules, job.sets_status, job.state) for job in run.jobs.order_by("pk")] == [
+        ("corrected", True, "queued"),
         ("official-2017", False, "queued"),
     ]
     assert sorted(wake.name() for wake in OrmQ.objects.all()) == sorted(
@@ -46,18 +46,28 @@ def test_a_run_gets_one_job_for_each_rule_set_and_a_wake_for_each_job():
 
 
 def test_jobs_are_made_once_for_a_gold_version(submission):
-    assert jobs.create_jobs(submission, submission.jobs.get().gold) == []
+    assert leases.create_jobs(submission, submission.jobs.get().gold) == []
     new = make_gold(phase=submission.phase, topics=("D01-0001",), reason="one topic less")
-    assert [job.gold for job in jobs.create_jobs(submission, new)] == [new]
-    assert jobs.create_jobs(submission, new) == []
+    assert [job.gold for job in leases.create_jobs(submission, new)] == [new]
+    assert leases.create_jobs(submission, new) == []
 
 
 def test_a_claim_counts_the_attempt_and_can_be_had_once(job):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
     assert (mine.attempt, mine.state, mine.lease_owner) == (1, "running", "host:1:2")
     assert read(job.submission).status == "scoring"
-    assert jobs.claim(job.pk, "host:1:3") is None
+    assert leases.claim(job.pk, "host:1:3") is None
     assert read(job).attempt == 1
+
+
+def test_a_claim_begins_a_job_anew_and_no_other(job):
+    other = make_submission(phase=job.submission.phase).jobs.get()
+    Job.objects.update(progress=0.4, reason="The scorer was ended.")
+    leases.claim(job.pk, "host:1:2")
+    claimed = read(job)
+    assert (claimed.progress, claimed.reason, claimed.finished_at) == (0, "", None)
+    assert claimed.started_at < claimed.lease_expires_at
+    assert read(other).state == "queued"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -66,7 +76,7 @@ def test_of_many_who_claim_at_the_same_time_one_gets_the_job():
 
     def take(number: int) -> bool:
         try:
-            return jobs.claim(job.pk, f"host:1:{number}") is not None
+            return leases.claim(job.pk, f"host:1:{number}") is not None
         finally:
             connection.close()
 
@@ -76,58 +86,58 @@ def test_of_many_who_claim_at_the_same_time_one_gets_the_job():
 
 
 def test_a_sign_of_life_renews_the_lease_and_tells_the_progress(job):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
     Job.objects.filter(pk=job.pk).update(lease_expires_at=mine.started_at)
-    assert jobs.beat(mine, 0.4)
+    assert leases.heartbeat(mine, 0.4)
     assert read(job).lease_expires_at > mine.started_at
     assert read(job).progress == 0.4
 
 
 def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
     before = read(job.submission.phase).version
     written = []
-    assert jobs.complete(mine, lambda: written.append(1))
-    assert not jobs.complete(mine, lambda: written.append(2))
+    assert leases.complete(mine, lambda: written.append(1))
+    assert not leases.complete(mine, lambda: written.append(2))
     assert written == [1]
     assert (read(job).state, read(job).progress, read(job.submission).status) == ("done", 1, "scored")
     assert read(job.submission.phase).version == before + 1
 
 
 def test_who_lost_the_job_can_neither_renew_nor_publish_nor_fail_it(job):
-    stale = jobs.claim(job.pk, "host:1:2")
-    assert jobs.died(stale, "The scorer was ended.")
-    fresh = jobs.claim(job.pk, "host:1:2")
+    stale = leases.claim(job.pk, "host:1:2")
+    assert leases.crashed(stale, "The scorer was ended.")
+    fresh = leases.claim(job.pk, "host:1:2")
     assert fresh.attempt == 2
-    assert not jobs.beat(stale, 0.9)
-    assert not jobs.complete(stale, nothing)
-    assert not jobs.fail(stale, "no")
-    assert not jobs.give_back(stale)
-    assert not jobs.put_off(stale, "no")
+    assert not leases.heartbeat(stale, 0.9)
+    assert not leases.complete(stale, nothing)
+    assert not leases.fail(stale, "no")
+    assert not leases.release(stale)
+    assert not leases.defer(stale, "no")
     assert read(job).state == "running"
-    assert jobs.complete(fresh, nothing)
+    assert leases.complete(fresh, nothing)
 
 
 def test_what_fails_while_it_is_written_leaves_the_job_as_it_was(job):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
 
     def broken() -> None:
         Phase.objects.filter(pk=job.submission.phase_id).update(title="half written")
         raise ValueError
 
     with pytest.raises(ValueError):  # noqa: PT011  (nothing but the one above)
-        jobs.complete(mine, broken)
+        leases.complete(mine, broken)
     assert read(job).state == "running"
     assert read(job.submission.phase).title != "half written"
-    assert jobs.complete(mine, nothing)
+    assert leases.complete(mine, nothing)
 
 
 def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(job, settings):
     settings.MAX_ATTEMPTS = 3
     for _ in range(3):
-        mine = jobs.claim(job.pk, "host:1:2")
-        assert jobs.died(mine, "The scorer was ended by SIGKILL.")
-    assert jobs.claim(job.pk, "host:1:2") is None
+        mine = leases.claim(job.pk, "host:1:2")
+        assert leases.crashed(mine, "The scorer was ended by SIGKILL.")
+    assert leases.claim(job.pk, "host:1:2") is None
     run = read(job.submission)
     assert run.status == "failed"
     assert run.reason == (
@@ -136,57 +146,93 @@ def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
 
 
 def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
-    jobs.give_back(jobs.claim(job.pk, "host:1:2"))
+    leases.release(leases.claim(job.pk, "host:1:2"))
     assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
-    jobs.put_off(jobs.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
     assert (read(job).state, read(job).attempt) == ("waiting", 0)
     run = read(job.submission)
     assert (run.status, run.reason) == ("waiting", "The disk of the site is full.")
 
 
+def test_what_becomes_of_one_job_changes_no_other():
+    """Not even one of the same worker; only of jobs that have ended it is said when."""
+    first, second, third = (make_submission().jobs.get() for _ in range(3))
+    mine = leases.claim(first.pk, "host:1:2")
+    leases.claim(second.pk, "host:1:2")
+    cancel(third.submission, third.submission.submitted_by)
+    assert [read(job).state for job in (first, second, third)] == ["running", "running", "cancelled"]
+    leases.complete(mine, nothing)
+    assert [read(job).state for job in (first, second, third)] == ["done", "running", "cancelled"]
+    assert [read(job).finished_at is None for job in (first, second, third)] == [False, True, False]
+    leases.restart(first)
+    assert [read(job).state for job in (first, second, third)] == ["queued", "running", "cancelled"]
+    assert read(first).finished_at is None
+
+
+def test_new_options_make_new_jobs(submission):
+    task = submission.phase.task
+    task.options = {**task.options, "span": "5"}
+    task.save()
+    [new] = leases.create_jobs(read(submission), submission.jobs.get().gold)
+    assert (new.options["span"], submission.jobs.count()) == ("5", 2)
+
+
+def test_a_check_that_failed_is_made_again_and_no_other(settings):
+    settings.CHECK_MAX_MB = 0
+    run = make_submission()
+    check = run.jobs.get()
+    assert not leases.check_again(run, check.gold)
+    leases.fail(leases.claim(check.pk, "host:1:2"), "The check failed.")
+    assert leases.check_again(run, check.gold)
+    assert (read(check).state, read(run).status) == ("queued", "checking")
+
+
 def test_a_cancelled_run_is_noticed_at_the_next_sign_of_life_and_stays_cancelled(job):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
     cancel(job.submission, job.submission.submitted_by)
-    assert not jobs.beat(mine, 0.5)
-    assert not jobs.complete(mine, nothing)
-    assert not jobs.fail(mine, "no")
+    assert not leases.heartbeat(mine, 0.5)
+    assert not leases.complete(mine, nothing)
+    assert not leases.fail(mine, "no")
     assert read(job.submission).status == "cancelled"
 
 
 def test_a_scored_run_stays_on_the_board_while_it_is_scored_anew(job):
-    jobs.complete(jobs.claim(job.pk, "host:1:2"), nothing)
+    leases.complete(leases.claim(job.pk, "host:1:2"), nothing)
     new = make_gold(phase=job.submission.phase, topics=("D01-0001",), reason="one topic less")
-    [again] = jobs.create_jobs(job.submission, new)
+    [again] = leases.create_jobs(job.submission, new)
     since = read(job.submission).status_since
-    mine = jobs.claim(again.pk, "host:1:2")
+    mine = leases.claim(again.pk, "host:1:2")
     assert read(job.submission).status == "scored"
-    jobs.fail(mine, "The scorer failed.")
+    leases.fail(mine, "The scorer failed.")
     run = read(job.submission)
     assert (run.status, run.reason, run.status_since) == ("scored", "", since)
     assert (read(again).state, read(again).reason) == ("failed", "The scorer failed.")
 
 
 def test_a_withdrawn_run_stays_withdrawn_whatever_its_jobs_do(job):
-    jobs.complete(jobs.claim(job.pk, "host:1:2"), nothing)
+    leases.complete(leases.claim(job.pk, "host:1:2"), nothing)
     withdraw(job.submission, job.submission.submitted_by)
-    assert jobs.restart(read(job))
-    mine = jobs.claim(job.pk, "host:1:2")
-    assert jobs.complete(mine, nothing)
+    assert leases.restart(read(job))
+    mine = leases.claim(job.pk, "host:1:2")
+    assert leases.complete(mine, nothing)
     assert read(job.submission).status == "withdrawn"
 
 
 def test_a_failed_job_is_scored_anew_with_all_its_attempts(job, settings):
     settings.MAX_ATTEMPTS = 1
-    jobs.died(jobs.claim(job.pk, "host:1:2"), "The scorer was ended.")
-    assert not jobs.restart(make_submission().jobs.get())
-    assert jobs.restart(job)
+    mine = leases.claim(job.pk, "host:1:2")
+    leases.heartbeat(mine, 0.4)
+    leases.crashed(mine, "The scorer was ended.")
+    assert not leases.restart(make_submission().jobs.get())
+    assert leases.restart(job)
     assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
+    assert (read(job).progress, read(job).reason) == (0, "")
 
 
 def test_a_job_of_another_rule_set_never_decides_what_becomes_of_the_run():
-    run = make_submission(phase=make_phase(task=make_task(rules=["fair", "official-2017"])))
-    second = run.jobs.get(leads=False)
-    jobs.fail(jobs.claim(second.pk, "host:1:2"), "The scorer failed.")
+    run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
+    second = run.jobs.get(sets_status=False)
+    leases.fail(leases.claim(second.pk, "host:1:2"), "The scorer failed.")
     assert read(run).status == "queued"
 
 

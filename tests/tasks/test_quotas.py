@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tasks.models import Submission
-from tasks.quotas import day_of, quota
-from tasks.submit import QuotaExceeded, submit_run
+from tasks.submissions.quotas import day_of, quota
+from tasks.submissions.submit import QuotaExceeded, submit_run
 from tests.factories import make_phase, make_submission, make_team, make_upload
 
 UTC = dt.UTC
@@ -67,11 +67,18 @@ def team(phase):
     return make_team(season=phase.task.season)
 
 
-def sent(phase, team, when: str, status: str = "scored") -> None:
+def sent(phase, team, when: str, status: str = "scored", **facts) -> None:
     """A run as it stands in the database; the limits of now do not matter to the past."""
     number = Submission.objects.filter(phase=phase, team=team).count() + 1
     Submission.objects.create(
-        phase=phase, team=team, number=number, system="S", size=1, status=status, submitted_at=at(when)
+        phase=phase,
+        team=team,
+        number=number,
+        system="S",
+        size=1,
+        status=status,
+        submitted_at=at(when),
+        **facts,
     )
 
 
@@ -108,6 +115,13 @@ def test_runs_count_in_the_day_of_the_phase_s_own_time_zone(phase, team):
 def test_a_run_counts_unless_it_failed_or_was_cancelled(phase, team, status, counts):
     sent(phase, team, "2026-03-01 12:00", status)
     assert left(phase, team, "2026-03-01 13:00") == ((1, 4, 1) if counts else (2, 5, 2))
+
+
+def test_runs_over_their_limit_count_from_the_second_on(phase, team):
+    for number, expected in enumerate([(2, 5, 2), (1, 4, 1), (0, 3, 0)]):
+        sent(phase, team, f"2026-03-01 12:0{number}", "failed", hit_limit=True)
+        assert left(phase, team, "2026-03-01 13:00") == expected
+    assert left(phase, make_team(season=phase.task.season), "2026-03-01 13:00") == (2, 5, 2)
 
 
 def test_every_status_is_either_counted_or_free():

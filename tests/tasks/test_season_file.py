@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.models import Phase, Season
-from tasks.seasonfile_lines import KeyLines
+from tasks.seasons.file.lines import KeyLines
 from tests.tasks.seasons import edit, load, refusals, write_season
 from tests.tasks.types.corpus import write_topic
 
@@ -53,9 +53,27 @@ FAULTS = [
         '"official-2071"',
         ["season.toml:10: clsumm-1a has no rules “official-2071”; expected"],
     ),
-    ('["fair", "official-2017"]', "[]", ["season.toml:10: “rules” is empty; expected"]),
-    ('["fair", "official-2017"]', '"fair"', ["season.toml:10: “rules” is not a list of texts; expected"]),
-    ('["fair", "official-2017"]', '["fair", "fair"]', ["season.toml:10: “rules” names “fair” twice"]),
+    ('["corrected", "official-2017"]', "[]", ["season.toml:10: “rules” is empty; expected"]),
+    (
+        '["corrected", "official-2017"]',
+        '"corrected"',
+        ["season.toml:10: “rules” is not a list of texts; expected"],
+    ),
+    (
+        '["corrected", "official-2017"]',
+        '["corrected", "corrected"]',
+        ["season.toml:10: “rules” names “corrected” twice"],
+    ),
+    (
+        '["corrected", "official-2017"]',
+        '["corrected", "fair"]',
+        ["season.toml:10: “rules” names “corrected” twice"],
+    ),
+    (
+        '["corrected", "official-2017"]',
+        '["as-published"]',
+        ["season.toml:10: clsumm-1a has no rules “as-published”; expected some of corrected, official-2014"],
+    ),
     (
         'type = "clsumm-1a"',
         'type = "clsumm-1a"\noptions = { anotation = "annv3" }',
@@ -86,7 +104,7 @@ FAULTS = [
     (
         "opens = 2020-01-01T00:00:00Z",
         'opens = "2020-01-01"',
-        ["season.toml:18: “opens” is a text; expected a date and time without quotes, such as"],
+        ["season.toml:18: “2020-01-01” is not a date and time such as 2026-05-01 23:59"],
     ),
     (
         "opens = 2020-01-01T00:00:00Z",
@@ -99,6 +117,15 @@ FAULTS = [
         "runs_per_day = 3",
         "runs_per_day = 0",
         ["season.toml:20: “runs_per_day” is 0; expected a whole number"],
+    ),
+    (
+        'type = "clsumm-1a"',
+        'type = "clsumm-1a"\nmax_seconds = 999999\nmax_memory_mb = 8\nqueue = "my gpu"',
+        [
+            "season.toml:10: “max_seconds” is 999999; expected a whole number from 1 to 1,800",
+            "season.toml:11: “max_memory_mb” is 8; expected a whole number from 256 to 4,096",
+            "season.toml:12: “my gpu” cannot stand in an address",
+        ],
     ),
     ("runs_per_day = 3", "runs_per_day = true", ["season.toml:20: “runs_per_day” is True; expected a whole"]),
     ("runs_per_day = 3", "runs_per_day = 9999999999", ["season.toml:20: “runs_per_day” is 9999999999"]),
@@ -147,6 +174,16 @@ FAULTS = [
         ["season.toml:11: “summary” and “card” are two texts for one place"],
     ),
 ]
+
+
+def test_a_task_in_which_nothing_could_rank_is_refused(folder):
+    edit(
+        folder,
+        ('type = "clsumm-1a"', 'type = "clsumm-2"'),
+        ('["corrected", "official-2017"]', '["official-2018"]'),
+    )
+    said = "season.toml:6: rules “official-2018” rank by rouge_2_f1.abstract, which has no value without"
+    assert [line for line in refusals(folder) if line.startswith(said)]
 
 
 @pytest.mark.parametrize(("old", "new", "said"), FAULTS)

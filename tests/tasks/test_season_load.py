@@ -38,13 +38,13 @@ def test_a_season_is_written_as_its_file_says(folder):
     season = Season.objects.get()
     assert (season.slug, season.title, season.is_public) == ("small", "A small season", True)
     task = season.tasks.get()
-    assert (task.type, task.rules, task.options) == ("clsumm-1a", ["fair", "official-2017"], {})
+    assert (task.type, task.rules, task.options) == ("clsumm-1a", ["corrected", "official-2017"], {})
     practice, final = task.phases.all()
     assert (practice.runs_per_day, practice.runs_in_total, practice.board) == (3, None, "everyone")
     assert (final.runs_per_day, final.runs_in_total, final.board) == (None, 5, "nobody")
     assert (final.time_zone, final.counting, final.split) == ("Europe/Rome", "last", "test")
     assert Gold.objects.get().reason == "First release."
-    assert {job.rules for job in Job.objects.all()} == {"fair", "official-2017"}
+    assert {job.rules for job in Job.objects.all()} == {"corrected", "official-2017"}
     assert Job.objects.count() == 4
 
 
@@ -87,14 +87,21 @@ def test_tasks_and_phases_are_shown_in_the_order_of_the_file(folder):
     assert [phase.slug for phase in Phase.objects.all()] == ["practice", "final", "early"]
 
 
+def test_the_old_names_of_rule_sets_change_nothing_and_are_stored_as_the_new_ones(folder):
+    load(folder)
+    edit(folder, ('rules = ["corrected", "official-2017"]', 'rules = ["fair", "official-2017"]'))
+    assert load(folder) == NOTHING
+    assert Season.objects.get().tasks.get().rules == ["corrected", "official-2017"]
+
+
 def test_new_rules_score_every_run_again(folder):
-    edit(folder, ('rules = ["fair", "official-2017"]', 'rules = ["fair"]'))
+    edit(folder, ('rules = ["corrected", "official-2017"]', 'rules = ["corrected"]'))
     load(folder)
     team = make_team(season=Season.objects.get())
     run = make_submission(phase=Phase.objects.get(slug="practice"), team=team, status="scored")
-    edit(folder, ('rules = ["fair"]', 'rules = ["official-2017", "fair"]'))
+    edit(folder, ('rules = ["corrected"]', 'rules = ["official-2017", "corrected"]'))
     assert load(folder) == ["task 1a: rules changed", "task 1a: 3 scorings queued for the runs it has"]
-    assert sorted(run.jobs.values_list("rules", flat=True)) == ["fair", "official-2017"]
+    assert sorted(run.jobs.values_list("rules", flat=True)) == ["corrected", "official-2017"]
     assert load(folder) == NOTHING
 
 
@@ -246,7 +253,7 @@ def test_a_task_that_is_reported_only_has_no_gold_and_is_not_missed(folder):
 
 
 def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(folder, monkeypatch):
-    monkeypatch.setattr("tasks.seasonfile.record_gold", lambda **given: 1 / 0)
+    monkeypatch.setattr("tasks.seasons.file.load.record_gold", lambda **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         load(folder)
     assert not Season.objects.exists()

@@ -5,11 +5,14 @@ import json
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils import timezone
 
-from tasks import storage
+from citeboard.core import storage
 from tasks.models import Gold, Job, Registration, Submission
-from tasks.submit import (
+from tasks.registration.entries import lock_entry
+from tasks.submissions.run_files import Findings
+from tasks.submissions.submit import (
     KeyAlreadyUsed,
     NoGold,
     NotRegistered,
@@ -39,7 +42,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def phase():
-    return make_phase(task=make_task(rules=["fair", "official-2017"]), runs_per_day=2)
+    return make_phase(task=make_task(rules=["corrected", "official-2017"]), runs_per_day=2)
 
 
 @pytest.fixture
@@ -79,8 +82,8 @@ def test_a_run_is_stored_numbered_and_queued_under_every_rule_set(phase, team):
     with storage.runs.open(submission.file) as stored:
         assert stored.read() == other_run(1)
     jobs = submission.jobs.order_by("pk")
-    assert [(job.rules, job.leads, job.state) for job in jobs] == [
-        ("fair", True, "queued"),
+    assert [(job.rules, job.sets_status, job.state) for job in jobs] == [
+        ("corrected", True, "queued"),
         ("official-2017", False, "queued"),
     ]
     assert {job.gold for job in jobs} == {Gold.objects.current(phase)}
@@ -106,7 +109,7 @@ def test_a_bad_run_names_every_line_and_costs_nothing(phase, team):
 
 def test_of_many_problems_200_are_listed_and_the_others_counted(phase, team):
     with pytest.raises(RunRejected) as refused:
-        submit(phase, team, b"no json\n" * 341)
+        submit(phase, team, b"{no json\n" * 341)
     assert len(refused.value.problems) == 200
     assert refused.value.more == 141
     assert str(refused.value) == "the run has 341 problems"
@@ -153,9 +156,9 @@ def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(phase, team,
 
     def close_meanwhile(*file, **given):
         type(phase).objects.filter(pk=phase.pk).update(closes=timezone.now())
-        return []
+        return Findings()
 
-    monkeypatch.setattr("tasks.submit.problems_of", close_meanwhile)
+    monkeypatch.setattr("tasks.submissions.submit.findings_of", close_meanwhile)
     with pytest.raises(PhaseClosed):
         submit(phase, team)
     assert stored_files() == before
@@ -166,11 +169,24 @@ def test_only_teams_that_take_part_in_the_season_send_runs(phase):
     stranger = make_team()
     with pytest.raises(NotRegistered):
         submit(phase, stranger)
+    Registration.objects.create(season=make_phase().task.season, team=stranger)
+    with pytest.raises(NotRegistered):
+        submit(phase, stranger)
     Registration.objects.create(season=phase.task.season, team=stranger, is_approved=False)
     with pytest.raises(NotRegistered):
         submit(phase, stranger)
-    Registration.objects.filter(team=stranger).update(is_approved=True)
+    Registration.objects.filter(team=stranger, season=phase.task.season).update(is_approved=True)
     assert submit(phase, stranger).number == 1
+
+
+def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(phase, team):
+    Registration.objects.create(season=make_phase().task.season, team=team)
+    make_team(season=phase.task.season)
+    with transaction.atomic():
+        held = lock_entry(phase, team)
+        assert (held.season, held.team) == (phase.task.season, team)
+        Registration.objects.filter(season=phase.task.season, team=team).update(is_approved=False)
+        assert lock_entry(phase, team) is None
 
 
 def test_a_phase_without_gold_takes_no_run(team, phase):
@@ -184,7 +200,9 @@ def test_a_phase_without_gold_takes_no_run(team, phase):
 def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkeypatch):
     for number in (1, 2):
         submit(phase, team, other_run(number))
-    monkeypatch.setattr("tasks.submit.check_run", lambda **given: pytest.fail("the run was read"))
+    monkeypatch.setattr(
+        "tasks.submissions.submit.findings_of", lambda *file, **given: pytest.fail("the run was read")
+    )
     with pytest.raises(QuotaExceeded) as refused:
         submit(phase, team)
     assert refused.value.left == 0
@@ -198,7 +216,7 @@ def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(phase, team
         assert stored_files() > before
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("tasks.submit.create_jobs", fail)
+    monkeypatch.setattr("tasks.submissions.submit.create_jobs", fail)
     with pytest.raises(OSError, match="disk is full"):
         submit(phase, team)
     assert stored_files() == before
@@ -207,7 +225,7 @@ def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(phase, team
 
 def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(phase, team, monkeypatch):
     kept = submit(phase, make_team(season=phase.task.season))
-    monkeypatch.setattr("tasks.submit.create_jobs", lambda *given: 1 / 0)
+    monkeypatch.setattr("tasks.submissions.submit.create_jobs", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         submit(phase, team)
     assert storage.runs.exists(kept.file)
@@ -235,8 +253,8 @@ def test_a_key_that_came_with_another_file_is_refused(phase, team):
 def test_a_key_belongs_to_one_team_and_phase(phase, team):
     other_phase, other_team = make_phase(task=phase.task), make_team(season=phase.task.season)
     sent = {
-        submit(each, whose, idempotency_key="k-1").pk
-        for each, whose in ((phase, team), (phase, other_team), (other_phase, team))
+        submit(each, display_name, idempotency_key="k-1").pk
+        for each, display_name in ((phase, team), (phase, other_team), (other_phase, team))
     }
     assert len(sent) == 3
 
@@ -295,8 +313,8 @@ def test_a_large_run_is_opened_now_and_checked_in_a_job(phase, team, settings):
     settings.CHECK_MAX_MB = 1
     submission = submit(phase, team, content + b"\nno json")
     assert (submission.status, submission.warnings) == ("checking", [])
-    assert [(job.step, job.rules, job.leads) for job in submission.jobs.all()] == [("check", "", True)]
-    [told] = check_run(phase=phase, upload=make_upload(content + b"\nno json"))
+    assert [(job.step, job.rules, job.sets_status) for job in submission.jobs.all()] == [("check", "", True)]
+    [told] = check_run(phase=phase, upload=make_upload(content + b"\nno json")).problems
     assert not told.fatal
     assert told.message.startswith("a run of more than 1 MB is checked once it is submitted")
     with pytest.raises(RunRejected):

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from tasks import jobs
+from tasks.jobs import leases
+from tasks.jobs.sweeper import MAX_WOKEN, Swept, end_leases, sweep
+from tasks.jobs.watchdog import START, Watchdog
 from tasks.models import Job
-from tasks.sweeper import MOST_WOKEN, Swept, end_leases, sweep
-from tasks.watchdog import START, Watchdog
 from tests.factories import make_phase, make_submission
 
 pytestmark = pytest.mark.django_db
@@ -37,40 +37,40 @@ def job(db) -> Job:
 
 
 def test_a_job_whose_lease_lasts_is_left_alone(job, settings):
-    jobs.claim(job.pk, "host:1:2")
-    assert sweep(after(settings.LEASE_SECONDS - 1)) == Swept()
+    leases.claim(job.pk, "host:1:2")
+    assert sweep(after(settings.LEASE_SECONDS - 10)) == Swept()
     assert read(job).state == "running"
 
 
 def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
-    jobs.claim(job.pk, "host:1:2")
+    leases.claim(job.pk, "host:1:2")
     OrmQ.objects.all().delete()
     fall_silent(job)
     assert sweep() == Swept(lost=1)
     assert (read(job).state, read(job).attempt) == ("queued", 1)
-    assert (read(job.submission).status, read(job.submission).reason) == ("queued", jobs.LOST)
+    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.LOST)
     assert [wake.name() for wake in OrmQ.objects.all()] == [f"job-{job.pk}"]
 
 
 def test_a_worker_that_comes_back_after_a_sweep_finds_its_job_taken(job, settings):
-    stale = jobs.claim(job.pk, "host:1:2")
+    stale = leases.claim(job.pk, "host:1:2")
     sweep(after(settings.LEASE_SECONDS + 1))
-    assert not jobs.beat(stale, 0.5)
-    assert not jobs.complete(stale, lambda: None)
+    assert not leases.heartbeat(stale, 0.5)
+    assert not leases.complete(stale, lambda: None)
 
 
 def test_a_worker_that_shows_life_in_time_keeps_its_job(job, settings):
-    mine = jobs.claim(job.pk, "host:1:2")
+    mine = leases.claim(job.pk, "host:1:2")
     Job.objects.filter(pk=job.pk).update(lease_expires_at=timezone.now() - dt.timedelta(seconds=1))
     seen = read(job)
-    assert jobs.beat(mine, 0.5)
-    assert not jobs.lose(seen, timezone.now())
+    assert leases.heartbeat(mine, 0.5)
+    assert not leases.expire_lease(seen, timezone.now())
     assert read(job).state == "running"
 
 
 def test_a_run_that_takes_every_worker_down_ends_with_words(job, settings):
     for _ in range(settings.MAX_ATTEMPTS):
-        assert jobs.claim(job.pk, "host:1:2")
+        assert leases.claim(job.pk, "host:1:2")
         sweep(after(settings.LEASE_SECONDS + 1))
     run = read(job.submission)
     assert (run.status, read(job).state) == ("failed", "failed")
@@ -79,26 +79,34 @@ def test_a_run_that_takes_every_worker_down_ends_with_words(job, settings):
 
 def test_a_wake_that_was_lost_is_given_again_and_not_before_half_a_lease(job, settings):
     OrmQ.objects.all().delete()
-    assert sweep(after(settings.LEASE_SECONDS / 2 - 1)) == Swept()
+    assert sweep(after(settings.LEASE_SECONDS / 2 - 10)) == Swept()
     assert sweep(after(settings.LEASE_SECONDS / 2 + 1)) == Swept(woken=1)
     assert [wake.name() for wake in OrmQ.objects.all()] == [f"job-{job.pk}"]
 
 
 def test_of_a_long_queue_the_head_is_woken_again(settings):
     phase = make_phase()
-    made = [make_submission(phase=phase).jobs.get().pk for _ in range(MOST_WOKEN + 3)]
+    made = [make_submission(phase=phase).jobs.get().pk for _ in range(MAX_WOKEN + 3)]
     OrmQ.objects.all().delete()
-    assert sweep(after(settings.LEASE_SECONDS)).woken == MOST_WOKEN
-    assert {wake.name() for wake in OrmQ.objects.all()} == {f"job-{pk}" for pk in made[:MOST_WOKEN]}
+    assert sweep(after(settings.LEASE_SECONDS)).woken == MAX_WOKEN
+    assert {wake.name() for wake in OrmQ.objects.all()} == {f"job-{pk}" for pk in made[:MAX_WOKEN]}
 
 
 def test_a_job_that_waits_is_tried_again_and_its_run_waits_until_then(job, settings):
-    jobs.put_off(jobs.claim(job.pk, "host:1:2"), "The disk of the site is full.")
-    assert sweep(after(settings.LEASE_SECONDS - 1)).resumed == 0
+    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    assert sweep(after(settings.LEASE_SECONDS - 10)).resumed == 0
     assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(job.submission).status) == ("queued", "waiting")
-    jobs.claim(job.pk, "host:1:2")
+    leases.claim(job.pk, "host:1:2")
     assert read(job.submission).status == "scoring"
+
+
+def test_of_jobs_that_wait_those_are_resumed_whose_time_has_come(job, settings):
+    later = make_submission().jobs.get()
+    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    leases.defer(leases.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400))
+    assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
+    assert (read(job).state, read(later).state) == ("queued", "waiting")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,7 +131,7 @@ def test_two_sweepers_at_once_give_a_lost_wake_once():
 def test_two_sweepers_at_once_queue_a_lost_job_once():
     made = [make_submission().jobs.get() for _ in range(6)]
     for job in made:
-        jobs.claim(job.pk, "host:1:2")
+        leases.claim(job.pk, "host:1:2")
         fall_silent(job)
     OrmQ.objects.all().delete()
 
@@ -141,8 +149,8 @@ def test_two_sweepers_at_once_queue_a_lost_job_once():
 
 def test_leases_of_a_group_that_is_gone_end_at_once_and_others_stay(job):
     other = make_submission().jobs.get()
-    jobs.claim(job.pk, "host:17:2")
-    jobs.claim(other.pk, "host:170:2")
+    leases.claim(job.pk, "host:17:2")
+    leases.claim(other.pk, "host:170:2")
     assert end_leases("host:17:") == 1
     assert sweep().lost == 1
     assert (read(job).state, read(other).state) == ("queued", "running")
@@ -153,7 +161,7 @@ def test_a_wake_that_died_with_its_worker_does_not_come_back_in_a_week(job, sett
     handed_out = OrmQ.objects.get()
     handed_out.lock = now + dt.timedelta(seconds=Conf.RETRY)
     handed_out.save()
-    jobs.complete(jobs.claim(job.pk, "host:1:2"), lambda: None)
+    leases.complete(leases.claim(job.pk, "host:1:2"), lambda: None)
     sweep(now + dt.timedelta(minutes=5))
     assert OrmQ.objects.count() == 1
     sweep(now + dt.timedelta(hours=3))
@@ -168,7 +176,7 @@ class TestWatchdog:
         class Clock:
             now = 1000.0
 
-        monkeypatch.setattr("tasks.watchdog.time.monotonic", lambda: Clock.now)
+        monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: Clock.now)
         return Clock
 
     def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(self, job, clock, settings):
@@ -185,14 +193,15 @@ class TestWatchdog:
         assert not dog.is_stuck()
 
     def test_a_group_whose_every_worker_is_busy_is_not_stuck(self, job, clock, settings):
-        jobs.claim(make_submission().jobs.get().pk, "host:1:2")
+        leases.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=1)
         dog.is_stuck()
         clock.now += 10 * settings.LEASE_SECONDS
         assert not dog.is_stuck()
 
     def test_a_free_worker_that_never_claims_shows_beside_a_busy_one(self, job, clock, settings):
-        jobs.claim(make_submission().jobs.get().pk, "host:1:2")
+        settings.WORKERS = 2
+        leases.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=2)
         dog.is_stuck()
         clock.now += START + settings.LEASE_SECONDS + 1
@@ -201,9 +210,10 @@ class TestWatchdog:
     def test_each_claim_of_the_group_starts_its_time_anew_and_claims_of_others_do_not(
         self, job, clock, settings
     ):
+        settings.WORKERS = 2
         dog = Watchdog("host:1:", workers=2)
         for claimed_by, is_stuck in (("host:1:5", False), ("host:2:5", True)):
             dog.is_stuck()
             clock.now += START + settings.LEASE_SECONDS + 1
-            jobs.claim(make_submission().jobs.get().pk, claimed_by)
+            leases.claim(make_submission().jobs.get().pk, claimed_by)
             assert dog.is_stuck() is is_stuck

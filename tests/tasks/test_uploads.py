@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import RequestFactory
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from tasks.uploads import Upload, UploadTooLarge, received, safe_filename
+from tasks.submissions.uploads import Upload, UploadTooLarge, received, safe_filename
 
 MEGABYTE = 1 << 20
 

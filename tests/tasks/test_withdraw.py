@@ -2,10 +2,10 @@
 
 import pytest
 
-from tasks import jobs
+from tasks.jobs import leases
 from tasks.models import Job, Phase
-from tasks.quotas import quota
-from tasks.withdraw import NotInThisState, cancel, withdraw
+from tasks.submissions.quotas import quota
+from tasks.submissions.withdraw import NotInThisState, cancel, withdraw
 from tests.factories import make_phase, make_submission, make_task, make_team, make_user
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ def user():
 
 @pytest.fixture
 def phase():
-    return make_phase(task=make_task(rules=["fair", "official-2017"]), runs_per_day=5)
+    return make_phase(task=make_task(rules=["corrected", "official-2017"]), runs_per_day=5)
 
 
 @pytest.fixture
@@ -44,12 +44,12 @@ def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_bac
 
 def test_cancelling_takes_the_job_from_the_worker_that_holds_it(phase, team, user):
     run = make_submission(phase=phase, team=team)
-    job = jobs.claim(run.jobs.first().pk, "worker")
+    job = leases.claim(run.jobs.first().pk, "worker")
     run.refresh_from_db()
     assert run.status == "scoring"
     cancel(run, user)
-    assert not jobs.beat(job, 0.5)
-    assert not jobs.complete(job, lambda: pytest.fail("a cancelled run was published"))
+    assert not leases.heartbeat(job, 0.5)
+    assert not leases.complete(job, lambda: pytest.fail("a cancelled run was published"))
     run.refresh_from_db()
     assert run.status == "cancelled"
 
@@ -76,9 +76,9 @@ def test_a_scored_run_is_withdrawn_and_still_counts(phase, team, user):
 
 def test_a_run_that_is_scored_again_is_withdrawn_for_good(phase, team, user):
     run = make_submission(phase=phase, team=team, status="scored")
-    job = jobs.claim(run.jobs.first().pk, "worker")
+    job = leases.claim(run.jobs.first().pk, "worker")
     withdraw(run, user)
-    assert not jobs.complete(job, lambda: pytest.fail("a withdrawn run was published"))
+    assert not leases.complete(job, lambda: pytest.fail("a withdrawn run was published"))
     run.refresh_from_db()
     assert run.status == "withdrawn"
 

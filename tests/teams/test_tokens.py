@@ -1,9 +1,11 @@
 """The page on which people make and revoke their tokens."""
 
+import datetime as dt
 import re
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from citeboard.teams.models import Token
 from citeboard.teams.tokens.services import MOST
@@ -97,4 +99,50 @@ def test_nobody_holds_more_tokens_than_one_can_keep_track_of(client, person, pag
 def test_a_visitor_is_asked_to_sign_in(client, db, page):
     assert client.get(page).status_code == 302
     assert client.post(page, {"name": "x"}).status_code == 302
+    assert not Token.objects.exists()
+
+
+def asked(client, secret: str, method: str = "get") -> int:
+    client.logout()
+    header = {"Authorization": f"Token {secret}"}
+    name = "api:submissions" if method == "get" else "api:cancel"
+    address = reverse(name, args=[] if method == "get" else [1])
+    return getattr(client, method)(address, headers=header).status_code
+
+
+def test_a_token_that_may_only_read_changes_nothing(client, person, page):
+    response = client.post(page, {"name": "reader", "scope": "read"})
+    secret = SECRET.search(response.content.decode())[1]
+    assert asked(client, secret) == 200
+    assert asked(client, secret, "post") == 403
+    assert asked(client, secret, "put") == 403
+
+
+def test_a_token_that_may_submit_gets_to_where_runs_are(client, person, page):
+    response = client.post(page, {"name": "writer", "scope": "submit"})
+    secret = SECRET.search(response.content.decode())[1]
+    assert asked(client, secret, "post") == 404
+
+
+def test_a_token_expires_when_its_owner_said(client, person, page):
+    response = client.post(page, {"name": "short", "lifetime": "7"})
+    secret = SECRET.search(response.content.decode())[1]
+    token = Token.objects.get()
+    assert dt.timedelta(days=6) < token.expires_at - timezone.now() <= dt.timedelta(days=7)
+    assert asked(client, secret) == 200
+    Token.objects.update(expires_at=timezone.now())
+    assert asked(client, secret) == 401
+    client.force_login(person)
+    assert "expired" in client.get(page).content.decode()
+
+
+def test_expired_tokens_leave_room_for_new_ones(client, person, page):
+    for number in range(MOST):
+        Token.objects.issue(user=person, name=str(number), expires_at=timezone.now())
+    assert made(client, page)
+
+
+@pytest.mark.parametrize("wrong", [{"scope": "everything"}, {"lifetime": "8"}, {"lifetime": "-1"}])
+def test_no_other_scope_and_no_other_lifetime_can_be_chosen(client, person, page, wrong):
+    assert client.post(page, {"name": "x", **wrong}).status_code == 422
     assert not Token.objects.exists()

@@ -13,6 +13,8 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
+from citeboard.core.confined.pool import PoolFull
+
 ADDRESS = "/api/"
 NOTHING_HERE = "There is nothing here, or nothing that you may see."
 
@@ -31,6 +33,17 @@ class TooLarge(exceptions.APIException):
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
 
 
+class Busy(Refusal):
+    """Its ``wait`` becomes the header `Retry-After`."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+
+    def __init__(self, full: PoolFull) -> None:
+        self.wait = full.retry_after
+        text = str(full)
+        super().__init__(f"{text[:1].upper()}{text[1:]}.", retry_after=full.retry_after)
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """The answer to an error. None for one of ours: Django logs it and `server_error` answers."""
     error = _translated(error)
@@ -43,6 +56,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
 def _translated(error: Exception) -> Exception:
     """What Django raises while it reads a request, in the words of the REST framework."""
+    if isinstance(error, PoolFull):
+        return Busy(error)
     if isinstance(error, RequestDataTooBig):
         return TooLarge(str(error))
     if isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
@@ -52,7 +67,10 @@ def _translated(error: Exception) -> Exception:
 
 def _shaped(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
-        return {"detail": _ended(_sentence(data)), "errors": data}
+        errors = (
+            {field: _sentences(below) for field, below in data.items()} if isinstance(data, Mapping) else data
+        )
+        return {"detail": _ended(_sentence(data)), "errors": errors}
     if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(data, Mapping):
         return {"detail": NOTHING_HERE}
     if isinstance(error, exceptions.Throttled):
@@ -61,6 +79,15 @@ def _shaped(error: Exception, data: Any) -> dict[str, Any]:
             "retry_after": math.ceil(getattr(error, "wait", None) or 0),
         }
     return {"detail": _ended(str(data["detail"])), **getattr(error, "members", {})}
+
+
+def _sentences(errors: Any) -> list[str]:
+    """All of one field, those of a list's items named by their places."""
+    if isinstance(errors, Mapping):
+        return [f"{place}: {words}" for place, below in errors.items() for words in _sentences(below)]
+    if isinstance(errors, list):
+        return [words for below in errors for words in _sentences(below)]
+    return [str(errors)]
 
 
 def _sentence(errors: Any) -> str:

@@ -14,6 +14,11 @@ from urllib.parse import urlsplit
 from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
 
+from citeboard.core.storage_address import Bucket, bucket_at
+
+#: Bytes of a text that a page shows.
+MAX_MARKDOWN = 100_000
+
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 
@@ -70,6 +75,15 @@ class Environment:
 
         return self._read(name, default, within, f"a {kind} {bounds}")
 
+    def proxies(self, name: str, about: str) -> int:
+        """How many proxies stand before the site; `yes` is one, `no` is none."""
+        self._declare(name, "yes, no or a number", "no", about)
+
+        def count(text: str) -> int:
+            return int(text) if text.isdecimal() and int(text) < 10 else int(_boolean(text))
+
+        return self._read(name, 0, count, "yes, no or a number of proxies below 10")
+
     def seconds(self, name: str, default: int, about: str, *, low: int = 1) -> int:
         return self.integer(name, default, about, low=low, unit="seconds")
 
@@ -84,6 +98,25 @@ class Environment:
             return path
 
         return self._read(name, default, absolute, "an absolute path")
+
+    def markdown(self, name: str, about: str) -> str:
+        """What a file says, read at the start; empty where none is named."""
+        self._declare(name, "absolute path", "none", about)
+
+        def content(text: str) -> str:
+            path = Path(text).expanduser()
+            try:
+                found = path.read_bytes() if path.is_absolute() else b""
+            except OSError as missing:
+                raise ValueError from missing
+            said = found.decode("utf-8-sig")
+            if not said.strip() or len(found) > MAX_MARKDOWN:
+                raise ValueError
+            return said
+
+        return self._read(
+            name, "", content, "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB"
+        )
 
     def names(self, name: str, default: Sequence[str], about: str, *, shown: str) -> list[str]:
         """Words separated by commas."""
@@ -114,6 +147,13 @@ class Environment:
             return text
 
         return self._read(name, "", address, "an address such as redis://127.0.0.1:6379/0", secret=True)
+
+    def bucket(self, name: str, about: str, *, shown: str) -> Bucket | None:
+        self._declare(name, "address", shown, about)
+        expected = (
+            "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"
+        )
+        return self._read(name, None, bucket_at, expected, secret=True)
 
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:
         self._declare(name, "address", shown, about)

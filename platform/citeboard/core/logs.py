@@ -6,17 +6,50 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
+from citeboard.core.words import one_line
+
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id"}
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every record the id of the request under way, "-" outside of requests."""
+    """Gives every record the id of the request that it belongs to.
+
+    That is the one under way, or the one that the record is about: Django writes its line on an answer when
+    the request is over (``request``), a sweep on the job that a request made (``trace``). "-" is none.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
+        name = request_id.get()
+        if name == "-":
+            about = getattr(record, "request", None)
+            name = getattr(about, "id", "") or getattr(record, "trace", "") or "-"
+        record.request_id = name
         return True
+
+
+class RefusalFilter(logging.Filter):
+    """What a request is refused for is in a line; where our code raised it is not worth a traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not 400 <= getattr(record, "status_code", 0) < 500:
+            return True
+        refused = record.exc_info[1] if record.exc_info else None
+        if refused is not None:
+            words = one_line(refused)
+            said = record.getMessage()
+            record.msg, record.args = "%s", (said if not words or words in said else f"{said} ({words})",)
+            record.exc_info = record.exc_text = None
+        return True
+
+
+class TextLines(logging.Formatter):
+    """Words for people. What has several lines, such as a traceback, carries the request's id on each."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        before = f"\n    [{getattr(record, 'request_id', '-')}] "
+        return super().format(record).replace("\n", before)
 
 
 class JsonLines(logging.Formatter):
@@ -27,6 +60,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
+            "process": record.process,
             "message": record.getMessage(),
             "request_id": getattr(record, "request_id", "-"),
         }
@@ -41,13 +75,21 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request_id": {"()": RequestIdFilter}},
+        "filters": {"request_id": {"()": RequestIdFilter}, "refusals": {"()": RefusalFilter}},
         "formatters": {
-            "text": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
+            "text": {
+                "()": TextLines,
+                "format": "{asctime} {levelname} {name} [{request_id}] {message}",
+                "style": "{",
+            },
             "json": {"()": JsonLines},
         },
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": form, "filters": ["request_id"]},
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": form,
+                "filters": ["request_id", "refusals"],
+            },
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {

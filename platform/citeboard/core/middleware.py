@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from citeboard.core.confined.pool import PoolFull
 
 from .logs import request_id
 
@@ -36,6 +39,19 @@ class RequestIdMiddleware:
         return response
 
 
+class PrivateByDefaultMiddleware:
+    """What is answered to somebody who has signed in stays in no cache, unless the view says otherwise."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if "Authorization" in request.headers or settings.SESSION_COOKIE_NAME in request.COOKIES:
+            response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+
 class SecurityHeadersMiddleware:
     """Sends the content security policy and the permissions policy with every answer.
 
@@ -52,4 +68,21 @@ class SecurityHeadersMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", self.policy)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        return response
+
+
+class FullPoolMiddleware:
+    """Answers 503 where a file cannot be read because too many are; nothing was stored or counted."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, PoolFull):
+            return None
+        response = render(request, "503.html", {"reason": error}, status=503)
+        response["Retry-After"] = str(error.retry_after)
         return response

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-LONGEST_NAME, LONGEST_WORDS, LONGEST_SUBJECT = 120, 400, 200
+MAX_NAME, MAX_WORDS, MAX_SUBJECT = 120, 400, 200
 
 
 class AuditEntry(models.Model):
@@ -20,16 +22,19 @@ class AuditEntry(models.Model):
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    actor_name = models.CharField(max_length=LONGEST_NAME, help_text="What the person was called then.")
+    actor_name = models.CharField(max_length=MAX_NAME, help_text="What the person was called then.")
     action = models.CharField(max_length=60, help_text="What was done, for programs: `team-approved`.")
-    words = models.CharField(
-        max_length=LONGEST_WORDS, help_text="What was done, after the name of who did it."
-    )
+    words = models.CharField(max_length=MAX_WORDS, help_text="What was done, after the name of who did it.")
     subject_type = models.CharField(max_length=60)
     subject_id = models.BigIntegerField()
-    subject = models.CharField(max_length=LONGEST_SUBJECT)
+    subject = models.CharField(max_length=MAX_SUBJECT)
     place_type = models.CharField(max_length=60)
     place_id = models.BigIntegerField()
+    changes: models.JSONField[list[dict[str, Any]]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        help_text="What it turned into what: key, before and after.",
+    )
 
     class Meta:
         verbose_name_plural = "audit entries"
@@ -38,3 +43,59 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor_name} {self.words}"
+
+
+class Mailed(models.Model):
+    """A row from which an e-mail is sent, at least once, by whoever holds its lease."""
+
+    class Mail(models.TextChoices):
+        NONE = "none", "none"
+        QUEUED = "queued", "queued"
+        SENDING = "sending", "sending"
+        SENT = "sent", "sent"
+        FAILED = "failed", "failed"
+
+    mail = models.CharField(max_length=8, choices=Mail, default=Mail.NONE)
+    mail_due_at = models.DateTimeField(null=True, blank=True, help_text="When it is tried next.")
+    mail_attempts = models.PositiveIntegerField(default=0)
+    mail_owner = models.CharField(max_length=80, blank=True, default="")
+    mail_lease_expires_at = models.DateTimeField(null=True, blank=True)
+    mail_error = models.CharField(max_length=300, blank=True, default="")
+    mail_sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Limit(models.Model):
+    """A count of attempts or requests, of which all processes must know: `citeboard.core.limits_cache`."""
+
+    key = models.CharField(max_length=300, primary_key=True)
+    value = models.TextField()
+    expires_at = models.FloatField("expires at, in seconds since 1970", db_index=True)
+
+    class Meta:
+        db_table = "core_limit"
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class SchemaEpoch(models.Model):
+    """That a migration has taken away what releases before this epoch use: `citeboard.core.schema`."""
+
+    number = models.PositiveIntegerField(primary_key=True)
+    since = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"epoch {self.number}"
+
+
+class LastDone(models.Model):
+    """When something that operators look after was last done: `citeboard.core.last_done`."""
+
+    name = models.CharField(max_length=60, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -11,7 +11,9 @@ from contextlib import suppress
 
 import psutil
 
-LONGEST_PAUSE = 10.0  # seconds between two starts of what will not stay up
+from citeboard.core.machine import group_name
+
+MAX_PAUSE = 10.0  # seconds between two starts of what will not stay up
 FAREWELL = 2.0  # seconds in which those whose leader is gone may give back what they hold
 STEADY = 5.0  # seconds after which a start counts as a success
 
@@ -26,9 +28,18 @@ class ProcessGroup:
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
-        self._command = [sys.executable, "-P", "-m", "citeboard.core.tied", str(os.getpid()), *command]
+        self._command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "citeboard.core.parent_death",
+            str(os.getpid()),
+            *command,
+        ]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        #: How the names of its processes begin; None while it is not running.
+        self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
         self._was_steady = False
@@ -46,6 +57,7 @@ class ProcessGroup:
 
     def start(self) -> None:
         self._process = subprocess.Popen(self._command, env=self._environment, start_new_session=True)
+        self.group_name = group_name(self._process.pid)
         self._started = time.monotonic()
         log.info("The %s is started as process group %s", self.name, self._process.pid)
 
@@ -90,11 +102,11 @@ class ProcessGroup:
         assert self._process is not None
         self._signal_all(signal.SIGKILL)
         self._process.wait()
-        self._process = None
+        self._process = self.group_name = None
         held = time.monotonic() - self._started
         self._was_steady = self._was_steady or held > STEADY
         self._failures = 0 if held > STEADY else self._failures + 1
-        pause = min(2.0 ** (self._failures - 2), LONGEST_PAUSE) if self._failures > 1 else 0.0
+        pause = min(2.0 ** (self._failures - 2), MAX_PAUSE) if self._failures > 1 else 0.0
         self._not_before = time.monotonic() + pause
 
     def _signal_all(self, number: signal.Signals) -> bool:

@@ -1,13 +1,21 @@
 """Counts, sizes and lists as sentences have them."""
 
+import datetime as dt
 from collections.abc import Sequence
 
 THIN_SPACE = "\u2009"
+#: The characters of a setting that stand in a line.
+MAX_SETTING = 120
 
 
 def thousands(number: int) -> str:
     """12 345 with a thin space."""
     return f"{number:,}".replace(",", THIN_SPACE)
+
+
+def one_line(text: object) -> str:
+    """For the log, where what a database says of its trouble would be several."""
+    return " ".join(str(text).split())
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -23,7 +31,9 @@ def file_size(size: int) -> str:
         return counted(size, "byte")
     if size < 1_000_000:
         return f"{size / 1000:.0f} kB"
-    return f"{size / 1_000_000:.1f} MB"
+    if size < 1_000_000_000:
+        return f"{size / 1_000_000:.1f} MB"
+    return f"{size / 1_000_000_000:.1f} GB"
 
 
 def duration(seconds: float) -> str:
@@ -34,6 +44,19 @@ def duration(seconds: float) -> str:
         if seconds < limit:
             return counted(max(1, round(seconds / divisor)), unit)
     return counted(round(seconds / 86_400), "day")
+
+
+def exact_duration(lasted: dt.timedelta) -> str:
+    """`2 days, 3 hours and 1 second`; of what is shorter than a second, its milliseconds."""
+    seconds = int(lasted.total_seconds())
+    if seconds < 1:
+        return counted(max(1, lasted // dt.timedelta(milliseconds=1)), "millisecond")
+    parts = []
+    for unit, size in (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        number, seconds = divmod(seconds, size)
+        if number:
+            parts.append(counted(number, unit))
+    return listed(parts)
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
@@ -47,3 +70,17 @@ def sentence(clause: object) -> str:
     """What a service says in a clause, as a page says it."""
     text = str(clause)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def setting(value: object) -> str:
+    """A setting's value, as JSON has it, in one line."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(setting, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={setting(own)}" for key, own in value.items()) or "none"
+    text = " ".join(str(value).split())
+    return (text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…") or "empty"

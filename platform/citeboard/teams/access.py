@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
 
-from citeboard.teams.models import Membership, Team, User
+from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
 
 def teams_of(user: object) -> QuerySet[Team]:
@@ -27,8 +27,8 @@ def team_for_member(user: object, slug: str) -> Team:
 def team_for_lead(user: object, slug: str) -> Team:
     """The team that the user leads. Raises Http404 for others, and PermissionDenied for its other members."""
     team = team_for_member(user, slug)
-    leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
-    if not isinstance(user, User) or not leads.filter(user=user).exists():
+    sets_status = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
+    if not isinstance(user, User) or not sets_status.filter(user=user).exists():
         raise PermissionDenied(f"The lead of {team} alone may do this.")
     return team
 
@@ -39,3 +39,11 @@ def member_of(team: Team, number: int) -> User:
     if member is None:
         raise Http404("There is no such member of the team.")
     return member
+
+
+def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
+    """An invitation of the team by its number. Raises Http404."""
+    found = MailedInvitation.objects.filter(pk=number, team=team).first()
+    if found is None:
+        raise Http404("There is no such invitation of the team.")
+    return found

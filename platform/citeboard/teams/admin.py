@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from allauth.account.models import EmailAddress
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from citeboard.core.admin_facts import FactsAdmin, PartsInline, RowsAdmin
-from citeboard.teams.models import Invitation, Membership, Team, Token, User
+from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.words import sentence
+from citeboard.teams.membership import MembershipRefused, add_member, remove_member
+from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, Token, User
+from citeboard.teams.second_factor import remove_second_factor
 from citeboard.teams.tokens.services import revoke_token
 
 
 @admin.register(User)
-class UserAdmin(RowsAdmin):
+class UserAdmin(NotedAdmin):
     """Accounts are made by signing up; a password is changed by its owner."""
 
     list_display = ["email", "name", "is_active", "is_staff", "date_joined"]
@@ -22,31 +26,61 @@ class UserAdmin(RowsAdmin):
     search_fields = ["email", "name"]
     fields = ["email", "name", "is_active", "is_staff", "is_superuser", "date_joined", "last_login"]
     readonly_fields = ["email", "date_joined", "last_login"]
+    actions = ["remove_second_factor"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    @admin.action(description="Remove the second factor", permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, people: QuerySet[Any]) -> None:
+        """For somebody who has lost both the app and the recovery codes."""
+        for person in people:
+            remove_second_factor(user=person, by=request.user)
+        self.message_user(request, "They sign in by their password alone now.")
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(FactsAdmin):
+    """Which addresses of an account are confirmed."""
+
+    list_display = ["email", "user", "verified", "primary"]
+    search_fields = ["email", "user__name"]
 
 
 class MembershipInline(PartsInline):
+    """Members are added and removed; who leads is handed over on the team's own page."""
+
     model = Membership
     extra = 0
+    fields = ["user", "role", "joined_at"]
     raw_id_fields = ["user"]
-    readonly_fields = ["joined_at"]
+    readonly_fields = ["role", "joined_at"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 @admin.register(Team)
-class TeamAdmin(RowsAdmin):
+class TeamAdmin(NotedAdmin):
     list_display = ["name", "slug", "created_at"]
     search_fields = ["name", "slug"]
     readonly_fields = ["slug", "created_at"]
     inlines = [MembershipInline]
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        assert isinstance(request.user, User)
+        formset.save(commit=False)
+        try:
+            for membership in formset.new_objects:
+                add_member(team=membership.team, user=membership.user)
+            for membership in formset.deleted_objects:
+                remove_member(team=membership.team, user=membership.user, by=request.user)
+        except MembershipRefused as refused:
+            self.message_user(request, sentence(refused), messages.ERROR)
 
 
 @admin.register(Token)
 class TokenAdmin(FactsAdmin):
     """A token can be revoked here; nobody sees its secret."""
 
-    list_display = ["name", "user", "hint", "created_at", "last_used_at", "revoked_at"]
+    list_display = ["name", "user", "hint", "scope", "created_at", "last_used_at", "expires_at", "revoked_at"]
     search_fields = ["name", "user__email"]
     exclude = ["digest"]
     actions = ["revoke"]
@@ -62,4 +96,11 @@ class TokenAdmin(FactsAdmin):
 class InvitationAdmin(FactsAdmin):
     list_display = ["team", "created_by", "created_at", "expires_at"]
     search_fields = ["team__name"]
+    exclude = ["nonce"]
+
+
+@admin.register(MailedInvitation)
+class MailedInvitationAdmin(FactsAdmin):
+    list_display = ["team", "address", "state", "created_by", "created_at", "expires_at", "mail"]
+    search_fields = ["team__name", "address"]
     exclude = ["nonce"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from citeboard.teams.models import Token, User, token_digest
@@ -19,23 +21,41 @@ NOTED_EVERY = dt.timedelta(minutes=1)
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Finds the token by its digest; one that is revoked, or whose owner is locked out, is not known."""
+    """Finds the token by its digest; revoked, expired, and of an owner who is locked out, it is not known."""
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        scheme, _, secret = get_authorization_header(request).decode("latin-1").strip().partition(" ")
-        if scheme.lower() != KEYWORD.lower():
+        secret = secret_in(get_authorization_header(request))
+        if secret is None:
             return None
-        found = Token.objects.select_related("user").filter(
-            digest=token_digest(secret.strip()), revoked_at=None, user__is_active=True
-        )
-        token = found.first()
+        token = token_of(secret)
         if token is None:
-            raise AuthenticationFailed("This token is not known; it may be mistyped or revoked.")
+            raise AuthenticationFailed("This token is not known; it may be mistyped, revoked or expired.")
+        if token.scope == Token.Scope.READ and request.method not in SAFE_METHODS:
+            raise PermissionDenied("This token may only read; make one on the site that may submit.")
         note_use(token)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         return KEYWORD
+
+
+def secret_in(header: bytes) -> str | None:
+    """What follows the word `Token`; None where the header speaks of something else."""
+    scheme, _, secret = header.decode("latin-1").strip().partition(" ")
+    return secret.strip() if scheme.lower() == KEYWORD.lower() else None
+
+
+def token_of(secret: str) -> Token | None:
+    """The valid token with this secret, and its owner."""
+    found = Token.objects.valid().select_related("user")
+    return found.filter(digest=token_digest(secret), user__is_active=True).first()
+
+
+def asking_user(request: HttpRequest) -> object:
+    """Who asks for a page: the owner of the token that was sent, or else who is signed in."""
+    secret = secret_in(request.headers.get("Authorization", "").encode("latin-1", "replace"))
+    token = token_of(secret) if secret is not None else None
+    return token.user if token else request.user
 
 
 def note_use(token: Token) -> None:

@@ -20,7 +20,7 @@ class InvitationNotValid(Exception):
     """The link was renewed, revoked or mistyped, or is too old."""
 
     def __init__(self) -> None:
-        super().__init__("this invitation does not work any more; ask the team's lead for the present link")
+        super().__init__("this invitation no longer works; ask the team's lead for the current link")
 
 
 def renew_invitation(*, team: Team, by: User) -> Invitation:

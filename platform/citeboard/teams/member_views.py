@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from citeboard.core.words import sentence
-from citeboard.teams.access import member_of, team_for_lead, team_for_member
-from citeboard.teams.invitations import renew_invitation, revoke_invitation
-from citeboard.teams.membership import MembershipRefused, hand_over, leave_team, remove_member
+from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
+from citeboard.teams.describing import describe_team
+from citeboard.teams.invitations import present_invitation, renew_invitation, revoke_invitation
+from citeboard.teams.mailed_invitations import InvitationRefused, invite_by_mail, withdraw_mailed
+from citeboard.teams.membership import MembershipRefused, hand_over, leave_team
 from citeboard.teams.models import Team, User
 
 
@@ -20,8 +23,13 @@ from citeboard.teams.models import Team, User
 @login_required
 def renew(request: HttpRequest, slug: str) -> HttpResponse:
     team = team_for_lead(request.user, slug)
+    had_one = present_invitation(team) is not None
     renew_invitation(team=team, by=_person(request))
-    messages.success(request, "The team has a new invitation link; the one before does not work any more.")
+    if had_one:
+        words = "The team has a new invitation link; the one before does not work any more."
+    else:
+        words = "The team has an invitation link now: copy it from below and send it to those who shall join."
+    messages.success(request, words)
     return _back(team)
 
 
@@ -36,15 +44,28 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def remove(request: HttpRequest, slug: str, member: int) -> HttpResponse:
+def invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """By e-mail; the answer is the same whether or not anybody has an account with the address."""
     team = team_for_lead(request.user, slug)
-    gone = member_of(team, member)
+    address = request.POST.get("address", "")
     try:
-        remove_member(team=team, user=gone, by=_person(request))
-    except MembershipRefused as refused:
+        invited = invite_by_mail(team=team, address=address, by=_person(request))
+    except InvitationRefused as refused:
         messages.error(request, sentence(refused))
+    except ValidationError:
+        messages.error(request, f"“{address[:80]}” is not an e-mail address.")
     else:
-        messages.success(request, f"{gone} is not in {team} any more, and the invitation link has ended.")
+        messages.success(request, f"{invited.address} will be sent an invitation.")
+    return _back(team)
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, slug: str, invited: int) -> HttpResponse:
+    team = team_for_lead(request.user, slug)
+    invitation = mailed_invitation_of(team, invited)
+    withdraw_mailed(invitation=invitation, by=_person(request))
+    messages.success(request, f"The invitation of {invitation.address} does not work any more.")
     return _back(team)
 
 
@@ -73,6 +94,26 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
         return _back(team)
     messages.success(request, f"You are not in {team} any more.")
     return redirect("teams")
+
+
+@require_POST
+@login_required
+def describe(request: HttpRequest, slug: str) -> HttpResponse:
+    """For every member: what the public page says beside the results."""
+    team = team_for_member(request.user, slug)
+    said = request.POST
+    try:
+        describe_team(
+            team=team,
+            description=said.get("description", ""),
+            links=said.get("links", "").splitlines(),
+            by=_person(request),
+        )
+    except ValidationError as faults:
+        messages.error(request, " ".join(sentence(fault) for fault in faults.messages))
+    else:
+        messages.success(request, "What the team says of itself is saved.")
+    return redirect(f"{reverse('team', args=[team.slug])}#public")
 
 
 def _back(team: Team) -> HttpResponse:

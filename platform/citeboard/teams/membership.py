@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.db.models import ProtectedError
 
 from citeboard.core import audit
 from citeboard.teams.invitations import revoke_invitation
-from citeboard.teams.models import Membership, Team, User
+from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
 Role = Membership.Role
 
@@ -42,7 +43,7 @@ def leave_team(*, team: Team, user: User) -> None:
 
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
-    """Take somebody out of the team. The invitation link ends too, since they may know it."""
+    """Take somebody out of the team. Its invitation link and those mailed to them end too."""
     with transaction.atomic():
         membership = _membership(locked(team), user)
         if membership.role == Role.LEAD:
@@ -50,6 +51,11 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         membership.delete()
         audit.note(actor=by, action="member-removed", words=f"removed {user}", subject=user, place=team)
         revoke_invitation(team=team, by=by)
+        own = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+        mailed = MailedInvitation.objects.filter(team=team, state=MailedInvitation.State.WAITING)
+        mailed.filter(address__in=[address.lower() for address in own]).update(
+            state=MailedInvitation.State.WITHDRAWN, mail=MailedInvitation.Mail.NONE, mail_due_at=None
+        )
 
 
 def hand_over(*, team: Team, to: User, by: User) -> None:

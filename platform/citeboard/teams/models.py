@@ -8,8 +8,11 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+
+from citeboard.core.models import Mailed
 
 
 class UserManager(BaseUserManager["User"]):
@@ -27,10 +30,18 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person; the e-mail address is the sign-in and never shown to others."""
+    """A person; the e-mail address is the sign-in, shown to who runs a season that they take part in."""
 
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
+    affiliation = models.CharField(max_length=200, blank=True, default="", db_default="")
+    orcid = models.CharField("ORCID", max_length=19, blank=True, default="", db_default="")
+    is_listed = models.BooleanField(
+        "listed with name and affiliation",
+        default=False,
+        db_default=False,
+        help_text="Whether lists of a season's participants may be published with this person's name.",
+    )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
@@ -49,10 +60,17 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Team(models.Model):
-    """Those who compete together; its name is public."""
+    """Those who compete together; its name is public, and so is what it says of itself."""
 
     name = models.CharField(max_length=80, unique=True)
     slug = models.SlugField(max_length=80, unique=True)
+    description = models.TextField(blank=True, default="", db_default="")
+    links: models.JSONField[list[str]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        blank=True,
+        help_text="Addresses of what it says of itself: a page, a group, code.",
+    )
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -103,34 +121,82 @@ class Invitation(models.Model):
         return f"invitation to {self.team}"
 
 
+class MailedInvitation(Mailed):
+    """One person is invited, by an address; the link in the mail accepts or declines, once.
+
+    Whether anybody has an account with the address is asked nowhere.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "not answered yet"
+        DECLINED = "declined", "declined"
+        WITHDRAWN = "withdrawn", "withdrawn"
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="mailed_invitations")
+    address = models.EmailField("e-mail address")
+    nonce = models.CharField(max_length=32, unique=True)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address"),
+        ]
+        indexes = [models.Index(fields=["mail", "mail_due_at"], name="mailed_invitation_due")]
+
+    def __str__(self) -> str:
+        return f"invitation to {self.team} by e-mail"
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at <= timezone.now()
+
+
 def token_digest(secret: str) -> str:
     """What the database keeps of a token: enough to recognise it, not enough to use it."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-class TokenManager(models.Manager["Token"]):
-    def issue(self, *, user: User, name: str, secret: str | None = None) -> tuple[Token, str]:
-        """A new token and its secret, which is shown once and stored nowhere."""
+class TokenQuerySet(models.QuerySet["Token"]):
+    def valid(self) -> TokenQuerySet:
+        """Neither revoked nor expired."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+
+    def issue(self, *, user: User, name: str, secret: str | None = None, **limits: Any) -> tuple[Token, str]:
+        """A new token and its secret, which is shown once and stored nowhere; ``limits`` are its fields."""
         secret = secret or secrets.token_urlsafe(30)
-        token = self.create(user=user, name=name, digest=token_digest(secret), hint=secret[:4])
+        token = self.create(user=user, name=name, digest=token_digest(secret), hint=secret[:4], **limits)
         return token, secret
 
 
 class Token(models.Model):
-    """What a program signs in with in its user's name, until it is revoked."""
+    """What a program signs in with in its user's name, until it is revoked or expires."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "read"
+        SUBMIT = "submit", "read and submit"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
     hint = models.CharField("first characters", max_length=8)
+    scope = models.CharField("what it may do", max_length=10, choices=Scope, default=Scope.SUBMIT)
+    expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[TokenManager] = TokenManager()
+    objects = TokenQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()

@@ -1,10 +1,13 @@
-"""What a person is called: asked at the sign-up, and changed later on a page of its own."""
+"""What a person is called, asked at the sign-up, and where they are from; all of it is changed later."""
 
 from __future__ import annotations
+
+import re
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -29,6 +32,53 @@ class NameForm(forms.Form):
         rename(user=user, name=self.cleaned_data["name"])
 
 
+class ProfileForm(NameForm):
+    """What somebody says of themselves."""
+
+    affiliation = forms.CharField(
+        label="Affiliation",
+        required=False,
+        max_length=200,
+        help_text="Organisers of the seasons that your team enters see it, with your name and address.",
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    orcid = forms.CharField(
+        label="ORCID iD", required=False, max_length=60, help_text="Such as 0000-0002-1825-0097."
+    )
+    is_listed = forms.BooleanField(
+        label="My name, affiliation and ORCID iD may be published in lists of a season's participants.",
+        required=False,
+    )
+
+    def clean_orcid(self) -> str:
+        return checked_orcid(self.cleaned_data["orcid"])
+
+
+def checked_orcid(text: str) -> str:
+    """The iD as it is written, from an iD or its address. Raises ValidationError where a digit is wrong.
+
+    The last of its sixteen digits follows from the others by ISO 7064, MOD 11-2.
+    """
+    digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
+    if not digits:
+        return ""
+    if not re.fullmatch(r"[0-9]{15}[0-9X]", digits):
+        raise ValidationError("An ORCID iD has sixteen digits, such as 0000-0002-1825-0097.")
+    total = 0
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    if digits[-1] != "0123456789X"[(12 - total % 11) % 11]:
+        raise ValidationError("This is no ORCID iD; a digit is mistyped.")
+    return "-".join(digits[start : start + 4] for start in range(0, 16, 4))
+
+
+def describe(*, user: User, name: str, affiliation: str, orcid: str, is_listed: bool) -> None:
+    """Store what the form has checked."""
+    user.name, user.affiliation = " ".join(name.split()), " ".join(affiliation.split())
+    user.orcid, user.is_listed = orcid, is_listed
+    user.save(update_fields=["name", "affiliation", "orcid", "is_listed"])
+
+
 def rename(*, user: User, name: str) -> None:
     user.name = " ".join(name.split())
     user.save(update_fields=["name"])
@@ -38,9 +88,10 @@ def rename(*, user: User, name: str) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 def name(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    form = NameForm(request.POST or None, initial={"name": request.user.name})
+    facts = {field: getattr(request.user, field) for field in ProfileForm.base_fields}
+    form = ProfileForm(request.POST if request.method == "POST" else None, initial=facts)
     if request.method == "POST" and form.is_valid():
-        rename(user=request.user, name=form.cleaned_data["name"])
+        describe(user=request.user, **form.cleaned_data)
         messages.success(request, f"You are called {request.user} here now.")
         return redirect("account-name")
     return render(request, "account/name.html", {"form": form}, status=422 if form.errors else 200)

@@ -10,31 +10,37 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
 from citeboard.teams.invitations import present_invitation, secret_of
-from citeboard.teams.models import Invitation, Membership, Team
+from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team
 
 NEWEST = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation."""
+    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation.
+
+    ``invited`` are those by e-mail, the newest first; the lead alone sees link and addresses.
+    """
 
     memberships: list[Membership]
     is_lead: bool
     invitation: Invitation | None
     link: str
+    invited: list[MailedInvitation]
     history: list[AuditEntry]
 
     @property
     def others(self) -> list[Membership]:
-        return [each for each in self.memberships if each.role != Membership.Role.LEAD]
+        return [membership for membership in self.memberships if membership.role != Membership.Role.LEAD]
 
 
 def people_of(team: Team, request: HttpRequest) -> People:
     """As a member sees them; the link is the lead's to give away."""
     memberships = list(team.memberships.select_related("user").order_by("role", "joined_at"))
-    leads = [each.user_id for each in memberships if each.role == Membership.Role.LEAD]
-    is_lead = request.user.pk in leads
+    sets_status = [
+        membership.user_id for membership in memberships if membership.role == Membership.Role.LEAD
+    ]
+    is_lead = request.user.pk in sets_status
     invitation = present_invitation(team) if is_lead else None
     link = ""
     if invitation:
@@ -44,5 +50,6 @@ def people_of(team: Team, request: HttpRequest) -> People:
         is_lead=is_lead,
         invitation=invitation,
         link=link,
+        invited=list(MailedInvitation.objects.filter(team=team)) if is_lead else [],
         history=list(history(team)[:NEWEST]),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +10,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from citeboard.teams.access import teams_of
-from citeboard.teams.forms import TeamForm
-from citeboard.teams.founding import found_team
+from citeboard.teams.creating import MAX_NAME, found_team
+from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
+
+
+class TeamForm(forms.Form):
+    """What a new team is called."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=MAX_NAME,
+        help_text="Public: boards show it.",
+        error_messages={"required": "Give the team a name."},
+    )
 
 
 @login_required
@@ -23,9 +35,13 @@ def teams(request: HttpRequest) -> HttpResponse:
         try:
             team = found_team(name=form.cleaned_data["name"], founder=request.user)
         except ValidationError as faults:
-            form.add_error("name", [f"{each[:1].upper()}{each[1:]}." for each in faults.message_dict["name"]])
+            form.add_error(
+                "name", [f"{fault[:1].upper()}{fault[1:]}." for fault in faults.message_dict["name"]]
+            )
         else:
             return redirect("team", team.slug)
     own = teams_of(request.user).prefetch_related("members")
     status = 422 if form.errors else 200
-    return render(request, "teams/teams.html", {"form": form, "teams": own}, status=status)
+    invitations = [(own, mailed_secret(own)) for own in invitations_for(request.user)]
+    context = {"form": form, "teams": own, "invitations": invitations}
+    return render(request, "teams/teams.html", context, status=status)

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.upkeep.doctor import CHECKS, State, examine
+from scoring.ops.doctor import CHECKS, State, examine
 
 
 class Command(BaseCommand):
     help = (
-        "Examine settings, database, queue, workers, storage, disk, clock and jobs, and say what to do. "
-        "Exits 1 where something is bad, so that it serves as a probe."
+        "Examine settings, database, clock, storage, disk, mail, static files, confinement, queue, workers, "
+        "and jobs, and say what to do. Exits 1 where something is bad, so that it serves as a probe."
     )
     # It says itself what is wrong with them.
     requires_system_checks: list[str] = []
@@ -27,11 +27,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, only: list[str] | None, **options: Any) -> None:
         findings = examine(only)
         if options["json"]:
-            self.stdout.write(json.dumps([each.as_dict() for each in findings], indent=2))
+            self.stdout.write(json.dumps([finding.as_dict() for finding in findings], indent=2))
         else:
-            for each in findings:
-                self.stdout.write(f"{each.state:<5} {each.name:<9} {each.found}")
-                if each.advice:
-                    self.stdout.write(f"{'':<15} {each.advice}")
-        if any(each.state == State.BAD for each in findings):
+            for finding in findings:
+                self.stdout.write(f"{finding.state:<5} {finding.name:<11} {finding.found}")
+                if finding.advice:
+                    self.stdout.write(f"{'':<17} {finding.advice}")
+        if any(finding.state == State.BAD for finding in findings):
             raise SystemExit(1)

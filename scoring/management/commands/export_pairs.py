@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.decisions.undecided import open_pairs, waiting_jobs
+from scoring.worker.pending_labels import open_pairs, waiting_jobs
 
 
 class Command(BaseCommand):
@@ -35,4 +35,4 @@ class Command(BaseCommand):
         for pair in open_pairs(list(waiting), is_next_only=options["next"]):
             self.stdout.write(json.dumps(pair, ensure_ascii=False))
             count += 1
-        self.stderr.write(f"{count} pairs are undecided")
+        self.stderr.write(f"{count} pairs are pending")

@@ -1,4 +1,4 @@
-"""`manage.py import_judgements RUN FILE`: what annotators say of a run, beside the automatic decisions."""
+"""`manage.py import_judgements RUN FILE`: what annotators say of a run, beside the automatic labels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.decisions.judging import JudgementsRefused, keep_judgements
+from scoring.human.claim_review import JudgementsRefused, keep_judgements
 from tasks.models import Submission
-from tasks.refusals import capped
+from tasks.types.problems import capped
 
 
 class Command(BaseCommand):

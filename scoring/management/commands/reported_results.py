@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from scoring.models import Paper
+from scoring.publications.reading import read_publication
 from scoring.publications.reported import store_publication
 from tasks.management.problems import problems_told
-from tasks.published.reading import read_publication
 from tasks.types import InputRefused, Problem
 
 
@@ -21,7 +21,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "files", type=Path, nargs="+", metavar="FILE", help="of the form published-results/1"
+            "files",
+            type=Path,
+            nargs="+",
+            metavar="FILE",
+            help="of the form published-results/1, or TOML that describes tables in CSV",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

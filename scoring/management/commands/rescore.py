@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.work.rescoring import NotScored, rescore_at_once, score_again, stop
-from tasks.addresses import NoSuchPlace, phase_at
+from scoring.worker.rescoring import NotScored, rescore_at_once, score_again, stop
 from tasks.models import Gold, Phase, Submission
+from tasks.seasons.addresses import NoSuchPlace, phase_at
 
 
 class Command(BaseCommand):

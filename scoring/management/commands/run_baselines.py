@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.work.baseline_orders import NotPossible, ask, names_for
+from scoring.worker.baseline_requests import NotPossible, ask, names_for
 from tasks.models import Phase, Season
 
 
@@ -63,6 +63,6 @@ class Command(BaseCommand):
         except NotPossible as reason:
             self.stdout.write(f"{where}: {reason}")
             return
-        for each in asked:
-            state = "queued" if each.is_new else each.submission.get_status_display()
-            self.stdout.write(f"{where}: {each.name} {state}")
+        for request in asked:
+            state = "queued" if request.is_new else request.submission.get_status_display()
+            self.stdout.write(f"{where}: {request.name} {state}")

@@ -6,30 +6,37 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from citeboard.core.ports import complaint
-from scoring.upkeep.serving import PARTS, SITE, Failed, Serving
+from citeboard.core.schema import NewerSchema, refuse_newer_schema, schema_state
+from scoring.ops.serving import PARTS, SITE, Failed, Serving
 
 
 class Command(BaseCommand):
     help = (
-        "Serve the site and score runs: web processes, workers and sweeper, restarted when they die or hang. "
+        "Migrate the database, then serve the site and score runs: web processes, workers and sweeper, "
+        "restarted when they die or hang. "
         "SIGTERM or Ctrl-C ends everything; runs that were being scored are scored again by themselves."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--only", choices=PARTS, help="one of the two, where the other runs elsewhere")
+        parser.add_argument(
+            "--no-migrate", action="store_true", help="refuse a database of an earlier release instead"
+        )
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
         parts = (only,) if only else PARTS
         if SITE in parts and (words := complaint(settings.BIND, settings.PORT)):
             raise CommandError(words)
-        refuse_unready_database()
+        prepare_database(migrates=not options["no_migrate"])
         try:
             Serving(parts, announce=self.say).run()
+        except NewerSchema as reason:
+            raise CommandError(str(reason), returncode=reason.exit_code) from reason
         except Failed as reason:
             raise CommandError(str(reason)) from reason
 
@@ -38,11 +45,16 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def refuse_unready_database() -> None:
+def prepare_database(*, migrates: bool) -> None:
     """Raises CommandError, so that nothing is started that could only fail."""
     try:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        refuse_newer_schema()
+        missing = schema_state().missing
+        if missing and migrates:
+            call_command("migrate", interactive=False, verbosity=0)
+            missing = []
+    except NewerSchema as reason:
+        raise CommandError(str(reason), returncode=reason.exit_code) from reason
     except DatabaseError as reason:
         raise CommandError(f"The database does not answer: {reason}") from reason
     finally:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-from django.db import connections
+from django.core.management.base import BaseCommand, CommandError
 
-from scoring.board import orders as board_orders
-from scoring.work import rescoring
-from scoring.work.copies import remove_leftovers
-from scoring.work.insist import AWAY
-from tasks.abandoned import remove_abandoned
-from tasks.sweeper import sweep
+from scoring.ops.sweeping import POSTING, STEPS, post_all, post_until, sweep_all
 
 
 class Command(BaseCommand):
@@ -28,21 +23,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, every: float | None, **options: Any) -> None:
         if every is None:
-            self.stdout.write(
-                f"{sweep()}; {remove_leftovers()} folders of gone workers and {remove_abandoned()} files of "
-                "uploads that broke off removed; "
-                f"{rescoring.fill_up()} scorings queued again; "
-                f"{board_orders.ask_again()} boards to be compared"
-            )
+            done, steps = [*sweep_all(), *post_all()], len(STEPS) + len(POSTING)
+            self.stdout.write("; ".join(done))
+            if len(done) < steps:
+                raise CommandError(f"{steps - len(done)} of {steps} steps failed; the log says why.")
             return
+        posting = threading.Thread(target=post_until, args=[threading.Event()], name="posting", daemon=True)
+        posting.start()
         while True:
-            try:
-                sweep()
-                remove_leftovers()
-                remove_abandoned()
-                rescoring.fill_up()
-                board_orders.ask_again()
-            except AWAY as reason:
-                self.stderr.write(f"The database is locked or away: {reason}")
-                connections.close_all()
+            sweep_all()
             time.sleep(every)

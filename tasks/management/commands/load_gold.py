@@ -8,10 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks.addresses import NoSuchPlace, task_at
-from tasks.goldfiles import load_gold
+from citeboard.core import audit
+from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
+from tasks.jobs.rescore import rescore
 from tasks.management.problems import problems_told
-from tasks.rescore import rescore
+from tasks.models import Gold, Task
+from tasks.seasons.addresses import NoSuchPlace, task_at
 
 
 class Command(BaseCommand):
@@ -21,6 +23,11 @@ class Command(BaseCommand):
         parser.add_argument("task", metavar="TASK", help="SEASON/TASK, or the task's number")
         parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="a file, folder or zip")
         parser.add_argument("--reason", required=True, metavar="TEXT", help="why; teams read it")
+        parser.add_argument(
+            "--again",
+            action="store_true",
+            help="publish what a version before the present one holds once more",
+        )
         parser.add_argument("--split", metavar="NAME", help="needed where a task has several splits")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,11 +45,29 @@ class Command(BaseCommand):
                 f"--split names one of {', '.join(splits) or 'no split: the task has no phase'}"
             )
         with problems_told(self, otherwise="the gold stays as it was"):
-            gold, is_new = load_gold(
-                task=task, split=split, paths=options["paths"], reason=options["reason"].strip()
+            before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+            gold, is_new = _loaded(task, split, options)
+        if is_new:
+            audit.note(
+                actor=None,
+                action="gold-added",
+                words=f"made gold v{gold.number} of {task}: {gold.reason}",
+                subject=gold,
+                place=task.season,
+                changes=[gold_change(before, gold)],
             )
         known = "" if is_new else ", as it was"
         self.stdout.write(f"split {split}: version {gold.number}, {gold.instances} instances{known}")
         for phase in phases:
             if phase.split == split and (jobs := rescore(phase)):
                 self.stdout.write(f"{len(jobs)} scorings queued in phase {phase.slug}")
+
+
+def _loaded(task: Task, split: str, options: dict[str, Any]) -> tuple[Gold, bool]:
+    reason = options["reason"].strip()
+    try:
+        return load_gold(
+            task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
+        )
+    except EarlierGold as earlier:
+        raise CommandError(f"{earlier}, by --again") from earlier

@@ -1,4 +1,4 @@
-"""`manage.py load_season DIR [--data ROOT] [--reason TEXT]`"""
+"""`manage.py load_season DIR [--data ROOT] [--reason TEXT] [--dry-run] [--apply KEY …] [--keep KEY …]`"""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from tasks.management.problems import problems_told
-from tasks.seasonfile import load_season
+from citeboard.core.words import setting
+from tasks.management.problems import REFUSED, problems_told
+from tasks.seasons.file.differences import (
+    UNSAID,
+    Decisions,
+    Difference,
+    KeyNotKnown,
+    LoadConflicts,
+)
+from tasks.seasons.file.load import load_season
+
+#: Nothing was loaded, since it would undo what was changed in the site.
+CONFLICT = 3
 
 
 class Command(BaseCommand):
@@ -24,12 +35,51 @@ class Command(BaseCommand):
             "--reason", default="", metavar="TEXT", help="why gold that the site has already is corrected"
         )
 
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what would be changed, and change nothing"
+        )
+        for name, value in (("--apply", "the file's value"), ("--keep", "the site's value")):
+            parser.add_argument(
+                name,
+                nargs="+",
+                action="extend",
+                default=[],
+                metavar="KEY",
+                help=f"keys that were changed in the site since the last load and take {value}, or all",
+            )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        with problems_told(self, otherwise="nothing was loaded"):
-            loaded = load_season(options["folder"], data=options["data"], reason=options["reason"].strip())
+        decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
+        try:
+            with problems_told(self, otherwise="nothing was loaded"):
+                loaded = load_season(
+                    options["folder"],
+                    data=options["data"],
+                    reason=options["reason"].strip(),
+                    decisions=decisions,
+                    dry_run=options["dry_run"],
+                )
+        except KeyNotKnown as unknown:
+            raise CommandError(f"{unknown}; nothing was loaded", returncode=REFUSED) from unknown
+        except LoadConflicts as found:
+            self._tell_conflicts(found.conflicts)
+            raise CommandError(
+                f"{found}; nothing was loaded. --apply KEY … or --apply all gives them what the file says, "
+                "--keep KEY … leaves them",
+                returncode=CONFLICT,
+            ) from found
         for change in loaded.changes:
             self.stdout.write(change)
-        if not loaded.changes:
+        for row in loaded.differences:
+            self.stdout.write(f"  {row.key}: {setting(row.site)} → {setting(row.file)}")
+        self._tell_conflicts(loaded.conflicts)
+        if not loaded.changes and not loaded.differences and not loaded.conflicts:
             self.stdout.write(f"season {loaded.season.slug}: nothing to change")
         for notice in loaded.notices:
             self.stdout.write(f"note: {notice}")
+
+    def _tell_conflicts(self, conflicts: list[Difference]) -> None:
+        for row in conflicts:
+            last = "" if row.last is UNSAID else f", which said {setting(row.last)} before"
+            here, there = setting(row.site), setting(row.file)
+            self.stderr.write(f"{row.key}: changed in the site to {here}; the file says {there}{last}")

@@ -5,25 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tasks.types.base import Index, Option, OptionRefused, Options, Pairs, Split, TaskType
+from tasks.types.base import (
+    CORRECTED,
+    OFFICIAL,
+    Index,
+    Option,
+    OptionRefused,
+    Options,
+    Pairs,
+    Split,
+    TaskType,
+)
 from tasks.types.citation_recommendation.names import DIMENSIONS, is_gold_file
 from tasks.types.files import InputFile
-from tasks.types.late import late
+from tasks.types.lazy import lazy
 from tasks.types.problems import Problem
+from tasks.types.ranking.forms import RUN_FORM
+from tasks.types.references import MetricRef
+from tasks.types.trec import TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.citation_recommendation.collection import Collection
     from tasks.types.ranking.gathering import RankedRun
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
+TREC = "tasks.types.citation_recommendation.trec"
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
-MOST_CUTS = 10
+MAX_CUTS = 10
+GRADED = ("ndcg_graded", "rbp", "unjudged")
+MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
 
 CUTS = Option(
     name="k",
     default=str(CUT),
     summary=f"Cut-offs of recall, MRR and nDCG besides {CUT}, such as 5,20.",
+)
+GRADES = Option(
+    name="graded",
+    default="no",
+    summary="Whether rank-biased precision is computed too, and by the gold's grades nDCG and the share of "
+    "unjudged answers.",
+    choices=("no", "yes"),
 )
 LONGEST = Option(
     name="longest",
@@ -38,8 +61,8 @@ def cuts(options: Options) -> tuple[int, ...]:
         given = [int(text) for text in options["k"].split(",") if text.strip()]
     except ValueError:
         given = [0]
-    if not given or min(given) < 1 or max(given) > _longest(options) or len(set(given)) > MOST_CUTS:
-        expected = f"at most {MOST_CUTS} whole numbers from 1 to {_longest(options)}, such as 5,20"
+    if not given or min(given) < 1 or max(given) > _longest(options) or len(set(given)) > MAX_CUTS:
+        expected = f"at most {MAX_CUTS} whole numbers from 1 to {_longest(options)}, such as 5,20"
         raise OptionRefused(f"option k={options['k']}: expected {expected}")
     return (CUT, *sorted(set(given) - {CUT}))
 
@@ -51,10 +74,23 @@ def _longest(options: Options) -> int:
     return int(text)
 
 
-def further_metrics(rules: str, options: Options) -> tuple[str, ...]:
-    """What the option ``k`` adds."""
-    measures = [name.partition("@")[0] for name in TASK_TYPE.rules[rules]]
-    return tuple(f"{measure}@{cut}" for cut in cuts(options)[1:] for measure in measures)
+def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
+    """`recall@10` and so on."""
+    return tuple(
+        MetricRef(f"{measure}@{cut}", _class_of(measure), {"measure": measure, "cut": cut})
+        for measure in measures
+    )
+
+
+def _class_of(measure: str) -> str:
+    return "scoring.metrics.graded:GradedRanking" if measure in GRADED else "scoring.metrics.ranking:Ranking"
+
+
+def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
+    """What the options ``graded`` and ``k`` add."""
+    more = GRADED if rules == CORRECTED and options[GRADES.name] == "yes" else ()
+    further = [(cut, (*MEASURES[rules], *more)) for cut in cuts(options)[1:]]
+    return tuple(metric for cut, measures in [(CUT, more), *further] for metric in measures_at(cut, measures))
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
@@ -89,17 +125,23 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 TASK_TYPE = TaskType(
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
-    rules={
-        "default": (f"recall@{CUT}", f"mrr@{CUT}", f"ndcg@{CUT}"),
-        "as-published": (f"recall@{CUT}", f"mrr@{CUT}"),
-    },
+    unit="paper",
+    rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
+    baselines=("scoring.tools.baselines.retrieval:BASELINES",),
     dimensions=tuple(DIMENSIONS),
-    read_gold=late(COLLECTION, "read_gold"),
-    read_inputs=late(COLLECTION, "read_inputs"),
+    read_gold=lazy(COLLECTION, "read_gold"),
+    read_inputs=lazy(COLLECTION, "read_inputs"),
     read_run=read_run,
+    run_form=RUN_FORM,
     pair=pair,
-    public_files=late(COLLECTION, "public_files"),
+    public_files=lazy(COLLECTION, "public_files"),
     is_gold_file=is_gold_file,
-    options=(CUTS, LONGEST),
+    options=(CUTS, GRADES, LONGEST),
     further_metrics=further_metrics,
+    show_instances=lazy("tasks.types.ranking.showing", "show_instances"),
+    trec=TrecForm(
+        topics=lazy(TREC, "topics"),
+        documents=lazy(TREC, "documents"),
+        qrels=lazy(TREC, "qrels"),
+    ),
 )

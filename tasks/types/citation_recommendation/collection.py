@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
@@ -13,8 +14,8 @@ from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.choices import index_of
-from tasks.types.ranking.lists import Lists, ListsBuilder
-from tasks.types.ranking.records import Rows, canonical, label, shown_line, the_file
+from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder
+from tasks.types.ranking.records import Rows, canonical, digest_of, label, shown_line, the_file
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
@@ -43,12 +44,11 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
     if problems:
         raise InputRefused(problems)
-    reader.digest.update(canonical(candidates))
     return Split(
         content=reader.collection(),
         instances=len(reader.ids),
         index=index_of(reader.ids, [candidates]),
-        digest=reader.digest.hexdigest(),
+        digest=digest_of(*sorted(reader.facts), canonical(candidates)).hex(),
     )
 
 
@@ -94,8 +94,12 @@ class _Reader:
 
     candidates: Mapping[str, int]
     ids: list[str] = field(default_factory=list)
-    digest: Any = field(default_factory=hashlib.sha256)
+    #: Of each context's facts, a digest.
+    facts: list[bytes] = field(default_factory=list)
     _gold: ListsBuilder = field(default_factory=ListsBuilder)
+    _judged: ListsBuilder = field(default_factory=ListsBuilder)
+    _grades: list[int] = field(default_factory=list)
+    _is_graded: bool = False
     _papers: ClassesBuilder = field(default_factory=ClassesBuilder)
     _classes: dict[str, ClassesBuilder] = field(
         default_factory=lambda: {name: ClassesBuilder() for name in DIMENSIONS}
@@ -109,20 +113,27 @@ class _Reader:
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
-            if unknown := [each for each in cited if each not in self.candidates]:
+            grades = rows.grades(record, "grades", cited)
+            if unknown := [reference for reference in (*cited, *grades) if reference not in self.candidates]:
                 rows.wrong(f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}")
                 continue
             seen.add(name)
             self.ids.append(name)
-            self._add(record, name, cited)
+            self._add(record, name, cited, grades)
 
-    def _add(self, record: Mapping[str, Any], name: str, cited: Sequence[str]) -> None:
+    def _add(
+        self, record: Mapping[str, Any], name: str, cited: Sequence[str], grades: Mapping[str, int]
+    ) -> None:
         paper = label(record, "citing_id") or name
         sampled_for = record.get(SAMPLED_FOR)
         sampled = sampled_for if isinstance(sampled_for, list) else DIMENSIONS
         labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
-        self.digest.update(canonical([name, paper, cited, labels]))
-        self._gold.add([self.candidates[each] for each in cited])
+        own = sorted(grades.items()) if "grades" in record else []
+        self.facts.append(digest_of(canonical([name, paper, cited, labels, *([own] if own else [])])))
+        self._is_graded |= bool(own)
+        self._judged.add([self.candidates[reference] for reference in grades])
+        self._grades.extend(grades.values())
+        self._gold.add([self.candidates[reference] for reference in cited])
         self._papers.add(paper)
         for dimension, builder in self._classes.items():
             if dimension in labels:
@@ -130,11 +141,17 @@ class _Reader:
             else:
                 builder.skip()
 
+    def _relevant(self) -> Lists:
+        if not self._is_graded:
+            return self._gold.build()
+        grades = np.array(self._grades, dtype=np.int32)
+        return GradedLists(self._gold.build(), self._judged.build(), grades)
+
     def collection(self) -> Collection:
         classes = {name: builder.build(DIMENSIONS[name]) for name, builder in self._classes.items()}
         return Collection(
             ids=self.ids,
-            gold=self._gold.build(),
+            gold=self._relevant(),
             papers=self._papers.build(),
-            classes={name: each for name, each in classes.items() if not each.is_empty},
+            classes={name: column for name, column in classes.items() if not column.is_empty},
         )

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from tasks.types.base import TaskType
-from tasks.types.citation_resolution.names import AS_PUBLISHED, DEFAULT, is_gold_file
-from tasks.types.late import late
+from tasks.types.base import CORRECTED, OFFICIAL, TaskType
+from tasks.types.citation_resolution.names import is_gold_file
+from tasks.types.lazy import lazy
+from tasks.types.ranking.forms import RUN_FORM
+from tasks.types.references import MetricRef
+from tasks.types.trec import TrecForm
 
 COLLECTION = "tasks.types.citation_resolution.collection"
+TREC = "tasks.types.citation_resolution.trec"
 PAIRING = "tasks.types.citation_resolution.pairing"
+MEAN = "scoring.metrics.resolution:ResolutionMean"
 METRICS = (
-    "success@n",
-    "accuracy@1",
-    "accuracy@1_per_citation",
-    "success@n_macro",
-    "mrr",
-    "cocited_probability",
+    MetricRef("success@n", MEAN, {"column": "success"}),
+    MetricRef("accuracy@1", MEAN, {"column": "first"}),
+    MetricRef("accuracy@1_per_citation", "scoring.metrics.resolution:FirstPerCitation"),
+    MetricRef("success@n_macro", MEAN, {"column": "success", "over_units": True}),
+    MetricRef("mrr", "scoring.metrics.ranking:Ranking", {"measure": "mrr"}),
+    MetricRef("ndcg", "scoring.metrics.ranking:Ranking", {"measure": "ndcg"}),
+    MetricRef("cocited_probability", "scoring.metrics.resolution:CocitedProbability", {"column": "cocited"}),
 )
 
 TASK_TYPE = TaskType(
     slug="citation-resolution",
     title="Citation Resolution",
-    rules={DEFAULT: METRICS, AS_PUBLISHED: METRICS},
+    unit="paper",
+    rules={CORRECTED: METRICS, OFFICIAL: METRICS},
+    baselines=(
+        "scoring.tools.baselines.retrieval_references:BASELINES",
+        "scoring.tools.baselines.retrieval_methods:BASELINES",
+    ),
     dimensions=("group_size", "candidates", "section", "discipline"),
-    read_gold=late(COLLECTION, "read_gold"),
-    read_inputs=late(COLLECTION, "read_inputs"),
-    read_run=late(PAIRING, "read_run"),
-    pair=late(PAIRING, "pair"),
-    public_files=late(COLLECTION, "public_files"),
+    read_gold=lazy(COLLECTION, "read_gold"),
+    read_inputs=lazy(COLLECTION, "read_inputs"),
+    read_run=lazy(PAIRING, "read_run"),
+    run_form=RUN_FORM,
+    pair=lazy(PAIRING, "pair"),
+    public_files=lazy(COLLECTION, "public_files"),
     is_gold_file=is_gold_file,
+    show_instances=lazy("tasks.types.ranking.showing", "show_instances"),
+    trec=TrecForm(
+        topics=lazy(TREC, "topics"),
+        documents=lazy(TREC, "documents"),
+        qrels=lazy(TREC, "qrels"),
+        candidates=lazy(TREC, "candidates"),
+    ),
 )

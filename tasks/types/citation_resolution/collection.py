@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.citation_resolution.graph import CitingPapers, read_citing_papers
-from tasks.types.citation_resolution.names import CONTEXTS, PAPERS, REFERENCES
+from tasks.types.citation_resolution.names import CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.choices import index_of
 from tasks.types.ranking.lists import Lists, ListsBuilder
-from tasks.types.ranking.records import Rows, canonical, label, named, shown_line, the_file
+from tasks.types.ranking.records import Rows, canonical, digest_of, label, named, shown_line, the_file
 from tasks.types.ranking.sections import SECTIONS, section_class
 
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
@@ -29,6 +28,7 @@ SHOWN_OF_REFERENCE = (
     "raw",
     "title",
     "abstract",
+    "text",
     "authors",
     "year",
     "venue",
@@ -36,6 +36,7 @@ SHOWN_OF_REFERENCE = (
     "arxiv_ids",
     "openalex_id",
 )
+SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,18 +63,20 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     reader.read(Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="no context cites a reference of its paper"))
+    _check_inlinks(files, set(reader.paper_of), problems)
     citing_papers = read_citing_papers(files, problems)
     if problems:
         raise InputRefused(problems)
-    reader.digest.update(canonical([[paper, list(own)] for paper, own in candidates.items()]))
+    # The order of a paper's candidates decides between equal scores; that of papers nothing.
+    others = [canonical(sorted([paper, list(own)] for paper, own in candidates.items()))]
     if citing_papers is not None:
-        reader.digest.update(citing_papers.digest)
+        others.append(citing_papers.digest)
     notes = [f"{reader.unresolvable} contexts cite no reference of their paper and are left out"]
     return Split(
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
         index=_index(reader.ids, reader.paper_of, candidates),
-        digest=reader.digest.hexdigest(),
+        digest=digest_of(*sorted(reader.facts), *others).hex(),
         notes=tuple(notes) if reader.unresolvable else (),
     )
 
@@ -115,12 +118,24 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     yield CONTEXTS, b"".join(contexts)
     references = Rows(the_file(files, REFERENCES, "each paper's references"), [])
     yield REFERENCES, b"".join(shown_line(record, SHOWN_OF_REFERENCE) for record in references)
+    for file in named(files, INLINKS):
+        yield INLINKS, b"".join(shown_line(record, SHOWN_OF_INLINK) for record in Rows(file, []))
 
 
 def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str, tuple[str, ...]]) -> Index:
     papers = {paper: number for number, paper in enumerate(dict.fromkeys(paper_of))}
     pools = [candidates.get(paper, ()) for paper in papers]
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
+
+
+def _check_inlinks(files: Sequence[InputFile], tested: set[str], problems: list[Problem]) -> None:
+    """A tested paper's own sentences would tell what it cites."""
+    for file in named(files, INLINKS):
+        rows = Rows(file, problems)
+        for record in rows:
+            citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
+            if citing in tested:
+                rows.wrong(f"“{citing}”, which cites “{cited}” here, is a paper under test")
 
 
 def _disciplines(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, str | None]:
@@ -143,7 +158,8 @@ class _Reader:
     ids: list[str] = field(default_factory=list)
     paper_of: list[str] = field(default_factory=list)
     unresolvable: int = 0
-    digest: Any = field(default_factory=hashlib.sha256)
+    #: Of each context's facts, a digest.
+    facts: list[bytes] = field(default_factory=list)
     _gold: ListsBuilder = field(default_factory=ListsBuilder)
     _papers: ClassesBuilder = field(default_factory=ClassesBuilder)
     _sections: ClassesBuilder = field(default_factory=ClassesBuilder)
@@ -161,8 +177,11 @@ class _Reader:
                 rows.wrong(f"context “{name}” stands here a second time")
             seen.add(name)
             if own != paper:
-                paper, numbers = own, {each: n for n, each in enumerate(self.candidates.get(own, ()))}
-            gold = [numbers[each] for each in cited if each in numbers]
+                paper, numbers = (
+                    own,
+                    {candidate: n for n, candidate in enumerate(self.candidates.get(own, ()))},
+                )
+            gold = [numbers[reference] for reference in cited if reference in numbers]
             if gold:
                 self._add(record, name, paper, gold)
             else:
@@ -172,7 +191,7 @@ class _Reader:
         # One text for all contexts of a paper.
         known = self.paper_of[-1] if self.paper_of and self.paper_of[-1] == paper else paper
         section, discipline = section_class(label(record, "section")), self.disciplines.get(paper)
-        self.digest.update(canonical([name, paper, gold, section, discipline]))
+        self.facts.append(digest_of(canonical([name, paper, gold, section, discipline])))
         self.ids.append(name)
         self.paper_of.append(known)
         self._gold.add(gold)

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.base import Index, Options, Pairs, Split
+from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
 from tasks.types.citation_resolution.answers import Resolutions, cocited_probabilities, tied_at_cut
 from tasks.types.citation_resolution.collection import Resolution
-from tasks.types.citation_resolution.names import AS_PUBLISHED
 from tasks.types.columns import Classes
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem
@@ -19,7 +18,7 @@ from tasks.types.ranking.gathering import RankedRun, RunLimits
 from tasks.types.ranking.runs import read_ranked_run
 
 #: The published test set has only papers with so many references inside the collection.
-FEWEST_CANDIDATES = 8
+MIN_CANDIDATES = 8
 
 GROUPS = ("1", "2", "3", "4 or more")
 CHOICES = ("1 to 9", "10 to 19", "20 to 49", "50 to 99", "100 or more")
@@ -38,12 +37,12 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     """One row a context; a group of citations is one context.
 
     A citing paper is the unit that is resampled, since all its contexts choose among the same candidates.
-    Under the rules `as-published` only papers with at least eight candidates count.
+    Under the official rules only papers with at least eight candidates count.
     """
     resolution: Resolution = split.content
     rows = np.arange(split.instances)
-    if rules == AS_PUBLISHED:
-        rows = np.flatnonzero(resolution.choices >= FEWEST_CANDIDATES)
+    if rules == OFFICIAL:
+        rows = np.flatnonzero(resolution.choices >= MIN_CANDIDATES)
         resolution = _only(resolution, rows)
     answers = run.lists.take(rows)
     return Pairs(

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from tasks.types.base import TaskType
+from tasks.types.citation_text.human_evaluation import HUMAN_EVALUATION
 from tasks.types.citation_text.instances import is_gold_file, public_files, read_gold, read_inputs
-from tasks.types.citation_text.judging import JUDGING
-from tasks.types.citation_text.options import AS_PUBLISHED, DEFAULT, OPTIONS, checked
+from tasks.types.citation_text.metrics import METRICS, further_metrics
+from tasks.types.citation_text.options import OPTIONS
 from tasks.types.citation_text.pairing import DIMENSIONS, pair
-from tasks.types.citation_text.runs import read_run
-
-PUBLISHED = ("rouge_l_f1", "rouge_1_f1", "rouge_2_f1", "bertscore_f1")
-DISCOURSE = ("kl_intent", "kl_corwa", "kl_intent_published", "kl_corwa_published")
-METRICS = (
-    *PUBLISHED,
-    "rouge_l_f1_stemmed",
-    "rouge_1_f1_stemmed",
-    "rouge_2_f1_stemmed",
-    "length",
-    "length_ratio",
-    "self_reference",
-    "kl_intent",
-    "kl_corwa",
-)
+from tasks.types.citation_text.runs import RUN_FORM, read_run
+from tasks.types.citation_text.showing import show_instances
 
 TASK_TYPE = TaskType(
     slug="citation-text",
     title="Citation text generation",
-    rules={DEFAULT: METRICS, AS_PUBLISHED: (*PUBLISHED, *DISCOURSE)},
+    unit="text",
+    rules=METRICS,
+    baselines=("scoring.tools.baselines.citation_text:BASELINES",),
+    display_names={"dataset": "data set"},
+    main_metrics=(
+        "rouge_l_f1",
+        "rouge_1_f1",
+        "rouge_2_f1",
+        "bertscore_f1",
+        "kl_intent",
+        "kl_corwa",
+    ),
     dimensions=DIMENSIONS,
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
+    run_form=RUN_FORM,
     pair=pair,
     public_files=public_files,
     is_gold_file=is_gold_file,
     options=OPTIONS,
-    judging=JUDGING,
-    further_metrics=checked,
+    human_evaluation=HUMAN_EVALUATION,
+    further_metrics=further_metrics,
+    show_instances=show_instances,
 )

@@ -12,19 +12,22 @@ from tasks.types.citation_text.labels import CORWA, INTENT
 #: Which sentences count: on both sides all, or as in the original of gold only those with a one-digit mark.
 SYMMETRIC, ORIGINAL = "symmetric", "original"
 SUPPLIED, TAGGER = "supplied", "tagger"
+#: The splitter that goes by the rules and the scheme.
+AUTO = "auto"
 
 SENTENCES = Option(
     name="discourse_sentences",
-    default="rules",
+    default=AUTO,
     summary="What splits texts for the taggers: the rules of this site, spaCy's sentencizer with the pieces "
-    "glued as CiteBench does for intents, or NLTK's Punkt glued as CiteBench does for CORWA.",
-    choices=("rules", "sentencizer", "punkt"),
+    "glued as CiteBench does for intents, or Punkt glued as CiteBench does for CORWA; auto is Punkt for "
+    "CORWA under the official rules and the site's own otherwise.",
+    choices=(AUTO, "rules", "sentencizer", "punkt"),
 )
 TREATMENT = Option(
     name="discourse",
     default=SYMMETRIC,
     summary="Which sentences are tagged: all of gold and run alike, or of gold only those with a one-digit "
-    "mark, as the original has it and the rules as-published do.",
+    "mark, as the original has it and the official rules do.",
     choices=(SYMMETRIC, ORIGINAL),
 )
 LABELS = Option(
@@ -61,7 +64,7 @@ def label_set(scheme: str, options: Options) -> tuple[str, ...]:
     """The labels of a scheme, in the order of the option. Raises OptionRefused."""
     option = LABEL_SETS[scheme]
     value = options.get(option.name, option.default)
-    labels = tuple(each.strip() for each in value.split(","))
+    labels = tuple(label.strip() for label in value.split(","))
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
         raise OptionRefused(f"option {option.name}={value}: expected two or more different labels")
     return labels

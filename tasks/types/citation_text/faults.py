@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from tasks.types.citation_text.instances import Instance
+from tasks.types.citation_text.instance import Instance
 from tasks.types.citation_text.marks import marks
 
 #: What cannot be seen in the data, by the name of the data set.
@@ -17,7 +17,7 @@ _OF_DATASET = {
 def known_faults(instances: Sequence[Instance]) -> Iterator[str]:
     """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted."""
     for dataset, own in _by_dataset(instances):
-        damaged = [len(marks(each.target).damaged) for each in own]
+        damaged = [len(marks(instance.target).damaged) for instance in own]
         if any(damaged):
             having = sum(count > 0 for count in damaged)
             yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(own)} targets"
@@ -31,12 +31,12 @@ def faults_of_inputs(instances: Sequence[Instance]) -> Iterator[str]:
 
 
 def _by_dataset(instances: Sequence[Instance]) -> Iterator[tuple[str, list[Instance]]]:
-    for dataset, group in groupby(instances, key=lambda each: each.dataset):
+    for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         yield dataset, list(group)
 
 
 def _faults_of_inputs(dataset: str, own: Sequence[Instance]) -> Iterator[str]:
-    empty = [sum(not abstract.strip() for abstract in each.cited) for each in own]
+    empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in own]
     if any(empty):
         having = sum(count > 0 for count in empty)
         yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(own)} instances"

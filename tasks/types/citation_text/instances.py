@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
+from tasks.types.citation_text.faults import faults_of_inputs, known_faults
 from tasks.types.citation_text.inputs import cited_abstracts
-from tasks.types.citation_text.labels import Labels, label_faults, read_labels
+from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.labels import label_faults, read_labels
 from tasks.types.files import CLUTTER, InputFile
+from tasks.types.jsonlines import as_lines, content_digest
 from tasks.types.problems import InputRefused, Problem, fatal
 from tasks.types.records import SUFFIXES, Record, read_records, well_formed
 from tasks.types.text import json_kind
@@ -23,35 +23,6 @@ INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Instance:
-    """``inputs`` as in the benchmark, tags and all; ``target`` is empty where only the inputs are known."""
-
-    id: str
-    dataset: str
-    inputs: tuple[str, ...]
-    target: str = ""
-    labels: Labels = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """What an answer is compared with."""
-        return self.target
-
-    @property
-    def cited(self) -> list[str]:
-        """The abstracts of the cited papers, in the order in which marks count them."""
-        return cited_abstracts(self.inputs)
-
-    def public(self) -> dict[str, Any]:
-        return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
-
-    def canonical(self) -> dict[str, Any]:
-        """All of it as JSON; the labels only where there are some."""
-        labels = {"labels": {kind: list(own) for kind, own in self.labels.items()}} if self.labels else {}
-        return {**self.public(), "target": self.target, **labels}
 
 
 def is_gold_file(name: str) -> bool:
@@ -64,17 +35,12 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
 
     Raises InputRefused with everything that is wrong with the files.
     """
-    from tasks.types.citation_text.faults import known_faults
-
     instances = read_instances(files, with_targets=True)
-    content = json.dumps(
-        [each.canonical() for each in instances], ensure_ascii=False, sort_keys=True, separators=(",", ":")
-    )
     return Split(
         content=instances,
         instances=len(instances),
         index=index_of(instances),
-        digest=hashlib.sha256(content.encode()).hexdigest(),
+        digest=content_digest([instance.canonical() for instance in instances]),
         notes=tuple(known_faults(instances)),
     )
 
@@ -85,11 +51,8 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
 
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """Every instance with its data set and inputs, neither targets nor labels; and the faults of inputs."""
-    from tasks.types.citation_text.faults import faults_of_inputs
-
     instances = read_instances(files, with_targets=True)
-    lines = [json.dumps(each.public(), ensure_ascii=False) for each in instances]
-    yield INPUTS, "".join(f"{line}\n" for line in lines).encode()
+    yield INPUTS, as_lines(instance.public() for instance in instances)
     if faults := list(faults_of_inputs(instances)):
         yield FAULTS, "".join(f"- {fault}\n" for fault in faults).encode()
 
@@ -97,8 +60,8 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
 def index_of(instances: Sequence[Instance]) -> Index:
     """What checks a run: by data set the instances in their order, each with its number of cited papers."""
     datasets: dict[str, dict[str, int]] = {}
-    for each in instances:
-        datasets.setdefault(each.dataset, {})[each.id] = len(each.cited)
+    for instance in instances:
+        datasets.setdefault(instance.dataset, {})[instance.id] = len(instance.cited)
     return {"datasets": datasets}
 
 
@@ -106,7 +69,7 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[I
     """The instances of all files, data set by data set. Raises InputRefused."""
     problems: list[Problem] = []
     found: dict[str, Instance] = {}
-    for file in (each for each in files if is_gold_file(each.name)):
+    for file in (member for member in files if is_gold_file(member.name)):
         records = list(read_records(file, problems))
         name_of = _Names(file, records)
         for record in records:
@@ -124,8 +87,10 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[I
     if fatal(problems):
         raise InputRefused(problems)
     # Data sets stand together, in the order of their first instances.
-    datasets = list(dict.fromkeys(each.dataset for each in found.values()))
-    return tuple(each for dataset in datasets for each in found.values() if each.dataset == dataset)
+    datasets = list(dict.fromkeys(instance.dataset for instance in found.values()))
+    return tuple(
+        instance for dataset in datasets for instance in found.values() if instance.dataset == dataset
+    )
 
 
 class _Names:
@@ -140,7 +105,7 @@ class _Names:
         self._dataset = file.stem
         if file.stem.lower() in _NAMELESS:
             prefixes = {
-                match and match[1] for match in (_NUMBERED.fullmatch(each.id or "") for each in records)
+                match and match[1] for match in (_NUMBERED.fullmatch(record.id or "") for record in records)
             }
             first = next(iter(prefixes), None)
             self._dataset = first if first and len(prefixes) == 1 else file.stem

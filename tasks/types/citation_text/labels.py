@@ -10,7 +10,7 @@ from tasks.types.text import json_kind
 
 INTENT, CORWA = "intent", "corwa"
 KINDS = (INTENT, CORWA)
-LONGEST_LABEL, MOST_LABELS = 100, 10_000
+MAX_LABEL, MAX_LABELS = 100, 10_000
 
 #: By kind one label for each sentence; a kind that is not given is not there.
 Labels = Mapping[str, tuple[str, ...]]
@@ -31,10 +31,10 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
         return
     for kind, own in value.items():
         if kind not in KINDS:
-            yield f"“labels” has “{kind[:LONGEST_LABEL]}”", expected
-        elif not isinstance(own, list) or not all(isinstance(each, str) for each in own):
+            yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
+        elif not isinstance(own, list) or not all(isinstance(label, str) for label in own):
             yield f"the {kind} labels are {json_kind(own)}, not all of it texts", expected
-        elif len(own) > MOST_LABELS:
-            yield f"{len(own):,} {kind} labels", f"at most {MOST_LABELS:,}"
-        elif any(len(each) > LONGEST_LABEL for each in own):
-            yield f"a {kind} label of more than {LONGEST_LABEL} characters", "short names"
+        elif len(own) > MAX_LABELS:
+            yield f"{len(own):,} {kind} labels", f"at most {MAX_LABELS:,}"
+        elif any(len(label) > MAX_LABEL for label in own):
+            yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"

@@ -1,12 +1,11 @@
-"""The rule sets and options of the task type."""
+"""The options of the task type."""
 
 from __future__ import annotations
 
-from tasks.types.base import Option, OptionRefused, Options
-from tasks.types.citation_text.discourse import DISCOURSE_OPTIONS, label_set
-from tasks.types.citation_text.labels import KINDS
+from tasks.types.base import Option
+from tasks.types.citation_text.discourse import DISCOURSE_OPTIONS
+from tasks.types.positional_citations.options import ENTAILMENT
 
-DEFAULT, AS_PUBLISHED = "default", "as-published"
 #: The model of the published BERTScores; of its layers the fifth counts.
 PUBLISHED_MODEL = "distilbert-base-uncased"
 
@@ -38,14 +37,33 @@ BERTSCORE_BASELINE = Option(
     default="no",
     summary="Whether values are rescaled: no, yes for the table of the package, or the path of a table.",
 )
-OPTIONS = (BERTSCORE, BERTSCORE_MODEL, BERTSCORE_LAYER, BERTSCORE_IDF, BERTSCORE_BASELINE, *DISCOURSE_OPTIONS)
-
-
-def checked(rules: str, options: Options) -> tuple[str, ...]:
-    """No option adds a metric; the form of one cannot be said by a list of choices. Raises OptionRefused."""
-    layer = options.get(BERTSCORE_LAYER.name, "")
-    if layer and not (layer.isdecimal() and layer.isascii()):
-        raise OptionRefused(f"option {BERTSCORE_LAYER.name}={layer}: expected the number of a layer")
-    for kind in KINDS:
-        label_set(kind, options)
-    return ()
+ENGINE = Option(
+    name="engine",
+    default="own",
+    summary="What computes ROUGE and BERTScore: this program, or the packages that it is equal to, "
+    "rouge-score and bert-score.",
+    choices=("own", "package"),
+)
+WORDNET = Option(
+    name="wordnet",
+    default="",
+    summary="A folder with the database of WordNet, such as /usr/share/wordnet: METEOR is then computed as "
+    "NLTK does.",
+)
+LEARNED_MODEL = Option(
+    name="learned_model",
+    default="",
+    summary="A learned metric such as BLEURT, a sequence classifier with one output in the form of "
+    "transformers: a folder, or a name on the hub.",
+)
+MAUVE_MODEL = Option(
+    name="mauve_model",
+    default="",
+    summary="The language model whose features MAUVE is computed from, such as gpt2-large in the form of "
+    "transformers: a folder, or a name on the hub.",
+)
+BERTSCORE_OPTIONS = (
+    *(BERTSCORE, BERTSCORE_MODEL, BERTSCORE_LAYER, BERTSCORE_IDF, BERTSCORE_BASELINE),
+    ENGINE,
+)
+OPTIONS = (*BERTSCORE_OPTIONS, WORDNET, LEARNED_MODEL, MAUVE_MODEL, ENTAILMENT, *DISCOURSE_OPTIONS)

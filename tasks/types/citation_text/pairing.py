@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tasks.types.base import Options, Pairs, Split
-from tasks.types.citation_text.instances import Instance
+from tasks.types.citation_text.instance import Instance
 from tasks.types.citation_text.labels import INTENT
 from tasks.types.citation_text.marks import marks
 from tasks.types.citation_text.runs import Prediction, Run
@@ -25,18 +25,18 @@ _LENGTHS = (
     (100, "50 to 99 words"),
     (200, "100 to 199 words"),
 )
-_MOST_COUNTED = 5
+_MAX_COUNTED = 5
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """An instance without a prediction counts as one with an empty text, under either rule set."""
     instances: tuple[Instance, ...] = split.content
-    answers = [run.predictions.get(each.id) for each in instances]
-    names = [each.id for each in instances]
+    answers = [run.predictions.get(instance.id) for instance in instances]
+    names = [instance.id for instance in instances]
     notes = Counter(dict.fromkeys(NOTES, 0))
     for instance, answer in zip(instances, answers, strict=True):
         _count(instance, answer, notes)
-    classes = [_classes(each) for each in instances]
+    classes = [_classes(instance) for instance in instances]
     return Pairs(
         gold=instances,
         answers=answers,
@@ -62,7 +62,7 @@ def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
     empty = sum(not abstract.strip() for abstract in cited)
     return {
         "dataset": (instance.dataset,),
-        "cited_papers": (str(len(cited)) if len(cited) < _MOST_COUNTED else f"{_MOST_COUNTED} or more",),
+        "cited_papers": (str(len(cited)) if len(cited) < _MAX_COUNTED else f"{_MAX_COUNTED} or more",),
         "target_length": (length_class(len(instance.target.split())),),
         "empty_abstracts": ("none" if not empty else "all" if empty == len(cited) else "some",),
         "target_intent": tuple(dict.fromkeys(instance.labels.get(INTENT, ()))),

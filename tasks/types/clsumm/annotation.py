@@ -12,6 +12,7 @@ from enum import Enum
 from tasks.types.clsumm.citances import Annotation, CitanceName
 from tasks.types.clsumm.fields import (
     article,
+    compared_facet,
     line_facets,
     marker_offset,
     quoted_elements,
@@ -19,7 +20,7 @@ from tasks.types.clsumm.fields import (
     texts_by_id,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import MOST_PROBLEMS, Problem, given_up, quoted
+from tasks.types.problems import Problem, quoted
 from tasks.types.text import decoded
 
 #: A line without one of these makes the official program stop.
@@ -77,11 +78,7 @@ def read_annotations(
 
     ``topic`` None takes each line's Reference Article for its topic.
     """
-    before = len(problems)
     for number, raw in enumerate(file.lines(), start=1):
-        if len(problems) - before >= MOST_PROBLEMS:
-            problems.append(given_up(file.shown, number))
-            return
         line = decoded(raw).strip()
         if not line:
             continue
@@ -113,6 +110,7 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
         if name not in fields:
             raise Unreadable(f"the line has no field “{name}”", f"`{name}: …` between bars")
     reference = article(fields["Reference Article"])
+    facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
         raise CharacterRanges(ranges[0])
@@ -125,7 +123,8 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
             number=fields.get("Citance Number", fields.get("Citation Number", "")),
         ),
         sentences=sentences,
-        facets=line_facets(fields.get("Discourse Facet")),
+        facets=tuple(map(compared_facet, facets)),
+        facets_as_written=facets,
         texts={} if source is Source.INPUTS else _texts(fields["Reference Text"], sentences, source),
         line=number,
     )

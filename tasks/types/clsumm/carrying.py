@@ -14,22 +14,22 @@ from tasks.types.problems import InputRefused
 LOOKED_AT = 100
 LONGEST = 1 << 20
 #: Bytes that are looked at of all files together, since a sender waits for it.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
-def carries_citances(files: Sequence[InputFile]) -> bool:
+def accepts_citances(files: Sequence[InputFile]) -> bool:
     """Annotation lines, CSV rows or JSON lines about citances."""
     look = _Look(files)
     return any(map(look.answers_citances, files))
 
 
-def carries_facets(files: Sequence[InputFile]) -> bool:
+def accepts_facets(files: Sequence[InputFile]) -> bool:
     """The same, with facets anywhere among what is looked at."""
     look = _Look(files)
     return any(look.answers_citances(file) and look.finds(file, _names_facets) for file in files)
 
 
-def carries_summaries(files: Sequence[InputFile]) -> bool:
+def accepts_summaries(files: Sequence[InputFile]) -> bool:
     """A system's summaries, or JSON lines with them."""
     look = _Look(files)
     for file in files:
@@ -46,7 +46,7 @@ class _Look:
     """At the lines of files, for one that is of a kind, until so many bytes are read."""
 
     files: Sequence[InputFile]
-    left: int = field(default_factory=lambda: MOST_BYTES)
+    left: int = field(default_factory=lambda: MAX_BYTES)
 
     def answers_citances(self, file: InputFile) -> bool:
         if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:

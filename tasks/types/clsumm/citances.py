@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from tasks.types.probabilities import Probabilities
 
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
 #: What most citances are in every edition, and so the line to beat.
@@ -24,14 +26,16 @@ class CitanceName(NamedTuple):
     number: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Annotation:
     """One annotated citance, of the gold or of a run; ids and facets in the official programs' spelling.
 
     ``texts`` maps sentence ids to the quoted sentences, as they stand in the file. ``topic`` is the
     reference paper that the file is about; a line may name another one. In a run, what a line did not give
-    is empty in ``name``. ``is_quoted`` is False where a CSV row quotes no sentence, so that the official
-    program passes it over whatever its ids are.
+    is empty in ``name``. ``is_quoted`` is False where a CSV row quotes no sentence, or one without text:
+    the official program then takes neither its ids nor its facets, but knows its key, unless ``has_key`` is
+    False too, for a row that it passes over. ``is_last`` says of a line of the gold that no later one has
+    the key under which the program of its form keeps it.
     """
 
     topic: str
@@ -41,6 +45,48 @@ class Annotation:
     texts: Mapping[str, str]
     line: int
     is_quoted: bool = True
+    has_key: bool = True
+    is_last: bool = True
+    facets_as_written: tuple[str, ...] = ()
+    #: What a run says of each facet; None where it does not, and in the gold.
+    probabilities: Probabilities | None = None
+
+
+Key = Callable[[Annotation], tuple[str, ...]]
+
+
+def key_2017(annotation: Annotation) -> tuple[str, ...]:
+    """What names a citance to the official program of the text form."""
+    return annotation.name.reference, annotation.name.citing, annotation.name.marker
+
+
+def key_2018(annotation: Annotation) -> tuple[str, ...]:
+    """What names one to that of the CSV form."""
+    return annotation.name.reference, annotation.name.citing
+
+
+def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]:
+    """The lines of one gold file, each with whether it is the last that quotes something under its key."""
+    last = {key(line): line.line for line in lines if line.is_quoted}
+    return tuple(replace(line, is_last=last.get(key(line), line.line) == line.line) for line in lines)
+
+
+def numbered(name: CitanceName) -> tuple[int, CitanceName]:
+    """Citances in the order of their numbers, whatever that of the lines; unnumbered ones come first."""
+    return (int(name.number) if name.number.isdecimal() else 0), name
+
+
+def facts(annotation: Annotation) -> list[Any]:
+    """Whatever of a line of the gold a number can depend on."""
+    quotes = "sentences" if annotation.is_quoted else "nothing" if annotation.has_key else "no key"
+    return [
+        *annotation.name,
+        list(annotation.sentences),
+        list(annotation.facets),
+        [list(quoted) for quoted in annotation.texts.items()],
+        quotes,
+        annotation.is_last,
+    ]
 
 
 def named_sentences(annotation: Annotation) -> tuple[str, ...]:

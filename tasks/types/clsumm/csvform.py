@@ -10,9 +10,10 @@ from tasks.types.clsumm.annotation import NEEDED, NEEDED_OF_INPUTS, Source
 from tasks.types.clsumm.citances import NO_REFERENCE, Annotation, CitanceName
 from tasks.types.clsumm.fields import (
     article,
+    compared_facet,
+    csv_elements,
     csv_facets,
     marker_offset,
-    quoted_elements,
     sentence_ids,
     texts_by_id,
 )
@@ -55,11 +56,13 @@ def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Itera
 
 def _rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
     reader = csv.reader(decoded(line) for line in file.lines())
-    header = [name.strip() for name in next(reader, [])]
+    header = [name.strip() for name in next(filter(None, reader), [])]
+    if not header:
+        return
     needed = NEEDED_OF_INPUTS if source is Source.INPUTS else (*NEEDED, "Discourse Facet")
     missing = [name for name in needed if name not in header]
-    if missing and header:
-        problems.append(_no_column(file, missing, header))
+    if missing:
+        problems.append(_no_column(file, reader.line_num, missing, header))
         return
     line = reader.line_num + 1
     for values in reader:
@@ -79,11 +82,11 @@ def _rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[
         line = reader.line_num + 1
 
 
-def _no_column(file: InputFile, missing: list[str], header: list[str]) -> Problem:
+def _no_column(file: InputFile, line: int, missing: list[str], header: list[str]) -> Problem:
     names = ", ".join(f"“{name}”" for name in missing)
     return Problem(
         file=file.shown,
-        line=1,
+        line=line,
         message=f"the header has no column {names}",
         expected="comma separated values under the header of the annotation files",
         quote=quoted(",".join(header)),
@@ -102,16 +105,19 @@ def annotation(row: Row, topic: str | None) -> Annotation:
     """A row as the official program takes it, whether it counts there or not."""
     reference = article(row.values["Reference Article"])
     offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
-    sentences = sentence_ids(offset)
-    is_quoted = text != NO_REFERENCE and "<S" in text
+    sentences, facets = sentence_ids(offset), csv_facets(facet)
+    elements = list(csv_elements(text))
+    is_quoted = text != NO_REFERENCE and bool(elements) and all(own for _, own in elements)
     return Annotation(
         topic=topic or reference,
         name=citance_name(row),
         sentences=sentences,
-        facets=csv_facets(facet),
-        texts=texts_by_id(list(quoted_elements(text, in_csv=True)), sentences) if is_quoted else {},
+        facets=tuple(map(compared_facet, facets)),
+        facets_as_written=facets,
+        texts=texts_by_id(elements, sentences) if is_quoted else {},
         line=row.line,
         is_quoted=is_quoted,
+        has_key=text != NO_REFERENCE,
     )
 
 

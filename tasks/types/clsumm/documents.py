@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 
 from tasks.types.files import InputFile
-from tasks.types.text import decoded
+from tasks.types.text import decoded, unescaped
 
 TITLE = "Title"
-_TAG = re.compile(r"<(/?)\s*([A-Za-z]+)([^<>]*)>")
-_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_TAG = re.compile(r"<(/?)\s*+([A-Za-z]++)([^<>]*+)>")
+_ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ def _sentences(text: str) -> list[Sentence]:
         elif name == "S":
             inside = text[here.end() : following.start() if following else len(text)]
             sid = _attributes(here[3]).get("sid", str(len(sentences)))
-            sentences.append(Sentence(sid, html.unescape(inside).strip(), section))
+            sentences.append(Sentence(sid, unescaped(inside).strip(), section))
     return sentences
 
 
 def _attributes(text: str) -> dict[str, str]:
-    return {match[1]: html.unescape(match[2] or match[3] or "") for match in _ATTRIBUTE.finditer(text)}
+    return {match[1]: unescaped(match[2] or match[3] or "") for match in _ATTRIBUTE.finditer(text)}

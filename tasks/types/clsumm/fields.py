@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-_ELEMENT = re.compile(r"<s\b([^>]*)>(.*?)(?=</?s\b|\Z)", re.IGNORECASE | re.DOTALL)
+_ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
+_NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
 #: In a CSV file an element is in capitals, and its text ends at the next angle bracket of any kind.
-_CSV_ELEMENT = re.compile(r"<S\b([^>]*)>([^<]*)")
+_CSV_TAG = re.compile(r"<(/?)S\b")
+_CSV_NEXT_TAG = re.compile("<")
 _TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
 _SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
@@ -30,25 +32,28 @@ def sentence_ids(text: str) -> tuple[str, ...]:
 
 
 def line_facets(text: str | None) -> tuple[str, ...]:
-    """No field: `none`. Empty: no facet. In brackets: several. Otherwise one, commas and all."""
+    """The facets as written. No field: `none`. Empty: no facet. In brackets: several. Otherwise one, commas
+    and all.
+    """
     if text is None:
         return ("none",)
     if not text:
         return ()
-    return tuple(map(_facet, _listed(text) if text.startswith("[") else [text]))
+    return tuple(_listed(text) if text.startswith("[") else [text])
 
 
 def csv_facets(text: str) -> tuple[str, ...]:
-    """Empty: no facet. Otherwise split at commas, with brackets or without."""
+    """The facets as written. Empty: no facet. Otherwise split at commas, with brackets or without."""
     text = text.strip()
-    return tuple(map(_facet, _listed(text))) if text else ()
+    return tuple(_listed(text)) if text else ()
 
 
 def _listed(text: str) -> list[str]:
     return text.removeprefix("[").removesuffix("]").split(",")
 
 
-def _facet(text: str) -> str:
+def compared_facet(text: str) -> str:
+    """A facet in the spelling that the official programs compare."""
     return _unquoted(text.strip().lower().replace(" ", "_"))
 
 
@@ -59,21 +64,58 @@ def _unquoted(text: str) -> str:
     return text[:-1] if text[-1:] in ("'", '"') else text
 
 
-def quoted_elements(text: str, *, in_csv: bool = False) -> Iterator[tuple[str | None, str]]:
+def quoted_elements(text: str) -> Iterator[tuple[str | None, str]]:
     """The sid, where it has one, and the text of every `<S>` element, entities as they stand."""
-    for match in (_CSV_ELEMENT if in_csv else _ELEMENT).finditer(text):
-        sid = _SID.search(match[1])
-        yield (sid[1] if sid else None), match[2]
+    for _, attributes, own in _tags(_ELEMENT, _NEXT_TAG, text):
+        yield _sid(attributes), own
+
+
+def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
+    """The same in a CSV file, without elements inside one that was left open, as an XML parser sees it."""
+    depth = 0
+    for tag, attributes, own in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
+        if tag[1]:
+            depth = max(depth - 1, 0)
+            continue
+        is_empty = attributes.endswith("/")
+        if not depth:
+            yield _sid(attributes.removesuffix("/")), "" if is_empty else own
+        depth += not is_empty
+
+
+def _tags(
+    tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
+) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Each tag that ends, its attributes, and the text up to the next.
+
+    One pattern for all of it would look for the end of each open tag again, to the end of the text.
+    """
+    end = 0
+    while (found := tag.search(text, end)) and (begin := text.find(">", found.end()) + 1):
+        following = next_tag.search(text, begin)
+        end = following.start() if following else len(text)
+        yield found, text[found.end() : begin - 1], text[begin:end]
+
+
+def _sid(attributes: str) -> str | None:
+    sid = _SID.search(attributes)
+    return sid[1] if sid else None
 
 
 def without_tags(text: str) -> str:
-    return " ".join(_TAG.sub(" ", text).split())
+    return " ".join(tags_removed(_TAG, text).split())
+
+
+def tags_removed(tag: re.Pattern[str], text: str) -> str:
+    """A space for each tag. Behind the last bracket none can end, so that none is looked for there."""
+    end = text.rfind(">") + 1
+    return tag.sub(" ", text[:end]) + text[end:]
 
 
 def texts_by_id(elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]) -> Mapping[str, str]:
-    """The quoted sentences by id; a repeated id counts once, one without an id takes its place's id."""
+    """The quoted sentences by id; of one id the last counts, one without an id takes its place's id."""
     texts: dict[str, str] = {}
     for place, (sid, text) in enumerate(elements):
         if sid or place < len(sentences):
-            texts.setdefault(sid or sentences[place], text)
+            texts[sid or sentences[place]] = text
     return texts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from tasks.types.clsumm.fields import article, marker_offset, sentence_ids, with
 from tasks.types.clsumm.layout import CSV, Chosen, TopicFolder, chosen_annotation, topic_folders
 from tasks.types.clsumm.topics import asked_rows
 from tasks.types.files import InputFile
-from tasks.types.text import decoded
+from tasks.types.text import decoded, unescaped
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,8 @@ def _citances(chosen: Chosen) -> Iterator[InputCitance]:
         has_gold = any(row.values.get("Reference Offset") for own in rows for row in own)
         for row in asked_rows(rows, Source.GOLD if has_gold else Source.INPUTS):
             text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
-            marker = html.unescape(row.values.get("Citation Marker", "")).strip()
-            yield InputCitance(citance_name(row), html.unescape(text), (), marker)
+            marker = unescaped(row.values.get("Citation Marker", "")).strip()
+            yield InputCitance(citance_name(row), unescaped(text), (), marker)
         return
     for raw in chosen.files[0][1].lines():
         line = decoded(raw).strip()
@@ -101,7 +100,7 @@ def _line_citance(fields: Mapping[str, str]) -> InputCitance:
             number=fields.get("Citance Number", fields.get("Citation Number", "")),
         ),
         # Some quote a sentence in elements and again without; all of it is the citance.
-        text=html.unescape(without_tags(fields.get("Citation Text", ""))),
+        text=unescaped(without_tags(fields.get("Citation Text", ""))),
         offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
-        marker=html.unescape(fields.get("Citation Marker", "")).strip(),
+        marker=unescaped(fields.get("Citation Marker", "")).strip(),
     )

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from tasks.types.base import Index
-from tasks.types.clsumm.citances import Annotation, CitanceName, canonical_facet
+from tasks.types.clsumm.citances import FACETS, Annotation, CitanceName, canonical_facet
 from tasks.types.clsumm.fields import marker_offset
 from tasks.types.clsumm.pairing import Matcher
 from tasks.types.files import InputFile
+from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import Problem, quoted
 from tasks.types.text import json_kind, json_lines
 
@@ -20,17 +21,24 @@ EXAMPLE = (
 )
 
 
-def read_json_answers(file: InputFile, index: Index, problems: list[Problem]) -> Iterator[Annotation]:
+def read_json_answers(
+    file: InputFile, index: Index, problems: list[Problem], *, with_probabilities: bool = False
+) -> Iterator[Annotation]:
     """The answers of one file, each named as the gold names its citance; what is wrong becomes a problem."""
     answers: list[Annotation] = []
     for number, record, raw in json_lines(file, problems):
-        faults = list(_faults(record))
+        faults, probabilities = list(_faults(record)), None
+        if with_probabilities:
+            try:
+                probabilities = read_probabilities(record, FACETS, canonical_facet)
+            except ProbabilitiesRefused as refused:
+                faults.append((refused.message, refused.expected))
         problems.extend(
             Problem(file=file.shown, line=number, message=message, expected=expected, quote=quoted(raw))
             for message, expected in faults
         )
         if not faults:
-            answers.append(_answer(record, number))
+            answers.append(replace(_answer(record, number), probabilities=probabilities))
     names, in_order = _named(answers, index)
     if in_order:
         message = f"{in_order} lines fit several citances and were matched with them in order"
@@ -99,11 +107,13 @@ def _answer(record: Mapping[str, Any], line: int) -> Annotation:
     topic, citing, marker, number = (
         _text(record.get(key)) for key in ("topic", "citing", "marker", "citance")
     )
+    facets = record.get("facets")
     return Annotation(
         topic=topic,
         name=CitanceName("", citing, marker_offset(marker), number),
         sentences=tuple(str(sid) for sid in record["sentences"]),
-        facets=("none",) if record.get("facets") is None else tuple(map(_facet_name, record["facets"])),
+        facets=("none",) if facets is None else tuple(map(_facet_name, facets)),
+        facets_as_written=() if facets is None else tuple(map(str, facets)),
         texts={},
         line=line,
     )

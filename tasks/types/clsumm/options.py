@@ -12,6 +12,13 @@ ANNOTATION = Option(
     summary="Which version of a topic's annotation is gold; `auto` takes annv3, ann, annv2, then CSV.",
     choices=("auto", *VERSIONS, CSV),
 )
+CALIBRATION = Option(
+    name="calibration",
+    default="no",
+    summary="Whether the probabilities of facets are read from JSON lines, and Brier score and expected "
+    "calibration error computed of them.",
+    choices=("no", "yes"),
+)
 OVER_LIMIT = Option(
     name="over_limit",
     default="warn",
@@ -22,6 +29,7 @@ STOPWORDS = Option(
     name="stopwords",
     default="",
     summary="Path of the stop words of ROUGE-1.5.5, one a line, which the official ROUGE drops.",
+    is_needed=True,
 )
 PROGRAM = Option(
     name="program",

@@ -1,4 +1,4 @@
-"""Which answer belongs to which citance, under the fair key."""
+"""Which answer belongs to which citance, under the corrected key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tasks.types.clsumm.citances import CitanceName
+from tasks.types.clsumm.citances import CitanceName, numbered
 
 #: What the CSV form has for every marker offset.
 NO_MARKERS = ("", "0")
@@ -17,15 +17,17 @@ class Matcher:
 
     The key is reference paper, citing paper and marker offset, and the Citance Number where two citances
     share these or where the markers tell nothing. What is not found by its number, or gives none, takes its
-    turn among the citances that it fits and that no answer names; ``in_order`` counts these.
+    turn, in the order of the numbers, among the citances that it fits and that no answer names; ``in_order``
+    counts these.
     """
 
     def __init__(self, names: Sequence[CitanceName]) -> None:
         self.names = names
         self.in_order = 0
         self._by_citing: dict[str, list[int]] = defaultdict(list)
-        for place, name in enumerate(names):
-            self._by_citing[name.citing].append(place)
+        self._everywhere = sorted(range(len(names)), key=lambda place: numbered(names[place]))
+        for place in self._everywhere:
+            self._by_citing[names[place].citing].append(place)
         self._markers_tell = any(name.marker not in NO_MARKERS for name in names)
 
     @classmethod
@@ -40,7 +42,7 @@ class Matcher:
         for turn, (own, is_exact) in enumerate(fitting):
             if is_exact and len(own) == 1:
                 continue
-            place = next((each for each in own if each not in taken), None)
+            place = next((candidate for candidate in own if candidate not in taken), None)
             if place is not None:
                 found[turn] = place
                 taken.add(place)
@@ -49,8 +51,7 @@ class Matcher:
 
     def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
         """The places of the citances that an answer's name fits, and whether its number is theirs too."""
-        everywhere = range(len(self.names))
-        candidates = self._by_citing.get(answer.citing, ()) if answer.citing else everywhere
+        candidates = self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere
         fitting = [
             place
             for place in candidates

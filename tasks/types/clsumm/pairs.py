@@ -1,15 +1,25 @@
-"""Citances and answers side by side: what each official program compares, and what is fair."""
+"""Citances and answers side by side: what each official program and the corrected rules compare."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tasks.types.base import Split
-from tasks.types.clsumm.citances import Annotation, has_reference, merged_facets, named_sentences
+from tasks.types.base import CORRECTED, Split
+from tasks.types.clsumm.citances import (
+    Annotation,
+    CitanceName,
+    Key,
+    has_reference,
+    key_2017,
+    key_2018,
+    merged_facets,
+    named_sentences,
+    numbered,
+)
 from tasks.types.clsumm.pairing import Matcher
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.topics import GoldFile, Topic
 
@@ -18,13 +28,15 @@ from tasks.types.clsumm.topics import GoldFile, Topic
 class CitancePair:
     """A citance and its answer; either may be missing, not both.
 
-    ``file`` counts the gold files of the topic from 0.
+    ``file`` counts the gold files of the topic from 0. ``is_known`` says of an answer without gold that the
+    official program knows its key, from a row that quotes nothing.
     """
 
     topic: Topic
     file: int
     gold: Annotation | None
     answer: Annotation | None
+    is_known: bool = False
 
     @property
     def annotator(self) -> str:
@@ -35,23 +47,15 @@ class CitancePair:
         """By which name participants know it; the same for every annotator."""
         annotation = self.gold or self.answer
         assert annotation is not None
-        name = annotation.name
-        which = f"citance {name.number} ({name.citing})" if name.number else f"{name.citing} {name.marker}"
-        return f"{self.topic.name}, {which.strip()}"
+        return citance_label(self.topic.name, annotation.name)
 
 
-Key = Callable[[Annotation], tuple[str, ...]]
+def citance_label(topic: str, name: CitanceName) -> str:
+    which = f"citance {name.number} ({name.citing})" if name.number else f"{name.citing} {name.marker}"
+    return f"{topic}, {which.strip()}"
 
 
-def _key_2017(annotation: Annotation) -> tuple[str, ...]:
-    return annotation.name.reference, annotation.name.citing, annotation.name.marker
-
-
-def _key_2018(annotation: Annotation) -> tuple[str, ...]:
-    return annotation.name.reference, annotation.name.citing
-
-
-_OFFICIAL_KEYS: dict[str, Key] = {OFFICIAL_2017: _key_2017, OFFICIAL_2018: _key_2018}
+_OFFICIAL_KEYS = {OFFICIAL_2017: key_2017, OFFICIAL_2018: key_2018}
 
 
 def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
@@ -64,11 +68,14 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.topics for topic in topics))
     pairs: list[CitancePair] = []
+    by_topic: dict[str, list[Annotation]] = defaultdict(list)
+    for answer in run.answers:
+        by_topic[answer.topic].append(answer)
     for topic in topics:
-        answers = [answer for answer in run.answers if answer.topic == topic.name]
+        answers = by_topic[topic.name]
         for number, file in enumerate(topic.files):
-            if rules in (FAIR, OFFICIAL_2014):
-                pairs += _fair(topic, number, file, answers, notes)
+            if rules in (CORRECTED, OFFICIAL_2014):
+                pairs += _corrected(topic, number, file, answers, notes)
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
     known = {topic.name for topic in topics}
@@ -81,25 +88,34 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
 def _official(
     topic: Topic, number: int, file: GoldFile, answers: Sequence[Annotation], key: Key
 ) -> Iterator[CitancePair]:
-    """A later line replaces an earlier one with its key; what quotes no sentence makes no key."""
-    gold = {key(each): each for each in file.citances if each.is_quoted}
-    given = {key(each): each for each in answers if each.is_quoted}
+    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known."""
+    known = {key(citance) for citance in file.citances if citance.has_key}
+    gold: dict[tuple[str, ...], Annotation] = {}
+    for citance in file.citances:
+        if citance.is_quoted:
+            gold[key(citance)] = max(gold.get(key(citance), citance), citance, key=_precedence)
+    given = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
         yield CitancePair(topic, number, citance, given.get(name))
     for name, answer in given.items():
         if name not in gold:
-            yield CitancePair(topic, number, None, answer)
+            yield CitancePair(topic, number, None, answer, is_known=name in known)
 
 
-def _fair(
+def _precedence(citance: Annotation) -> tuple[bool, tuple[int, CitanceName]]:
+    """Of citances with one key the last line, as marked; under the other form's key the last number."""
+    return citance.is_last, numbered(citance.name)
+
+
+def _corrected(
     topic: Topic, number: int, file: GoldFile, answers: Sequence[Annotation], notes: Counter[str]
 ) -> Iterator[CitancePair]:
     """Citances for which the annotator found a sentence; an answer to another one belongs to none."""
-    citances = [_named(each) for each in file.citances if has_reference(each)]
+    citances = [_named(citance) for citance in file.citances if has_reference(citance)]
     matcher = Matcher([citance.name for citance in citances])
     given: dict[int, Annotation] = {}
     unknown: list[Annotation] = []
-    for answer, place in zip(answers, matcher.places([each.name for each in answers]), strict=True):
+    for answer, place in zip(answers, matcher.places([answer.name for answer in answers]), strict=True):
         if place is not None:
             notes["repeated_citances"] += place in given
             given[place] = _named(answer)

@@ -1,6 +1,5 @@
-"""The rule sets of CL-Summ by name; what each means stands where it is applied."""
+"""The rule sets of CL-Summ besides the corrected one; what each means stands where it is applied."""
 
-FAIR = "fair"
 OFFICIAL_2014 = "official-2014"
 OFFICIAL_2017 = "official-2017"
 OFFICIAL_2018 = "official-2018"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from tasks.types.base import Index, Options
 from tasks.types.clsumm.annotation import Source, read_annotations
@@ -20,14 +21,24 @@ from tasks.types.clsumm.citances import (
 )
 from tasks.types.clsumm.csvform import read_csv_annotations
 from tasks.types.clsumm.jsonruns import read_json_answers
+from tasks.types.clsumm.options import CALIBRATION
 from tasks.types.clsumm.pairing import Matcher
 from tasks.types.files import InputFile
-from tasks.types.problems import MOST_PROBLEMS, InputRefused, Problem, fatal, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
+from tasks.types.run_forms import RunForm
 
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
-MOST_SENTENCES = 5
-MOST_SPANS = 3
+_LINE_FIELDS = (b"Reference Article", b"Citing Article", b"Citation Marker Offset", b"Reference Offset")
+RUN_FORM = RunForm(
+    described=FORMS,
+    keys=(frozenset({"topic", "sentences"}), frozenset({"citing", "sentences"})),
+    is_line=lambda line: any(field in line for field in _LINE_FIELDS),
+)
+MAX_SENTENCES = 5
+MAX_SPANS = 3
+#: A run may have so many answers beyond ten for each citance. All of them are kept in memory.
+MORE_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,19 +54,21 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 
     The run is only meant where nothing is fatal.
     """
-    problems: list[Problem] = []
+    problems = Problems()
     answers: list[Annotation] = []
     topics: set[str] = set()
+    left = MORE_ANSWERS + 10 * sum(len(topic["citances"]) for topic in index["topics"].values())
     for file in _run_files(files, problems):
         topic = file.stem if file.stem in index["topics"] else None
+        before = problems.found
         try:
-            found = list(_answers(file, topic, index, problems))
+            found = list(_limited(_answers(file, topic, index, problems, options), left - len(answers), file))
         except InputRefused as refused:
             problems.extend(refused.problems)
             continue
-        if not found and topic is None and not any(problem.file == file.shown for problem in problems):
+        if not found and topic is None and problems.found == before:
             problems.append(Problem(file=file.shown, message="no answers in this file", expected=FORMS))
-        problems.extend(_bounded(_doubts(file, found, index, options)))
+        problems.extend(_doubts(file, found, index, options))
         answers.extend(found)
         topics.update(answer.topic for answer in found)
         topics.update([topic] if topic else [])
@@ -81,7 +94,7 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
             readable += 1
             yield file
         elif len(files) == 1:
-            message = f"a “{file.suffix or 'nameless'}” file"
+            message = f"a “{PurePosixPath(file.name).suffix or 'nameless'}” file"
             problems.append(Problem(file=file.shown, message=message, expected=FORMS))
             return
         else:
@@ -101,22 +114,25 @@ def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
 
 
 def _answers(
-    file: InputFile, topic: str | None, index: Index, problems: list[Problem]
+    file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options
 ) -> Iterator[Annotation]:
     if file.suffix in (*JSON_SUFFIXES, ".json"):
-        return read_json_answers(file, index, problems)
+        with_probabilities = options.get(CALIBRATION.name) == "yes"
+        return read_json_answers(file, index, problems, with_probabilities=with_probabilities)
     if file.suffix == ".csv":
         return read_csv_annotations(file, topic, problems, Source.RUN)
     return read_annotations(file, topic, problems, Source.RUN)
 
 
-def _bounded(doubts: Iterable[Problem]) -> Iterator[Problem]:
-    """All that refuse the run, and no more warnings than anyone reads: one line may give rise to many."""
-    warnings = 0
-    for doubt in doubts:
-        warnings += not doubt.fatal
-        if doubt.fatal or warnings <= MOST_PROBLEMS:
-            yield doubt
+def _limited(answers: Iterator[Annotation], most: int, file: InputFile) -> Iterator[Annotation]:
+    """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
+    for number, answer in enumerate(answers, start=1):
+        if number > most:
+            message = "the run has more answers than the split has citances, many times over"
+            expected = "one answer for each citance"
+            problem = Problem(file=file.shown, line=answer.line, message=message, expected=expected)
+            raise TooManyProblems([problem])
+        yield answer
 
 
 def _doubts(
@@ -133,8 +149,9 @@ def _doubts(
                 yield _warning(file, answer, f"topic {topic} is not in this split", f"one of {some(known)}")
             continue
         yield from _name_doubts(file, own, Matcher.of_index(known[topic]))
+        order = {sid: place for place, sid in enumerate(known[topic]["sentences"])}
         for answer in own:
-            yield from _sentence_doubts(file, answer, known[topic]["sentences"], options)
+            yield from _sentence_doubts(file, answer, order, options)
             yield from _form_doubts(file, answer)
 
 
@@ -153,33 +170,35 @@ def _name_doubts(file: InputFile, answers: Sequence[Annotation], matcher: Matche
 
 def _form_doubts(file: InputFile, answer: Annotation) -> Iterator[Problem]:
     if has_reference(answer) and not answer.is_quoted:
-        message = "the Reference Text holds no <S> element: the official program of 2018 passes the row over"
+        message = (
+            "the Reference Text quotes no sentence or an empty one: the program of 2018 passes the row over"
+        )
         yield _warning(file, answer, message, '`<S sid="…">sentence</S>`')
-    for facet in answer.facets:
+    for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
         if canonical_facet(facet) is None and facet not in NO_FACET:
-            yield _warning(file, answer, f"“{quoted(facet)}” is no facet", f"one of {', '.join(FACETS)}")
+            message = f"“{quoted(written)}” is not a facet"
+            yield _warning(file, answer, message, f"one of {', '.join(FACETS)}")
 
 
 def _sentence_doubts(
-    file: InputFile, answer: Annotation, sentences: Sequence[str], options: Options
+    file: InputFile, answer: Annotation, order: dict[str, int], options: Options
 ) -> Iterator[Problem]:
-    order = {sid: place for place, sid in enumerate(sentences)}
     unknown = [sid for sid in named_sentences(answer) if order and sid not in order]
     if unknown:
         yield _warning(
             file,
             answer,
             f"{answer.topic} has no sentence {some(unknown)}",
-            f"ids from {sentences[0]} to {sentences[-1]}",
+            f"ids from {next(iter(order))} to {next(reversed(order))}",
         )
     is_fatal = options["over_limit"] == "refuse"
     distinct = set(named_sentences(answer))
-    if len(distinct) > MOST_SENTENCES:
+    if len(distinct) > MAX_SENTENCES:
         yield _warning(
-            file, answer, f"{len(distinct)} sentences", f"at most {MOST_SENTENCES}", is_fatal=is_fatal
+            file, answer, f"{len(distinct)} sentences", f"at most {MAX_SENTENCES}", is_fatal=is_fatal
         )
-    if order and (count := spans(answer.sentences, order)) > MOST_SPANS:
-        yield _warning(file, answer, f"{count} separate spans", f"at most {MOST_SPANS}", is_fatal=is_fatal)
+    if order and (count := spans(answer.sentences, order)) > MAX_SPANS:
+        yield _warning(file, answer, f"{count} separate spans", f"at most {MAX_SPANS}", is_fatal=is_fatal)
 
 
 def _missing(run: Run, index: Index) -> Iterator[Problem]:
@@ -190,9 +209,11 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
             fatal=False,
         )
     missing, first = 0, ""
-    for topic in run.topics & set(index["topics"]):
-        matcher = Matcher.of_index(index["topics"][topic])
-        unanswered = matcher.unanswered([answer.name for answer in run.answers if answer.topic == topic])
+    names: dict[str, list[CitanceName]] = defaultdict(list)
+    for answer in run.answers:
+        names[answer.topic].append(answer.name)
+    for topic in sorted(run.topics & index["topics"].keys()):
+        unanswered = Matcher.of_index(index["topics"][topic]).unanswered(names[topic])
         missing += len(unanswered)
         first = first or next((f"{_shown(name)} of {topic}" for name in unanswered), "")
     if missing:

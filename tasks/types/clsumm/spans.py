@@ -5,15 +5,16 @@ The reference sentences that gold and answer name, and their text as the rules r
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tasks.types.base import CORRECTED
 from tasks.types.clsumm.citances import Annotation
 from tasks.types.clsumm.dictorder import python2_order
 from tasks.types.clsumm.pairs import CitancePair
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2018
 from tasks.types.clsumm.topics import Topic
+from tasks.types.text import unescaped
 
 Order = Callable[[Iterable[str]], list[str]]
 
@@ -40,13 +41,13 @@ def cited_spans(
     """Gold and answer of a pair; ``order`` is that in which the official program joins quoted sentences.
 
     The text of an answer is the paper's; that of the gold what was annotated."""
-    if rules in (FAIR, OFFICIAL_2014):
-        in_order = rules == FAIR
+    if rules in (CORRECTED, OFFICIAL_2014):
+        in_order = rules == CORRECTED
         gold = pair.gold and annotated_lines(pair.gold, pair.topic, in_order=in_order)
         answer = pair.answer and paper_lines(pair.answer, pair.topic, in_order=in_order)
     else:
-        gold = pair.gold and quoted_lines(pair.gold, pair.topic, order)
-        answer = pair.answer and quoted_lines(pair.answer, pair.topic, order)
+        gold = pair.gold and quoted_lines(pair.gold, pair.topic, rules, order)
+        answer = pair.answer and quoted_lines(pair.answer, pair.topic, rules, order)
     return (
         None if pair.gold is None else CitedSpan(pair.gold.sentences, tuple(gold or ()), pair.file),
         None if pair.answer is None else CitedSpan(pair.answer.sentences, tuple(answer or ()), pair.file),
@@ -58,24 +59,28 @@ def annotated_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> 
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
     ids = _arranged(annotation.texts, topic) if in_order else list(annotation.texts)
-    return [html.unescape(annotation.texts[sid]) for sid in ids]
+    return [unescaped(annotation.texts[sid]) for sid in ids]
 
 
 def paper_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list[str]:
     """The paper's own sentences; where the paper is not at hand, those that are quoted."""
     if not topic.sentences:
-        return [html.unescape(text) for text in annotation.texts.values()]
+        return [unescaped(text) for text in annotation.texts.values()]
     ids = list(dict.fromkeys(annotation.sentences))
     ids = _arranged(ids, topic) if in_order else ids
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
-def quoted_lines(annotation: Annotation, topic: Topic, order: Order) -> list[str]:
+def quoted_lines(annotation: Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
     """The quoted sentences with their entities, in the order in which the official program joins them.
 
-    JSON lines quote nothing; the paper's own sentences stand in, put in by listed order.
+    The program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand
+    in, put in by listed order.
     """
-    texts = dict(annotation.texts) or dict(_own_texts(annotation.sentences, topic))
+    texts = dict(annotation.texts)
+    if rules == OFFICIAL_2018:
+        texts = {sid: text.replace("&amp;", "&") for sid, text in texts.items()}
+    texts = texts or dict(_own_texts(annotation.sentences, topic))
     return [texts[sid] for sid in order(texts)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm.annotation import Source
 from tasks.types.clsumm.copying import prints_of
 from tasks.types.clsumm.documents import read_sentences
+from tasks.types.clsumm.fields import tags_removed
 from tasks.types.clsumm.layout import (
     TopicFolder,
     annotator,
@@ -23,15 +23,16 @@ from tasks.types.clsumm.layout import (
 )
 from tasks.types.clsumm.topics import public_topic
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem
-from tasks.types.text import decoded
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.text import decoded, unescaped
 
 KINDS = ("abstract", "community", "human")
 LAYOUT = "a topic folder with `summary/<topic>.abstract.txt`, or a folder or zip of such folders"
 
 _KIND = re.compile(rf"\.({'|'.join(KINDS)})(?=\.|$)")
 #: An element ends with its own closing tag; what lies between, broken tags too, is its sentence.
-_ELEMENT = re.compile(r"<S\b[^>]*>(.*?)</S>", re.IGNORECASE | re.DOTALL)
+_ELEMENT = re.compile(r"<S\b", re.IGNORECASE)
+_END = re.compile("</S>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -65,7 +66,7 @@ class SummaryTopic:
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
-    problems: list[Problem] = []
+    problems = Problems()
     topics: dict[str, SummaryTopic] = {}
     notes = [f"passed over, no topic: {folder}" for folder in sorted(passed_over(files))]
     for folder in topic_folders(files):
@@ -127,11 +128,24 @@ def _reference(kind: str, file: InputFile, topic: str) -> Reference:
 
 
 def summary_lines(text: str) -> tuple[str, ...]:
-    """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded."""
-    elements = [match[1] for match in _ELEMENT.finditer(text)]
-    found = [_TAG.sub(" ", element) for element in elements] if elements else text.split("\n")
-    lines = (" ".join(html.unescape(line).split()) for line in found)
+    """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded.
+
+    Twice, since some of the gold has its entities encoded a second time (`&amp;quot;`).
+    """
+    found = [tags_removed(_TAG, element) for element in _elements(text)] or text.split("\n")
+    lines = (" ".join(unescaped(unescaped(line)).split()) for line in found)
     return tuple(line for line in lines if line)
+
+
+def _elements(text: str) -> Iterator[str]:
+    """What stands in each element. Once one does not end, no later one does."""
+    place = 0
+    while (tag := _ELEMENT.search(text, place)) and (begin := text.find(">", tag.end()) + 1):
+        end = _END.search(text, begin)
+        if end is None:
+            return
+        yield text[begin : end.start()]
+        place = end.end()
 
 
 def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:

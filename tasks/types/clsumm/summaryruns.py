@@ -10,16 +10,18 @@ from tasks.types.base import Index, Options
 from tasks.types.clsumm.copying import COPIED, copied_share, prints_of
 from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, fatal, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, fatal, quoted
+from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import decoded, json_kind, json_lines
 
 FORMS = "`Task2/<topic>.system.txt`, one file a topic, or JSON lines (`.jsonl`)"
 EXAMPLE = '{"topic": "C90-2039", "summary": "One sentence.\\nAnother one."}'
-MOST_WORDS = 250
+RUN_FORM = RunForm(described=FORMS, keys=(frozenset({"topic", "summary"}),))
+MAX_WORDS = 250
 #: In bytes; far beyond the limit, and scored in no time.
-LONGEST_SUMMARY = 1 << 16
-TOO_LONG = f"a summary of more than {LONGEST_SUMMARY:,} bytes"
-LIMIT = f"at most {MOST_WORDS} words"
+MAX_SUMMARY = 1 << 16
+TOO_LONG = f"a summary of more than {MAX_SUMMARY:,} bytes"
+LIMIT = f"at most {MAX_WORDS} words"
 REFUSE, TRUNCATE, FLAG = "refuse", "truncate", "flag"
 
 
@@ -46,7 +48,7 @@ class SystemSummary:
     @property
     def first_words(self) -> tuple[str, ...]:
         """The lines as far as the limit goes."""
-        kept, left = [], MOST_WORDS
+        kept, left = [], MAX_WORDS
         for line in self.lines:
             words = line.split()[:left]
             left -= len(words)
@@ -63,7 +65,7 @@ class SummaryRun:
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[SummaryRun, list[Problem]]:
     """The summaries, and everything that is wrong with the files."""
-    problems: list[Problem] = []
+    problems = Problems()
     found: dict[str, SystemSummary] = {}
     for file in _run_files(files, problems):
         for summary in _summaries(file, problems):
@@ -110,11 +112,16 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
 
 
 def _bounded(file: InputFile) -> bytes:
-    raw = b""
-    for line in file.lines(longest=LONGEST_SUMMARY):
-        raw += line
-        if len(raw) >= LONGEST_SUMMARY:
+    chunks, size = [], 0
+    for chunk in file.chunks():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size >= MAX_SUMMARY:
             raise InputRefused([Problem(file=file.shown, message=TOO_LONG, expected=LIMIT)])
+    raw = b"".join(chunks)
+    if kind := binary_kind(raw):
+        message = f"this is {kind}, which is no summary"
+        raise InputRefused([Problem(file=file.shown, message=message, expected=LIMIT)])
     return raw
 
 
@@ -128,7 +135,7 @@ def _json_summaries(file: InputFile, problems: list[Problem]) -> Iterator[System
         if faults:
             continue
         summary = _text(record["summary"]).encode("utf-8", "replace")
-        if len(summary) < LONGEST_SUMMARY:
+        if len(summary) < MAX_SUMMARY:
             yield SystemSummary(str(record["topic"]), summary, file.shown, number)
         else:
             problems.append(
@@ -163,9 +170,9 @@ def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[
         return
     if not summary.words:
         yield _warning(summary, f"the summary of {summary.topic} is empty", "a summary")
-    if summary.words > MOST_WORDS:
+    if summary.words > MAX_WORDS:
         is_fatal = options["over_limit"] == REFUSE
-        cut = "; under fair rules it is cut there" if options["over_limit"] == TRUNCATE else ""
+        cut = "; under the corrected rules it is cut there" if options["over_limit"] == TRUNCATE else ""
         message = f"{summary.words} words for {summary.topic}{cut}"
         yield _warning(summary, message, LIMIT, is_fatal=is_fatal)
     share = copied_share(prints_of(summary.lines), known[summary.topic]["abstract"])

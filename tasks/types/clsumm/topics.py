@@ -14,7 +14,15 @@ from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm.annotation import Source, public_lines, read_annotations
-from tasks.types.clsumm.citances import Annotation, CitanceName, has_reference
+from tasks.types.clsumm.citances import (
+    Annotation,
+    CitanceName,
+    facts,
+    has_reference,
+    key_2017,
+    key_2018,
+    marked_last,
+)
 from tasks.types.clsumm.csvform import (
     ANSWER_COLUMNS,
     PUBLIC_COLUMNS,
@@ -35,7 +43,7 @@ from tasks.types.clsumm.layout import (
     topic_folders,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem
+from tasks.types.problems import InputRefused, Problem, Problems
 
 __all__ = ["is_topic_file", "public_files", "read_gold", "read_inputs", "read_topics"]
 
@@ -84,7 +92,7 @@ def read_topics(files: Sequence[InputFile], options: Options, source: Source = S
 
     The same topic twice is an error.
     """
-    problems: list[Problem] = []
+    problems = Problems()
     topics: dict[str, Topic] = {}
     others = passed_over(files)
     for folder in topic_folders(files):
@@ -110,16 +118,18 @@ def _topic(chosen: Chosen, folder: TopicFolder, problems: list[Problem], source:
     if chosen.version == CSV:
         rows = [list(read_rows(file, problems, source)) for _, file in chosen.files]
         files = [
-            GoldFile(name, tuple(annotation(row, chosen.topic) for row in own_rows))
+            GoldFile(name, marked_last([annotation(row, chosen.topic) for row in own_rows], key_2018))
             for (name, _), own_rows in zip(chosen.files, rows, strict=True)
         ]
-        if source is Source.GOLD and not any(has_reference(each) for file in files for each in file.citances):
+        if source is Source.GOLD and not any(
+            has_reference(citance) for file in files for citance in file.citances
+        ):
             problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
         asked = tuple(citance_name(row) for row in asked_rows(rows, source))
     else:
-        citances = tuple(read_annotations(chosen.files[0][1], chosen.topic, problems, source))
-        files = [GoldFile("", citances)]
-        asked = tuple(citance.name for citance in citances)
+        lines = list(read_annotations(chosen.files[0][1], chosen.topic, problems, source))
+        files = [GoldFile("", marked_last(lines, key_2017))]
+        asked = tuple(line.name for line in lines)
     return Topic(chosen.topic, tuple(files), asked, sentences)
 
 
@@ -182,25 +192,11 @@ def _index(topics: Sequence[Topic]) -> Index:
 
 
 def _facts(topic: Topic) -> list[Any]:
-    """Whatever of a topic a number can depend on."""
+    """Whatever of a topic a number can depend on, which the order of its lines is not."""
     return [
         topic.name,
-        [[file.annotator, [_citance_facts(each) for each in file.citances]] for file in topic.files],
+        [[file.annotator, sorted(map(facts, file.citances))] for file in topic.files],
         [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
-    ]
-
-
-def _citance_facts(citance: Annotation) -> list[Any]:
-    name = citance.name
-    return [
-        name.reference,
-        name.citing,
-        name.marker,
-        name.number,
-        list(citance.sentences),
-        list(citance.facets),
-        dict(citance.texts),
-        citance.is_quoted,
     ]
 
 

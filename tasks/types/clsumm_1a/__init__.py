@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from tasks.types.base import Options, Pairs, Split, TaskType
-from tasks.types.clsumm.carrying import carries_citances
+from tasks.types.base import CORRECTED, Options, Pairs, Split, TaskType
+from tasks.types.clsumm.carrying import accepts_citances
 from tasks.types.clsumm.dictorder import python2_order
 from tasks.types.clsumm.features import DIMENSIONS, classes_of
+from tasks.types.clsumm.metrics import MetricRefs, overlap, plain_rouge, rouge_s
 from tasks.types.clsumm.options import ANNOTATION, OVER_LIMIT, PROGRAM, STOPWORDS, stopword_notes
 from tasks.types.clsumm.pairs import pair_citances
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
-from tasks.types.clsumm.runs import Run, read_run
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.runs import RUN_FORM, Run, read_run
+from tasks.types.clsumm.showing import show_spans
 from tasks.types.clsumm.spans import cited_spans
 from tasks.types.clsumm.topics import is_topic_file, public_files, read_gold, read_inputs
 
-OVERLAP = (
-    "overlap_f1_micro",
-    "overlap_precision_micro",
-    "overlap_recall_micro",
-    "overlap_f1_macro",
-    "overlap_precision_macro",
-    "overlap_recall_macro",
-)
-ROUGE_L = (
-    "rouge_l_f1",
-    "rouge_l_precision",
-    "rouge_l_recall",
-    "rouge_l_f1_macro",
-    "rouge_l_precision_macro",
-    "rouge_l_recall_macro",
-)
-ROUGE_S = (
-    "rouge_s_star_f1",
-    "rouge_s_star_precision",
-    "rouge_s_star_recall",
-    "rouge_s_star_f1_micro",
-    "rouge_s_star_precision_micro",
-    "rouge_s_star_recall_micro",
-)
+OVERLAP = overlap("micro") + overlap("macro")
+OFFICIAL = {
+    year: OVERLAP
+    + rouge_s(counts_missing=year == OFFICIAL_2017)
+    + rouge_s(counts_missing=year == OFFICIAL_2017, over_citances=True)
+    for year in (OFFICIAL_2017, OFFICIAL_2018)
+}
+
+
+def rouge_l(order: str) -> MetricRefs:
+    return plain_rouge("l", order=order) + plain_rouge("l", order=order, over_units=True)
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
@@ -60,19 +49,34 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 TASK_TYPE = TaskType(
     slug="clsumm-1a",
     title="CL-Summ 1A: cited text spans",
+    unit="topic",
     rules={
-        FAIR: OVERLAP + ROUGE_L,
-        OFFICIAL_2014: ROUGE_L,
-        OFFICIAL_2017: OVERLAP + ROUGE_S,
-        OFFICIAL_2018: OVERLAP + ROUGE_S,
+        CORRECTED: OVERLAP + rouge_l("document"),
+        OFFICIAL_2014: rouge_l("listed"),
+        **OFFICIAL,
     },
+    baselines=(
+        "scoring.tools.baselines.clsumm_spans:BASELINES",
+        "scoring.tools.baselines.clsumm_literal:BASELINES",
+        "scoring.tools.baselines.clsumm_supervised:BASELINES",
+    ),
+    main_metrics=(
+        "overlap_f1_micro",
+        "overlap_precision_micro",
+        "overlap_recall_micro",
+        "overlap_f1_macro",
+        "rouge_l_f1",
+        "rouge_s_star_f1",
+    ),
     dimensions=DIMENSIONS,
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
-    carries=carries_citances,
+    run_form=RUN_FORM,
+    accepts=accepts_citances,
     pair=pair,
     public_files=public_files,
     is_gold_file=is_topic_file,
     options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM),
+    show_instances=show_spans,
 )

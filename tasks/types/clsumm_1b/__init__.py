@@ -6,30 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tasks.types.base import Options, Pairs, Split, TaskType
-from tasks.types.clsumm.carrying import carries_facets
-from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, merged_facets
+from tasks.types.base import CORRECTED, Index, Options, Pairs, Split, TaskType
+from tasks.types.clsumm import runs
+from tasks.types.clsumm.carrying import accepts_facets
+from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
 from tasks.types.clsumm.features import DIMENSIONS, classes_of
-from tasks.types.clsumm.options import ANNOTATION, OVER_LIMIT
+from tasks.types.clsumm.metrics import MetricRefs, calibration, facets, weighted_facet
+from tasks.types.clsumm.options import ANNOTATION, CALIBRATION, OVER_LIMIT
 from tasks.types.clsumm.pairs import CitancePair, pair_citances
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
-from tasks.types.clsumm.runs import Run, read_run
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.runs import RUN_FORM, Run
+from tasks.types.clsumm.showing import show_facets
 from tasks.types.clsumm.topics import Topic, is_topic_file, public_files, read_gold, read_inputs
+from tasks.types.files import InputFile
+from tasks.types.probabilities import Probabilities
+from tasks.types.problems import Problem, fatal
 
-COUNTS = (
-    "facet_f1_micro",
-    "facet_precision_micro",
-    "facet_recall_micro",
-    "facet_f1_macro",
-    "facet_precision_macro",
-    "facet_recall_macro",
-)
-UNCONDITIONAL = (
-    "facet_f1_micro_unconditional",
-    "facet_precision_micro_unconditional",
-    "facet_recall_micro_unconditional",
-)
-WEIGHTED = ("facet_f1_weighted", "facet_f1_weighted_unconditional")
+COUNTS = facets("micro") + facets("macro")
+UNCONDITIONAL = facets("micro", is_conditional=False)
+WEIGHTED, WEIGHTED_UNCONDITIONAL = weighted_facet(), weighted_facet(is_conditional=False)
 
 
 @dataclass(frozen=True)
@@ -37,12 +32,14 @@ class FacetAnswer:
     """What a run says of one facet of one citance: the facet, or None where it does not name it.
 
     ``is_found`` says that task 1A found one of the citance's sentences, which is the condition of task 1B;
-    None where the answer belongs to no citance. ``file`` counts the gold files of the topic.
+    None where the answer belongs to no citance that is known. ``file`` counts the gold files of the topic.
     """
 
     facet: str | None
     is_found: bool | None
     file: int = 0
+    #: What the run gives each facet, where the gold names one.
+    probabilities: Probabilities | None = None
 
 
 def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, FacetAnswer]]:
@@ -53,12 +50,13 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
     given = _spelled(pair.answer, rules)
     if pair.gold is None:
         for facet in given:
-            yield None, FacetAnswer(facet, None, pair.file)
+            yield None, FacetAnswer(facet, False if pair.is_known else None, pair.file)
         return
     wanted = _spelled(pair.gold, rules)
     is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(pair.answer.sentences)
+    probabilities = pair.answer.probabilities if pair.answer else None
     for facet in wanted:
-        yield facet, FacetAnswer(facet if facet in given else None, is_found, pair.file)
+        yield facet, FacetAnswer(facet if facet in given else None, is_found, pair.file, probabilities)
     for facet in given:
         if facet not in wanted:
             yield None, FacetAnswer(facet, is_found, pair.file)
@@ -67,7 +65,7 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
 def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
     if annotation is None:
         return ()
-    return merged_facets(annotation.facets) if rules in (FAIR, OFFICIAL_2014) else annotation.facets
+    return merged_facets(annotation.facets) if rules in (CORRECTED, OFFICIAL_2014) else annotation.facets
 
 
 def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> list[CitancePair]:
@@ -114,22 +112,56 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     )
 
 
+def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
+    """The answers as for task 1A, whose runs have the same form and need no facets."""
+    run, problems = runs.read_run(files, index, options)
+    answers = [answer for answer in run.answers if has_reference(answer)]
+    without = [answer for answer in answers if not merged_facets(answer.facets)]
+    if without and not fatal(problems):
+        found = "no answer names" if len(without) == len(answers) else f"{len(without):,} answers do not name"
+        message = f"{found} a facet, and without one an answer counts as wrong"
+        expected = f"one of {', '.join(FACETS)} in each"
+        problems.append(Problem(message=message, expected=expected, fatal=False))
+    return run, problems
+
+
+def further_metrics(rules: str, options: Options) -> MetricRefs:
+    """What the option ``calibration`` adds."""
+    return calibration() if rules == CORRECTED and options[CALIBRATION.name] == "yes" else ()
+
+
 TASK_TYPE = TaskType(
     slug="clsumm-1b",
     title="CL-Summ 1B: discourse facets",
+    unit="topic",
     rules={
-        FAIR: COUNTS + UNCONDITIONAL + WEIGHTED,
-        OFFICIAL_2014: (WEIGHTED[1], *UNCONDITIONAL),
+        CORRECTED: (*COUNTS, *UNCONDITIONAL, WEIGHTED, WEIGHTED_UNCONDITIONAL),
+        OFFICIAL_2014: (WEIGHTED_UNCONDITIONAL, *UNCONDITIONAL),
         OFFICIAL_2017: COUNTS + UNCONDITIONAL,
         OFFICIAL_2018: COUNTS + UNCONDITIONAL,
     },
+    baselines=(
+        "scoring.tools.baselines.clsumm_spans:BASELINES",
+        "scoring.tools.baselines.clsumm_literal:BASELINES",
+        "scoring.tools.baselines.clsumm_supervised:BASELINES",
+    ),
+    main_metrics=(
+        "facet_f1_micro",
+        "facet_precision_micro",
+        "facet_recall_micro",
+        "facet_f1_macro",
+        "facet_f1_weighted",
+    ),
     dimensions=DIMENSIONS,
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
-    carries=carries_facets,
+    run_form=RUN_FORM,
+    accepts=accepts_facets,
     pair=pair,
     public_files=public_files,
     is_gold_file=is_topic_file,
-    options=(ANNOTATION, OVER_LIMIT),
+    options=(ANNOTATION, CALIBRATION, OVER_LIMIT),
+    further_metrics=further_metrics,
+    show_instances=show_facets,
 )

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.types.base import Option, Options, Pairs, Split, TaskType
-from tasks.types.clsumm.carrying import carries_summaries
+from tasks.types.base import CORRECTED, Option, Options, Pairs, Split, TaskType
+from tasks.types.clsumm.carrying import accepts_summaries
 from tasks.types.clsumm.copying import COPIED, copied_share, prints_of
 from tasks.types.clsumm.layout import is_topic_file
+from tasks.types.clsumm.metrics import MetricRefs, plain_rouge, pooled_rouge
 from tasks.types.clsumm.options import PROGRAM, STOPWORDS, stopword_notes
-from tasks.types.clsumm.rules import FAIR, OFFICIAL_2014, OFFICIAL_2018
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2018
+from tasks.types.clsumm.showing import show_summaries
 from tasks.types.clsumm.summaries import (
     KINDS,
     Reference,
@@ -23,8 +25,9 @@ from tasks.types.clsumm.summaries import (
 )
 from tasks.types.clsumm.summaryruns import (
     FLAG,
-    MOST_WORDS,
+    MAX_WORDS,
     REFUSE,
+    RUN_FORM,
     TRUNCATE,
     SummaryRun,
     SystemSummary,
@@ -34,7 +37,7 @@ from tasks.types.clsumm.summaryruns import (
 OVER_LIMIT = Option(
     name="over_limit",
     default=FLAG,
-    summary=f"A summary of more than {MOST_WORDS} words is refused, flagged, or under fair rules cut there.",
+    summary=f"A summary of more than {MAX_WORDS} words is refused or flagged, or by corrected rules cut.",
     choices=(FLAG, TRUNCATE, REFUSE),
 )
 RANGE = Option(
@@ -47,22 +50,18 @@ RANGE = Option(
 _TAG = re.compile(rb"<[^>]*>")
 
 
-def named(measure: str, parts: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
-    """`rouge_2_f1` for all references together, then `rouge_2_f1.abstract` and so on."""
-    return tuple(f"{measure}_{part}{kind}" for kind in kinds for part in parts)
-
-
-OF_KIND = tuple(f".{kind}" for kind in KINDS)
-FAIR_METRICS = tuple(
-    name
-    for measure in ("rouge_2", "rouge_1", "rouge_l", "rouge_su4")
-    for name in named(measure, ["f1"], ["", *OF_KIND])
+ALL_KINDS = ("", *KINDS)
+CORRECTED_METRICS = tuple(
+    metric
+    for measure in ("2", "1", "l", "su4")
+    for kind in ALL_KINDS
+    for metric in plain_rouge(measure, order="document", parts=["f1"], kind=kind, options=(OVER_LIMIT.name,))
 )
-PILOT_METRICS = named("rouge_l", ["f1"], [*OF_KIND, ""])
+PILOT_METRICS = tuple(
+    metric for kind in (*KINDS, "") for metric in plain_rouge("l", order="listed", parts=["f1"], kind=kind)
+)
 OFFICIAL_METRICS = tuple(
-    name
-    for measure in ("rouge_2", "rouge_su_star")
-    for name in named(measure, ["f1", "precision", "recall"], [*OF_KIND, ""])
+    metric for measure in ("2", "su_star") for kind in (*KINDS, "") for metric in pooled_rouge(measure, kind)
 )
 
 
@@ -99,7 +98,7 @@ def gold_summaries(topic: SummaryTopic, rules: str, options: Options) -> GoldSum
 def summary_answer(summary: SystemSummary, rules: str, options: Options) -> SummaryLines:
     if rules == OFFICIAL_2018:
         return SummaryLines(summary.raw.split(b"\n"))
-    cut = rules == FAIR and options["over_limit"] == TRUNCATE
+    cut = rules == CORRECTED and options["over_limit"] == TRUNCATE
     lines = summary.first_words if cut else summary.lines
     return SummaryLines([line.encode() for line in lines])
 
@@ -115,7 +114,7 @@ def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
     given = [run.summaries.get(topic.name) for topic in topics]
     for topic, summary in zip(topics, given, strict=True):
         notes["empty_summaries"] += summary is not None and not summary.words
-        notes["over_the_limit"] += summary is not None and summary.words > MOST_WORDS
+        notes["over_the_limit"] += summary is not None and summary.words > MAX_WORDS
         notes["copies_of_the_abstract"] += summary is not None and _is_copy(summary, topic)
     return Pairs(
         gold=[gold_summaries(topic, rules, options) for topic in topics],
@@ -130,32 +129,49 @@ def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
 def _is_copy(summary: SystemSummary, topic: SummaryTopic) -> bool:
     """Of the gold's abstract, whatever the paper's own is."""
     own = prints_of(summary.lines)
-    return any(copied_share(own, prints_of(each.lines)) >= COPIED for each in topic.of_kind("abstract"))
+    return any(copied_share(own, prints_of(summary.lines)) >= COPIED for summary in topic.of_kind("abstract"))
 
 
-def _range_metrics(rules: str, options: Options) -> tuple[str, ...]:
-    if rules != OFFICIAL_2018 or options.get(RANGE.name, RANGE.default) == "no":
+def _range_metrics(rules: str, options: Options) -> MetricRefs:
+    if rules != OFFICIAL_2018 or options[RANGE.name] == "no":
         return ()
     return tuple(
-        f"{measure}_f1.{kind}.{end}"
-        for measure in ("rouge_2", "rouge_su_star")
+        metric
+        for measure in ("2", "su_star")
         for kind in KINDS[1:]
         for end in ("least", "most")
+        for metric in pooled_rouge(measure, kind, parts=["f1"], end=end)
     )
 
 
 TASK_TYPE = TaskType(
     slug="clsumm-2",
     title="CL-Summ 2: summaries of the reference paper",
-    rules={FAIR: FAIR_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS},
+    unit="topic",
+    rules={CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS},
+    baselines=(
+        "scoring.tools.baselines.clsumm_summaries:BASELINES",
+        "scoring.tools.baselines.clsumm_literal:SUMMARIES",
+    ),
+    main_metrics=(
+        "rouge_2_f1",
+        "rouge_2_f1.abstract",
+        "rouge_2_f1.community",
+        "rouge_2_f1.human",
+        "rouge_l_f1",
+        "rouge_su4_f1",
+        "rouge_su_star_f1",
+    ),
     dimensions=("topic",),
     read_gold=read_gold,
     read_inputs=read_inputs,
     read_run=read_run,
-    carries=carries_summaries,
+    run_form=RUN_FORM,
+    accepts=accepts_summaries,
     pair=pair,
     public_files=public_files,
     is_gold_file=is_topic_file,
     options=(OVER_LIMIT, STOPWORDS, PROGRAM, RANGE),
     further_metrics=_range_metrics,
+    show_instances=show_summaries,
 )

@@ -14,7 +14,7 @@ from tasks.types.positional_citations.marks import MARK, marks, without_marks
 from tasks.types.positional_citations.tree import Parse, Tree
 from tasks.types.positional_citations.words import (
     STRIPPED,
-    STRIPPED_AS_PUBLISHED,
+    STRIPPED_OFFICIAL,
     Marks,
     Words,
     cleaned,
@@ -23,9 +23,9 @@ from tasks.types.positional_citations.words import (
 )
 
 #: A longer sentence is not parsed, as parsers are poor at it; its words are counted by white space.
-MOST_WORDS = 50
+MAX_WORDS = 50
 #: Nor is one of so many characters, whatever its words; no sentence that somebody wrote to be read has them.
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 
 
 class Fallback(StrEnum):
@@ -38,9 +38,9 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """How sentences are split. ``as_published`` does it as the released program, commas and all."""
+    """How sentences are split. ``is_official`` does it as the released program, commas and all."""
 
-    as_published: bool = False
+    is_official: bool = False
     merge_groups: bool = False
 
 
@@ -92,24 +92,24 @@ def split_into_claims(sentence: str, parse: Parse | None, rules: ClaimRules) -> 
         return Sentence(sentence, (whole,), Fallback.ROOT_CITED, 0, words, parse)
     claims = list(_claims(parse, parse.root, nodes))
     lost += words.lost + len(nodes) - len(claims)
-    if rules.as_published:
+    if rules.is_official:
         # The released program keeps claims by their text.
         claims = list({claim.text: claim for claim in claims}.values())
     return Sentence(sentence, tuple(claims), None, lost, words, parse)
 
 
 def _is_too_long(sentence: str) -> bool:
-    return len(sentence) > MOST_CHARACTERS or len(sentence.split()) > MOST_WORDS
+    return len(sentence) > MAX_CHARACTERS or len(sentence.split()) > MAX_WORDS
 
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
-    stripped = STRIPPED_AS_PUBLISHED if rules.as_published else STRIPPED
+    stripped = STRIPPED_OFFICIAL if rules.is_official else STRIPPED
     return words_and_groups(cleaned(sentence), stripped=stripped, merge=rules.merge_groups)
 
 
 def _whole_text(sentence: str, words: Words, rules: ClaimRules) -> str:
     """The claim of a sentence whose root is cited."""
-    return without_marks(cleaned(sentence)) if rules.as_published else words.text
+    return without_marks(cleaned(sentence)) if rules.is_official else words.text
 
 
 def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int, Marks], int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.files import CLUTTER, InputFile
+from tasks.types.jsonlines import content_digest
 from tasks.types.problems import InputRefused, Problem, fatal
 from tasks.types.records import SUFFIXES, Record, read_records, well_formed
 from tasks.types.text import json_kind
@@ -29,7 +29,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Question:
-    """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full."""
+    """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full.
+
+    ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say.
+    """
 
     id: str
     dataset: str
@@ -37,6 +40,13 @@ class Question:
     passages: tuple[Passage, ...]
     short_answers: tuple[tuple[str, ...], ...] = ()
     references: tuple[str, ...] = ()
+    answers: tuple[tuple[str, ...], ...] = ()
+    claims: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """All of it; lists of answers and claims only where there are some."""
+        own = asdict(self)
+        return {name: value for name, value in own.items() if value or name not in ("answers", "claims")}
 
 
 def is_gold_file(name: str) -> bool:
@@ -46,20 +56,17 @@ def is_gold_file(name: str) -> bool:
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The questions of one or several files. Raises InputRefused with everything that is wrong with them."""
-    questions = _questions(files)
-    content = json.dumps(
-        [asdict(each) for each in questions], ensure_ascii=False, sort_keys=True, separators=(",", ":")
-    )
+    questions = read_questions(files)
     return Split(
         content=questions,
         instances=len(questions),
         index=_index(questions),
-        digest=hashlib.sha256(content.encode()).hexdigest(),
+        digest=content_digest([question.facts() for question in questions]),
     )
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
-    return _index(_questions(files))
+    return _index(read_questions(files))
 
 
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
@@ -68,22 +75,23 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     """
     inputs = [
         {
-            "id": each.id,
-            "dataset": each.dataset,
-            "question": each.question,
-            "docs": [asdict(passage) for passage in each.passages],
+            "id": question.id,
+            "dataset": question.dataset,
+            "question": question.question,
+            "docs": [asdict(passage) for passage in question.passages],
         }
-        for each in _questions(files)
+        for question in read_questions(files)
     ]
     yield INPUTS, json.dumps(inputs, ensure_ascii=False, indent=1).encode()
 
 
 def _index(questions: Sequence[Question]) -> Index:
     """What checks a run: the instances, each with its number of passages."""
-    return {"passages": {each.id: len(each.passages) for each in questions}}
+    return {"passages": {question.id: len(question.passages) for question in questions}}
 
 
-def _questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
+def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
+    """Those of one or several files. Raises InputRefused with everything that is wrong with them."""
     problems: list[Problem] = []
     found: dict[str, Question] = {}
     for file in files:
@@ -111,16 +119,18 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     """References are the annotators' long answers; a question that has short answers needs no other."""
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
-    answers = [each["long_answer"] for each in annotations if each.get("long_answer")]
+    answers = [annotation["long_answer"] for annotation in annotations if annotation.get("long_answer")]
     if not annotations and not pairs and isinstance(value.get("answer"), str):
         answers = [value["answer"]]
     return Question(
         id=well_formed(name),
         dataset=well_formed(str(value.get("dataset") or dataset)),
         question=well_formed(value["question"]),
-        passages=tuple(_passage(each) for each in value["docs"]),
-        short_answers=tuple(tuple(map(well_formed, each["short_answers"])) for each in pairs),
+        passages=tuple(_passage(doc) for doc in value["docs"]),
+        short_answers=tuple(tuple(map(well_formed, pair["short_answers"])) for pair in pairs),
         references=tuple(map(well_formed, answers)),
+        answers=tuple(tuple(map(well_formed, spellings)) for spellings in value.get("answers") or ()),
+        claims=tuple(map(well_formed, value.get("claims") or ())),
     )
 
 
@@ -137,6 +147,15 @@ def _faults(record: Record) -> Faults:
         yield from _list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
         yield from _list_faults(value, "annotations", "long_answer", str)
+    if not _are_texts(value.get("claims") or []):
+        yield "“claims” are not all texts", "a list of texts"
+    answers = value.get("answers") or []
+    if not isinstance(answers, list) or not all(own and _are_texts(own) for own in answers):
+        yield "“answers” is no list of spellings of each answer", '[["Ford Model T", "Model T"], ["Ford A"]]'
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> Faults:
@@ -148,7 +167,7 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
     for place, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
             yield f"“{key}”: the entry at place {place} has no {part}", expected
-        elif kind is list and not all(isinstance(each, str) for each in item[part]):
+        elif kind is list and not all(isinstance(text, str) for text in item[part]):
             yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
 
 

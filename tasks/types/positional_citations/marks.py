@@ -11,8 +11,10 @@ RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
 #: A mark as ALCE finds it: `[1, 2]` is mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
+#: What models leave at the end of an answer; ALCE removes it.
+END_OF_ANSWER = "<|im_end|>"
 #: More digits than any list of passages has; the number is then as large as it takes.
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 
 
 def marks(text: str) -> list[int]:
@@ -26,7 +28,7 @@ def alce_marks(text: str) -> list[int]:
 
 def number(mark: str) -> int:
     digits = mark.strip("[]")
-    return int(digits) if len(digits) <= MOST_DIGITS else 10**MOST_DIGITS
+    return int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
 
 
 def without_marks(text: str) -> str:
@@ -39,11 +41,16 @@ def without_marks(text: str) -> str:
     return unmarked.replace(" |", "").replace("]", "")
 
 
-def is_in_range(mark: int, passages: int, *, as_published: bool = False) -> bool:
+def first_line(output: str) -> str:
+    """All that ALCE reads of an answer."""
+    return output.strip().split("\n", 1)[0].replace(END_OF_ANSWER, "")
+
+
+def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
     """Whether a mark stands for a passage. In the released programs `[0]` stands for the last one."""
-    return (0 if as_published and passages else 1) <= mark <= passages
+    return (0 if is_official and passages else 1) <= mark <= passages
 
 
-def are_in_range(marks: Sequence[int], passages: int, *, as_published: bool = False) -> bool:
+def are_in_range(marks: Sequence[int], passages: int, *, is_official: bool = False) -> bool:
     """Whether there are marks, and all of them stand for passages."""
-    return bool(marks) and all(is_in_range(mark, passages, as_published=as_published) for mark in marks)
+    return bool(marks) and all(is_in_range(mark, passages, is_official=is_official) for mark in marks)

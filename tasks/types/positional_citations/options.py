@@ -1,32 +1,37 @@
-"""The rule sets and options of the task type."""
+"""The options of the task type."""
 
 from __future__ import annotations
 
-from tasks.types.base import Option, OptionRefused, Options
+from tasks.types.base import OFFICIAL, Option, OptionRefused, Options
 from tasks.types.positional_citations.claims import ClaimRules
 from tasks.types.positional_citations.sentences import SPLITTERS
 
-DEFAULT, AS_PUBLISHED = "default", "as-published"
 #: What decides entailment; all but the first two name something behind a colon.
-UNDECIDED, WORD_OVERLAP, DECISIONS, MODEL, STORE = "none", "word-overlap", "decisions", "model", "store"
+NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = "none", "word-overlap", "labels", "model", "store"
+
+#: The splitter that goes by the rules.
+AUTO = "auto"
 
 ENTAILMENT = Option(
     name="entailment",
-    default=UNDECIDED,
-    summary="What decides entailment: decisions:PATH or model:NAME, on a site also store:MODEL, the "
-    "decisions of that model that the site keeps; word-overlap is for tests alone. With none, the metrics "
+    default=NOBODY,
+    former={"decisions:": "labels:"},
+    summary="What decides entailment: labels:PATH or model:NAME, on a site also store:MODEL, the "
+    "labels of that model that the site keeps; word-overlap is for tests alone. With none, the metrics "
     "that need it stay undefined.",
 )
 PARSER = Option(
     name="parser",
     default="en_core_web_sm",
     summary="The spaCy pipeline that parses sentences, by name or folder, or a file of parses (.jsonl).",
+    may_be_file=True,
 )
 SPLITTER = Option(
     name="splitter",
-    default="rules",
-    summary="What splits texts into sentences: the rules of this site, or Punkt as NLTK has trained it.",
-    choices=tuple(SPLITTERS),
+    default=AUTO,
+    summary="What splits texts into sentences: the rules of this site, or Punkt as NLTK has trained it; auto "
+    "is Punkt under the official rules and the site's own otherwise.",
+    choices=(AUTO, *SPLITTERS),
 )
 MERGE_GROUPS = Option(
     name="merge-groups",
@@ -41,11 +46,19 @@ def entailment_source(options: Options) -> tuple[str, str]:
     """What decides entailment, and what it is called. Raises OptionRefused."""
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
-    if (source in (DECISIONS, MODEL, STORE) and name) or (source in (UNDECIDED, WORD_OVERLAP) and not colon):
+    if (source in (LABELS, MODEL, STORE) and name) or (source in (NOBODY, WORD_OVERLAP) and not colon):
         return source, name
-    expected = f"{DECISIONS}:PATH, {MODEL}:NAME, {STORE}:MODEL, {WORD_OVERLAP} or {UNDECIDED}"
+    expected = f"{LABELS}:PATH, {MODEL}:NAME, {STORE}:MODEL, {WORD_OVERLAP} or {NOBODY}"
     raise OptionRefused(f"option {ENTAILMENT.name}={value}: expected {expected}")
 
 
+def chosen_splitter(options: Options, *, is_official: bool) -> str:
+    """The name of the splitter; both released programs use Punkt."""
+    chosen = options[SPLITTER.name]
+    if chosen != AUTO:
+        return chosen
+    return "punkt" if is_official else "rules"
+
+
 def claim_rules(rules: str, options: Options) -> ClaimRules:
-    return ClaimRules(as_published=rules == AS_PUBLISHED, merge_groups=options[MERGE_GROUPS.name] == "yes")
+    return ClaimRules(is_official=rules == OFFICIAL, merge_groups=options[MERGE_GROUPS.name] == "yes")

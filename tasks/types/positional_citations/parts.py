@@ -83,9 +83,9 @@ def claim_features(sentence: Sentence, claim: Claim) -> dict[str, tuple[str, ...
 
 def response_features(sentences: list[Sentence]) -> dict[str, tuple[str, ...]]:
     """The classes of all its sentences."""
-    each = [sentence_features(sentence) for sentence in sentences]
+    features = [sentence_features(sentence) for sentence in sentences]
     return {
-        name: tuple(sorted({label for own in each for label in own[name]}))
+        name: tuple(sorted({label for own in features for label in own[name]}))
         for name in ("marks_per_sentence", "mark_position", "claims_per_sentence")
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from tasks.types.base import Options, Pairs, Split
+from tasks.types.base import OFFICIAL, Options, Pairs, Split
 from tasks.types.positional_citations.claims import (
     ClaimRules,
     Fallback,
@@ -14,8 +14,15 @@ from tasks.types.positional_citations.claims import (
     text_to_parse,
 )
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import alce_marks, are_in_range, is_in_range, marks, without_marks
-from tasks.types.positional_citations.options import AS_PUBLISHED, PARSER, SPLITTER, claim_rules
+from tasks.types.positional_citations.marks import (
+    alce_marks,
+    are_in_range,
+    first_line,
+    is_in_range,
+    marks,
+    without_marks,
+)
+from tasks.types.positional_citations.options import PARSER, chosen_splitter, claim_rules
 from tasks.types.positional_citations.parsing import parses_of
 from tasks.types.positional_citations.parts import (
     DIMENSIONS,
@@ -34,12 +41,11 @@ from tasks.types.positional_citations.positions import positions
 from tasks.types.positional_citations.runs import Run
 from tasks.types.positional_citations.sentences import SPLITTERS, with_marks_moved
 
-#: What models leave at the end of an answer; ALCE removes it.
-_END_OF_ANSWER = "<|im_end|>"
 #: What is counted beside the scores, since the scores do not show it.
 NOTES = (
     "missing_answers",
     "empty_answers",
+    "positional_answers",
     "responses_without_claims",
     "sentences",
     "uncited_sentences",
@@ -60,7 +66,7 @@ _FALLBACKS = {
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """A row for each response, behind it the rows of its parts. A response is the unit that is resampled.
 
-    As published, what a run does not answer is no part of the evaluation.
+    Under the official rules, what a run does not answer is no part of the evaluation.
     """
     reader = _Reader(run, rules, options)
     notes = Counter(dict.fromkeys(NOTES, 0))
@@ -70,7 +76,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
             rows += [(question, part) for part in reader.parts(question, notes)]
         else:
             notes["missing_answers"] += 1
-            if not reader.as_published:
+            if not reader.is_official:
                 rows.append((question, None))
     own = [part is None or isinstance(part, Response) for _, part in rows]
     return Pairs(
@@ -93,24 +99,26 @@ class _Reader:
     """The sentences and claims of a whole run, each distinct sentence parsed once."""
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
-        self.as_published = rules == AS_PUBLISHED
-        split = SPLITTERS[options[SPLITTER.name]]
+        self.is_official = rules == OFFICIAL
+        split = SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
         self._outputs = run.outputs
         self._moved = {
-            name: with_marks_moved(split(output), as_published=self.as_published)
+            name: with_marks_moved(split(output), is_official=self.is_official)
             for name, output in run.outputs.items()
         }
-        self._first_lines = {name: split(_first_line(output)) for name, output in run.outputs.items()}
-        texts = {text for own in (self._moved, self._first_lines) for each in own.values() for text in each}
+        self._first_lines = {name: split(first_line(output)) for name, output in run.outputs.items()}
+        texts = {
+            text for own in (self._moved, self._first_lines) for own_text in own.values() for text in own_text
+        }
         self._sentences = _read_sentences(sorted(texts), claim_rules(rules, options), options[PARSER.name])
 
     def parts(self, question: Question, notes: Counter[str]) -> Iterator[Part]:
         output = self._outputs[question.id]
         sentences = [self._sentences[text] for text in self._moved[question.id]]
         where = [positions(sentence.text) for sentence in sentences]
-        is_positional = any(each.is_positional for each in where)
+        is_positional = any(placed.is_positional for placed in where)
         common = {
-            "placing": (_placing(is_positional, any(each.units for each in where)),),
+            "placing": (_placing(is_positional, any(placed.units for placed in where)),),
             "length": (length_class(len(without_marks(output).split())),),
         }
         yield Response(
@@ -123,20 +131,23 @@ class _Reader:
         claims = list(self._claims(question, sentences, common))
         yield from claims
         yield from self._alce_sentences(question, common)
-        for sentence, each in zip(sentences, where, strict=True):
-            if each.units:
+        for sentence, placed in zip(sentences, where, strict=True):
+            if placed.units:
                 features = {**common, **sentence_features(sentence)}
-                yield CitedSentence(question=question, features=features, text=sentence.text, positions=each)
+                yield CitedSentence(
+                    question=question, features=features, text=sentence.text, positions=placed
+                )
         notes["empty_answers"] += not output.strip()
+        notes["positional_answers"] += is_positional
         notes["responses_without_claims"] += not claims
-        _count(sentences, len(question.passages), self.as_published, notes)
+        _count(sentences, len(question.passages), self.is_official, notes)
 
     def _claims(
         self, question: Question, sentences: Sequence[Sentence], common: Features
     ) -> Iterator[ScoredClaim]:
         for place, sentence in enumerate(sentences):
             for number, claim in enumerate(sentence.claims):
-                if are_in_range(claim.marks, len(question.passages), as_published=self.as_published):
+                if are_in_range(claim.marks, len(question.passages), is_official=self.is_official):
                     features = {**common, **claim_features(sentence, claim)}
                     yield ScoredClaim(
                         question=question, features=features, claim=claim, sentence=place, place=number
@@ -156,24 +167,20 @@ def _read_sentences(texts: Sequence[str], rules: ClaimRules, parser: str) -> Map
     return {text: split_into_claims(text, parses.get(wanted or ""), rules) for text, wanted in asked.items()}
 
 
-def _first_line(output: str) -> str:
-    return output.strip().split("\n", 1)[0].replace(_END_OF_ANSWER, "")
-
-
 def _placing(is_positional: bool, has_marks: bool) -> str:
     if is_positional:
         return "within sentences"
     return "at sentence ends" if has_marks else "no marks"
 
 
-def _count(sentences: Sequence[Sentence], passages: int, as_published: bool, notes: Counter[str]) -> None:
+def _count(sentences: Sequence[Sentence], passages: int, is_official: bool, notes: Counter[str]) -> None:
     """What the scores do not show. A sentence is one that has a letter or digit."""
     for sentence in sentences:
         found = marks(sentence.text)
         has_words = any(character.isalnum() for character in without_marks(sentence.text))
         notes["sentences"] += has_words
         notes["uncited_sentences"] += has_words and not found
-        beyond = [mark for mark in found if not is_in_range(mark, passages, as_published=as_published)]
+        beyond = [mark for mark in found if not is_in_range(mark, passages, is_official=is_official)]
         notes["out_of_range_marks"] += len(beyond)
         notes["out_of_range_claims"] += sum(
             not set(beyond).isdisjoint(claim.marks) for claim in sentence.claims

@@ -10,16 +10,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from tasks.types.positional_citations.marks import MARK, RUN_OF_MARKS
-from tasks.types.unavailable import Unavailable
+from tasks.types.punkt import punkt_name, punkt_sentences
 
 #: Part of the signature; another number where the rules split differently.
 RULES = "rules-1"
 
 #: Full stops, question and exclamation marks and what closes behind them, before white space or a mark.
-_END = re.compile(r"""(?P<stop>[.!?]+)(?:(?P<closing>["')\]}’”]+)(?=\s|$)|(?=\s|$|[\["'({]))""")
+_END = re.compile(r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))""")
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
 #: No longer word is looked at before a full stop.
-_LONGEST_ABBREVIATION = 12
+_MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
@@ -65,33 +65,15 @@ def by_rules(text: str) -> list[str]:
     return found
 
 
-def by_punkt(text: str) -> list[str]:
-    """As NLTK's trained Punkt splits. Raises Unavailable where its data are not installed."""
-    from nltk.tokenize import sent_tokenize
-
-    try:
-        sentences: list[str] = sent_tokenize(text)
-    except LookupError as missing:
-        raise Unavailable(
-            "the data of NLTK's Punkt are not installed: `python -m nltk.downloader punkt_tab` fetches them, "
-            "and splitter=rules does without"
-        ) from missing
-    return sentences
-
-
-SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": by_punkt}
+SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
 
 
 def splitter_name(option: str) -> str:
     """What a signature calls the splitter."""
-    if option == "rules":
-        return RULES
-    from importlib.metadata import version
-
-    return f"{option}-nltk-{version('nltk')}"
+    return RULES if option == "rules" else punkt_name()
 
 
-def with_marks_moved(sentences: list[str], *, as_published: bool = False) -> list[str]:
+def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
     """Marks at the beginning of a sentence belong to the end of the one before.
 
     The released program moves one mark of each sentence only: the first of a sentence that begins with a
@@ -99,22 +81,22 @@ def with_marks_moved(sentences: list[str], *, as_published: bool = False) -> lis
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
-        found = _opening_marks(moved[place], as_published=as_published)
+        found = _opening_marks(moved[place], is_official=is_official)
         if found:
             moved[place - 1] += "".join(MARK.findall(found.group()))
             moved[place] = moved[place][: found.start()] + moved[place][found.end() :]
     return moved
 
 
-def _opening_marks(sentence: str, *, as_published: bool) -> re.Match[str] | None:
-    if as_published:
+def _opening_marks(sentence: str, *, is_official: bool) -> re.Match[str] | None:
+    if is_official:
         return MARK.search(sentence) if sentence.startswith("[") else None
     return RUN_OF_MARKS.match(sentence)
 
 
 def _ends(text: str) -> Iterator[int]:
     for end in _END.finditer(text):
-        before = _LAST_WORD.search(text, max(0, end.start() - _LONGEST_ABBREVIATION), end.start())
+        before = _LAST_WORD.search(text, max(0, end.start() - _MAX_ABBREVIATION), end.start())
         after = _NEXT_WORD.match(text, end.end())
         if end["stop"].strip(".") or _ends_sentence(
             before.group() if before else "", end["stop"], after["word"] if after else ""

@@ -12,7 +12,7 @@ _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
 #: What words lose at both ends. The comma stays, as it does in the figures of the paper.
 STRIPPED = string.punctuation.replace(",", "")
-STRIPPED_AS_PUBLISHED = string.punctuation
+STRIPPED_OFFICIAL = string.punctuation
 
 Marks = tuple[int, ...]
 

@@ -9,12 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.problems import Problem
 from tasks.types.ranking.choices import Choices
 from tasks.types.ranking.lists import Lists, ListsBuilder, Numbers
-
-#: Reading ends after so many fatal problems: a broken file of a million lines costs no more than a sound one.
-MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,19 +45,6 @@ class RankedRun:
         return int((self.lists.present & (self.lists.lengths == 0)).sum())
 
 
-class Findings(list[Problem]):
-    """The problems of a run; the one too many ends the reading."""
-
-    def append(self, problem: Problem) -> None:
-        super().append(problem)
-        if problem.fatal and len(self) >= MOST_PROBLEMS:
-            raise TooManyProblems
-
-
-class TooManyProblems(Exception):
-    """Nobody reads on."""
-
-
 class Gathering:
     """Lists as they come from the files of a run, with the row of each."""
 
@@ -70,6 +53,11 @@ class Gathering:
         self.ties = 0
         self._rows, self._builder = array("i"), ListsBuilder()
         self._answered = bytearray(len(choices))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the instance of this name has a list."""
+        row = self.choices.rows.get(name) if isinstance(name, str) else None
+        return row is not None and self.is_answered(row)
 
     def is_answered(self, row: int) -> bool:
         return bool(self._answered[row])

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem, quoted
-from tasks.types.ranking.faults import Fault, duplicates, too_long, unknown_candidates, unknown_instance
-from tasks.types.ranking.gathering import Findings, Gathering, RunLimits
+from tasks.types.jsonlines import AnswerForm, named_lines
+from tasks.types.problems import Problems
+from tasks.types.ranking.faults import Fault, duplicates, too_long, unknown_candidates
+from tasks.types.ranking.gathering import Gathering, RunLimits
 from tasks.types.ranking.records import is_name
-from tasks.types.text import json_kind, json_lines
+from tasks.types.records import line_records
+from tasks.types.text import json_kind
 
 EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
+FORM = AnswerForm(example=EXAMPLE, noun="ranking")
 SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 
 #: Numbers of candidates in order, and which of them have the score of the one before; None without scores.
 Ranking = tuple[Sequence[int], Sequence[bool] | None]
 
 
-def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, findings: Findings) -> None:
-    for line, record, raw in json_lines(file, findings):
-        row = _row(record, gathering)
-        if isinstance(row, int):
-            ranking = _ranking(record, gathering.choices.candidates(row), limits)
-            if isinstance(ranking, tuple):
-                numbers, tied = ranking
-                kept = limits.kept
-                gathering.add(row, numbers[:kept], None if tied is None else tied[:kept])
-                continue
-            faults = ranking
+def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+    choices = gathering.choices
+    records = ((record.id, record) for record in line_records(file, problems))
+    for name, line in named_lines(records, choices.rows, gathering, FORM, problems):
+        if not line.is_sound:
+            continue
+        row = choices.rows[name]
+        ranking = _ranking(line.value, choices.candidates(row), limits)
+        if isinstance(ranking, tuple):
+            numbers, tied = ranking
+            kept = limits.kept
+            gathering.add(row, numbers[:kept], None if tied is None else tied[:kept])
         else:
-            faults = row
-        for message, expected in faults:
-            findings.append(
-                Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
-            )
-
-
-def _row(record: Mapping[str, Any], gathering: Gathering) -> int | list[Fault]:
-    name = record.get("id")
-    if name is None:
-        return [("“id” is missing", EXAMPLE)]
-    if not is_name(name):
-        return [(f"“id” is {json_kind(name)}", "a text")]
-    row = gathering.choices.rows.get(str(name))
-    if row is None:
-        return [unknown_instance(str(name), gathering.choices)]
-    if gathering.is_answered(row):
-        return [(f"instance “{name}” is answered a second time", "one line for each instance")]
-    return row
+            for fault in ranking:
+                line.wrong(*fault)
 
 
 def _ranking(
@@ -78,7 +65,10 @@ def _ranking(
     if scores is None:
         return numbers, None
     faults = list(_score_faults(scores, len(numbers)))
-    return faults or (numbers, [place > 0 and scores[place - 1] == each for place, each in enumerate(scores)])
+    return faults or (
+        numbers,
+        [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)],
+    )
 
 
 def _scored(
@@ -89,7 +79,7 @@ def _scored(
         return unknown
     wrong = next((name for name, score in scores.items() if not _is_number(score)), None)
     if wrong is not None:
-        return [(f"the score of “{wrong}” is {json_kind(scores[wrong])}", f"a number: {SCORES}")]
+        return [(f"the score of “{wrong}” is {_kind(scores[wrong])}", f"a finite number: {SCORES}")]
     if limits.longest is not None and len(scores) > limits.longest:
         return [too_long(len(scores), limits.longest)]
     ordered = sorted((-score, candidates[name]) for name, score in scores.items())
@@ -98,8 +88,10 @@ def _scored(
 
 
 def _score_faults(scores: object, count: int) -> Iterator[Fault]:
-    if not isinstance(scores, list) or not all(map(_is_number, scores)):
-        yield "“scores” is not a list of numbers", "one number for each member of “ranked”"
+    if not isinstance(scores, list):
+        yield f"“scores” is {json_kind(scores)}", "a list with one number for each member of “ranked”"
+    elif wrong := next((place for place, score in enumerate(scores, 1) if not _is_number(score)), None):
+        yield f"the score at place {wrong} is {_kind(scores[wrong - 1])}", "a finite number"
     elif len(scores) != count:
         yield f"{len(scores)} scores for {count} candidates", "one number for each member of “ranked”"
     elif place := next((p for p in range(1, count) if scores[p] > scores[p - 1]), None):
@@ -109,5 +101,10 @@ def _score_faults(scores: object, count: int) -> Iterator[Fault]:
         )
 
 
+def _kind(score: object) -> str:
+    return "too large a number" if type(score) is int else json_kind(score)
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A number of a size that scores can be compared in; JSON can spell larger ones."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -88,6 +88,18 @@ class Lists(Sequence[tuple[int, ...] | None]):
         return Lists(values, offsets, present, tied)
 
 
+class GradedLists(Lists):
+    """The relevant candidates of each row; beside them everything that was judged, with a grade from 0 up for
+    each of its members.
+    """
+
+    def __init__(self, relevant: Lists, judged: Lists, grades: Numbers) -> None:
+        assert len(relevant) == len(judged), "as many rows are judged as there are"
+        assert len(grades) == len(judged.values), "every judged candidate has its grade"
+        super().__init__(relevant.values, relevant.offsets, relevant.present)
+        self.judged, self.grades = judged, grades
+
+
 class ListsBuilder:
     """Takes lists one after the other, in four bytes a member."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import json_kind, json_lines
 
+MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
 #: Made once: gold may have millions of rows.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -19,6 +21,10 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 def canonical(content: object) -> bytes:
     """The one form of a JSON value that digests are made of."""
     return _CANONICAL.encode(content).encode()
+
+
+def digest_of(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
@@ -101,6 +107,18 @@ class Rows:
         found = "missing" if value is None else "empty" if value == [] else json_kind(value)
         self.wrong(f"“{key}” is {found}", "an id or a list of ids")
         return None
+
+    def grades(self, record: Mapping[str, Any], key: str, cited: Sequence[str]) -> dict[str, int]:
+        """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
+        given = record.get(key, {})
+        if not isinstance(given, dict) or not all(_is_grade(value) for value in given.values()):
+            self.wrong(f"“{key}” is no object of grades", '{"W12": 2, "W7": 0}, whole numbers from 0 to 100')
+            return {}
+        return {**dict.fromkeys(cited, 1), **given}
+
+
+def _is_grade(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_GRADE
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:

@@ -8,20 +8,14 @@ import numpy as np
 
 from tasks.types.base import Index
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, fatal
+from tasks.types.jsonlines import MAX_COUNTED
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.choices import Choices
-from tasks.types.ranking.gathering import (
-    MOST_PROBLEMS,
-    Findings,
-    Gathering,
-    RankedRun,
-    RunLimits,
-    TooManyProblems,
-)
+from tasks.types.ranking.forms import FORMS
+from tasks.types.ranking.gathering import Gathering, RankedRun, RunLimits
 from tasks.types.ranking.json_runs import read_json_run
 from tasks.types.ranking.trec_runs import read_trec_run
 
-FORMS = "JSON lines or a TREC run file"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -32,34 +26,36 @@ def read_ranked_run(
 
     The run is only meant where nothing is fatal.
     """
-    findings = Findings()
+    problems = Problems(counts=MAX_COUNTED)
     gathering = Gathering(Choices(index))
     try:
-        for file in _run_files(files, findings):
+        for file in _run_files(files, problems):
             read = read_json_run if _is_json(file) else read_trec_run
-            read(file, gathering, limits, findings)
-    except InputRefused as refused:
-        findings.extend(refused.problems)
+            read(file, gathering, limits, problems)
     except TooManyProblems:
-        findings.extend([Problem(message=f"reading ended after {MOST_PROBLEMS:,} problems")])
+        raise
+    except InputRefused as refused:
+        problems.extend(refused.problems)
     run = gathering.run()
-    if not fatal(findings):
-        findings.extend(_missing(run, gathering.choices))
-    return run, list(findings)
+    if not problems.has_errors:
+        problems.extend(_missing(run, gathering.choices))
+    return run, problems
 
 
-def _run_files(files: Sequence[InputFile], findings: Findings) -> Iterator[InputFile]:
+def _run_files(files: Sequence[InputFile], problems: Problems) -> Iterator[InputFile]:
     """The files that can hold rankings; notes beside them are passed over."""
-    readable = [file for file in files if not file.stem.lower().startswith("readme")]
+    readable = []
     for file in files:
-        if file not in readable:
-            findings.append(
+        if not file.stem.lower().startswith("readme"):
+            readable.append(file)
+        else:
+            problems.append(
                 Problem(
                     file=file.shown, message="passed over: it holds no rankings", expected=FORMS, fatal=False
                 )
             )
     if not readable:
-        findings.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+        problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
     yield from readable
 
 

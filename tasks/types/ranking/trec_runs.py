@@ -1,6 +1,7 @@
 """Rankings as TREC run files: `query Q0 document rank score tag`, a line for each ranked candidate.
 
-The scores decide the order. The lines of a query may stand anywhere in the file.
+The scores decide the order. The lines of a query may stand anywhere in the file. It may begin with the header
+of `ir_metadata`, which says how the run was made and changes no score.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem, quoted
+from tasks.types.problems import Problem, Problems, quoted
 from tasks.types.ranking.faults import too_long, unknown_instance
-from tasks.types.ranking.gathering import Findings, Gathering, RunLimits
+from tasks.types.ranking.gathering import Gathering, RunLimits
+from tasks.types.ranking.header import ranked_lines
 from tasks.types.ranking.lists import STEP
 from tasks.types.text import decoded
 
@@ -23,10 +25,10 @@ LINE = "`query Q0 candidate rank score tag`, such as `2101.00001_0003 Q0 W12 1 0
 FIELDS = 6
 
 
-def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, findings: Findings) -> None:
-    columns = _Columns(file, gathering, limits, findings)
+def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+    columns = _Columns(file, gathering, limits, problems)
     query = None
-    for number, raw in enumerate(file.lines(), start=1):
+    for number, raw in ranked_lines(file):
         fields = decoded(raw).split()
         if len(fields) != FIELDS:
             if fields:
@@ -42,13 +44,13 @@ def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, find
 class _Columns:
     """The file in columns of numbers: a block is a stretch of lines with one query."""
 
-    def __init__(self, file: InputFile, gathering: Gathering, limits: RunLimits, findings: Findings) -> None:
-        self._file, self._gathering, self._limits, self._findings = file, gathering, limits, findings
+    def __init__(self, file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+        self._file, self._gathering, self._limits, self._problems = file, gathering, limits, problems
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
-        #: The first block of each row, from 1; rows of several blocks have the others besides.
+        #: The first block of each row, from 1; of rows with several blocks, also the documents of all.
         self._first = array("i", bytes(4 * len(gathering.choices)))
-        self._further: dict[int, list[int]] = {}
+        self._known_of: dict[int, set[int]] = {}
         self._candidates: Mapping[str, int] = {}
         self._known: set[int] = set()
         self._row: int | None = None
@@ -65,13 +67,10 @@ class _Columns:
             message = f"instance “{query}” is answered in another file as well"
             self.wrong(line, message, "one ranking for each instance")
         self._candidates = choices.candidates(row)
-        self._known = set(self._members(row))
+        self._known = self._known_before(row)
         self._block_rows.append(row)
         self._block_starts.append(len(self._documents))
-        if self._first[row]:
-            self._further.setdefault(row, []).append(len(self._block_rows))
-        else:
-            self._first[row] = len(self._block_rows)
+        self._first[row] = self._first[row] or len(self._block_rows)
 
     def add(self, fields: list[str], line: int, raw: bytes) -> None:
         if self._row is None:
@@ -88,8 +87,10 @@ class _Columns:
             self.wrong(
                 line, f"“{fields[2]}” stands in this ranking a second time", "each candidate once", raw
             )
-        elif not math.isfinite(score) or not -(2**31) <= rank < 2**31:
-            self.wrong(line, f"rank “{fields[3]}” or score “{fields[4]}” is out of range", LINE, raw)
+        elif not math.isfinite(score):
+            self.wrong(line, f"the score “{fields[4]}” is not a finite number", LINE, raw)
+        elif not -(2**31) <= rank < 2**31:
+            self.wrong(line, f"the rank “{fields[3]}” is out of range", LINE, raw)
         else:
             self._known.add(document)
             self._documents.append(document)
@@ -97,8 +98,8 @@ class _Columns:
             self._scores.append(score)
 
     def wrong(self, line: int, message: str, expected: str, raw: bytes = b"") -> None:
-        self._findings.append(
-            Problem(
+        self._problems.note(
+            lambda: Problem(
                 file=self._file.shown,
                 line=line,
                 message=message,
@@ -157,19 +158,21 @@ class _Columns:
                 yield np.repeat(block_rows[begin:end], step), np.repeat(starts[begin:end], step) + within
             begin = end
 
-    def _members(self, row: int) -> Iterator[int]:
-        """The documents that earlier blocks of a row have."""
-        if not self._first[row]:
-            return
-        for block in [self._first[row], *self._further.get(row, ())]:
+    def _known_before(self, row: int) -> set[int]:
+        """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
+        block = self._first[row]
+        if not block:
+            return set()
+        if row not in self._known_of:
             end = self._block_starts[block] if block < len(self._block_starts) else len(self._documents)
-            yield from self._documents[self._block_starts[block - 1] : end]
+            self._known_of[row] = set(self._documents[self._block_starts[block - 1] : end])
+        return self._known_of[row]
 
     def _check_length(self, line: int | None) -> None:
         longest = self._limits.longest
         if self._row is not None and longest is not None and len(self._known) > longest:
             message, expected = too_long(len(self._known), longest)
-            self._findings.append(
+            self._problems.append(
                 Problem(
                     file=self._file.shown,
                     line=line,

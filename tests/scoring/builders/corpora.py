@@ -7,8 +7,11 @@ from pathlib import Path
 class Heap:
     """Keeps what a loader reads, in the order in which it comes."""
 
+    around = 1
+
     def __init__(self):
         self.papers, self.references, self.contexts, self.lengths = {}, {}, {}, []
+        self.intents = []
 
     def add_paper(self, paper):
         self.papers[paper.paper_id] = paper
@@ -18,6 +21,9 @@ class Heap:
 
     def add_context(self, paper_id, context):
         self.contexts.setdefault(paper_id, []).append(context)
+
+    def add_intent(self, intent):
+        self.intents.append(intent)
 
     def add_sentence(self, tokens):
         self.lengths.append(tokens)

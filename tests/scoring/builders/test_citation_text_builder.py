@@ -34,7 +34,7 @@ def build(corpus: Path, out: Path, *more: str) -> list[dict]:
 
 def faults(out: Path, dataset: str) -> list[tuple[str, str]]:
     lines = (out / "faults" / f"{dataset}.jsonl").read_text().splitlines()
-    return [(each["fault"], each["found"]) for each in map(json.loads, lines)]
+    return [(load["fault"], load["found"]) for load in map(json.loads, lines)]
 
 
 def written(path: Path, content: object) -> Path:
@@ -141,3 +141,81 @@ def test_data_sets_are_added_to_one_season_that_scores(tmp_path, capsys):
         "lu",
         "xing",
     ]
+
+
+def described(capsys, *gold: Path, more: tuple[str, ...] = ()) -> dict:
+    assert main(["describe-citation-text", "--gold", *map(str, gold), *more, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def gold_of(folder: Path, dataset: str, *instances: tuple[str, list[str]]) -> Path:
+    lines = [json.dumps({"target": target, "input": items}) for target, items in instances]
+    return written(folder / f"{dataset}.jsonl", "\n".join(lines))
+
+
+def test_any_gold_is_described_by_data_set_and_over_all(tmp_path, capsys):
+    owls = gold_of(
+        tmp_path,
+        "owls",
+        ("In this paper we present owls [0].", ["Owls hunt at night.", "Mice hide."]),
+        ("word " * 1025, ["word " * 4090, "<abs> five more words than these </abs>", "and two"]),
+    )
+    mice = gold_of(tmp_path, "mice", ("The Main Objective of Our Work is mice.", ["Mice"]))
+    found = described(capsys, owls, mice)
+    assert found["counted_in"] == "words"
+    first, second, whole = found["data_sets"]
+    assert (first["name"], second["name"], whole["name"]) == ("owls", "mice", "all")
+    assert [own["instances"] for own in found["data_sets"]] == [2, 1, 3]
+    assert [own["cited_papers"] for own in found["data_sets"]] == [4, 1, 5]
+    assert first["output_words"] == (7 + 1025) / 2
+    # The tags are no words, what stands between them is.
+    assert first["input_words"] == (6 + 4097) / 2
+    assert (first["long_inputs"], first["long_outputs"]) == (1, 1)
+    assert [own["self_references"] for own in found["data_sets"]] == [1, 1, 2]
+    assert whole["phrases"] == {
+        "our work": 1,
+        "in this paper": 1,
+        "we present": 1,
+        "we introduce": 0,
+        "the main objective of our work": 1,
+    }
+
+
+def test_one_data_set_has_no_line_for_all_and_tables_for_readers(tmp_path, capsys):
+    mice = gold_of(tmp_path, "mice", ("Our work is on mice.", ["Mice hide."]), ("Mice.", ["Mice"]))
+    assert len(described(capsys, mice)["data_sets"]) == 1
+    assert main(["describe-citation-text", "--gold", str(mice)]) == 0
+    printed = capsys.readouterr().out
+    assert "| mice | 2 | 2 | 0 (0 %) | 0 (0 %) |" in printed
+    assert "| mice | 3.0 | 1.5 |" in printed
+    assert "| mice | 1 (50 %) | 1 | 0 | 0 | 0 | 0 |" in printed
+
+
+def test_tokens_are_those_of_a_local_tokenizer(tmp_path, capsys):
+    pytest.importorskip("transformers")
+    from transformers import BertTokenizerFast
+
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nmice\n.\n##s")
+    folder = tmp_path / "tokenizer"
+    BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt")).save_pretrained(folder)
+    # A full stop is a token of its own.
+    gold = gold_of(tmp_path, "mice", ("mice. " * 513, ["mice"]), ("mice. " * 512, ["mice"]))
+    found = described(capsys, gold, more=("--tokenizer", str(folder)))
+    assert (found["counted_in"], found["data_sets"][0]["long_outputs"]) == ("tokens", 1)
+    assert described(capsys, gold)["data_sets"][0]["long_outputs"] == 0
+
+
+def test_gold_that_is_none_and_a_folder_without_a_tokenizer_are_refused(tmp_path, capsys):
+    no_gold = written(tmp_path / "mice.jsonl", '{"input": ["Mice"]}')
+    assert main(["describe-citation-text", "--gold", str(no_gold)]) == 2
+    assert "“target” is missing" in capsys.readouterr().err
+    gold = gold_of(tmp_path / "gold", "mice", ("Mice.", ["Mice"]))
+    pytest.importorskip("transformers")
+    assert main(["describe-citation-text", "--gold", str(gold), "--tokenizer", str(tmp_path)]) == 6
+    assert "holds no tokenizer" in capsys.readouterr().err
+
+
+def test_a_built_season_has_the_tables_for_its_organisers_and_not_on_its_card(tmp_path):
+    build(written(tmp_path / "xing.jsonl", XING), tmp_path / "out", "--name", "xing")
+    assert "Texts that speak of the citing paper" in (tmp_path / "out" / "datasheet.md").read_text()
+    assert "speak" not in (tmp_path / "out" / "card.md").read_text()

@@ -1,5 +1,6 @@
 """Building a diagnostic split: rules, side conditions, seeds, data sheet, and a season that can be scored."""
 
+import io
 import json
 import shutil
 import tomllib
@@ -7,11 +8,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from scoring.__main__ import main
-from scoring.builders.rules import SIDE_CONDITIONS, Rules, length_thresholds
+from scoring.tools.builders.rules import SIDE_CONDITIONS, Rules, length_thresholds
+from scoring.worker.score import score as score_job
+from tasks.models import Job
 from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines
 from tests.scoring.offline import score
+from tests.tasks import seasons
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,11 @@ def test_what_is_built_loads_and_its_baselines_score(capsys, built):
     season = tomllib.loads((built / "season.toml").read_text())
     task = season["tasks"][0]
     assert (task["type"], task["gold"][0]["paths"]) == ("citation-recommendation", ["gold"])
-    assert [each["system"] for each in task["baselines"]] == ["bm25-okapi", "bm25-lucene", "tfidf-cosine"]
+    assert [baseline["system"] for baseline in task["baselines"]] == [
+        "bm25-okapi",
+        "bm25-lucene",
+        "tfidf-cosine",
+    ]
     capsys.readouterr()
     for baseline in task["baselines"]:
         scores = score(capsys, "citation-recommendation", [built / "gold"], built / baseline["run"])
@@ -251,3 +260,79 @@ def test_a_missing_pipeline_is_told_by_its_name(corpus, tmp_path, capsys):
 def test_a_missing_corpus_is_told_by_its_name(tmp_path, capsys):
     assert main(["build-diagnostic", str(tmp_path / "none"), "--out", str(tmp_path / "season")]) == 2
     assert "there is no such file or folder" in capsys.readouterr().err
+
+
+def s2ag(tmp_path: Path, *, years: int = 60) -> Path:
+    """Papers that cite one another, with fields, years, counts and the intents of their citations."""
+    fields = ("Physics", "Art", "Biology")
+    intents = ("background", "methodology", "result")
+    lines: list[dict] = []
+    for number in range(years):
+        name, cited = 100 + number, 100 + (number * 7 + 1) % years
+        words = " ".join(f"word{step}" for step in range(5 + number % 20))
+        sentence = f"Here {words} follows (Ringer, 2003)."
+        entry = "A. Ringer, 2003. Bells."
+        text = f"{sentence}\n{entry}"
+        spans = {
+            "paragraph": [{"start": 0, "end": len(sentence)}],
+            "bibref": [{"start": text.index("(R"), "end": text.index(").") + 1,
+                        "attributes": {"ref_id": "b0"}}],
+            "bibentry": [{"start": text.index(entry), "end": len(text),
+                          "attributes": {"id": "b0", "matched_paper_id": cited}}],
+        }  # fmt: skip
+        annotations = {kind: json.dumps(own) for kind, own in spans.items()}
+        lines += [
+            {"corpusid": name, "content": {"text": text, "annotations": annotations}},
+            {"corpusid": name, "title": f"Paper {number}", "year": 1996 + number % 25,
+             "citationcount": 5 + number, "s2fieldsofstudy": [{"category": fields[number % 3]}]},
+            {"citingcorpusid": name, "citedcorpusid": cited,
+             "contexts": ["Something else altogether.", sentence],
+             "intents": [[intents[(number + 1) % 3]], [intents[number % 3]]]},
+        ]  # fmt: skip
+    return write_lines(tmp_path / "s2ag.jsonl", lines)
+
+
+def test_intents_of_s2ag_are_the_types_of_the_sentences_that_they_tell_of(tmp_path):
+    out = build(s2ag(tmp_path), tmp_path / "season", "--every-context")
+    found = rows(out)
+    types = ("background", "method", "result")
+    assert len(found) == 60
+    assert all(row["context_type"] == types[(int(row["citing_id"]) - 100) % 3] for row in found)
+    assert facts(out)["corpus"]["papers"] == 60
+
+
+@pytest.mark.parametrize(("asked", "whose"), [("auto", "cited"), ("cited", "cited"), ("citing", "citing")])
+def test_the_field_is_that_of_the_cited_paper_or_of_the_citing_one_by_name(tmp_path, asked, whose):
+    out = build(s2ag(tmp_path), tmp_path / "season", "--every-context", "--field-of", asked)
+    fields = ("Physics", "Art", "Biology")
+    for row in rows(out):
+        assert row["field"] == fields[(int(row[f"{whose}_id"]) - 100) % 3]
+    assert f"| field | of the {whose} paper |" in (out / "datasheet.md").read_text()
+
+
+def test_a_corpus_that_knows_no_field_of_cited_papers_has_those_of_the_citing_ones(built):
+    assert facts(built)["rules"]["field_of"] == "citing"
+    assert {row["field"] for row in rows(built)} == {"Botany", "Music", "Chess"}
+
+
+@pytest.mark.django_db
+def test_a_split_stands_beside_table_1_class_by_class(client, corpus, tmp_path, root):
+    printed = root / "examples" / "citation-recommendation-2024" / "maharjan-2024.json"
+    out = build(corpus, tmp_path / "season", "--published", str(printed))
+    seasons.load(out)
+    call_command("load_season", str(root / "examples" / "citation-recommendation-2024"), stdout=io.StringIO())
+    while job := Job.objects.filter(state="queued").first():
+        score_job(job.pk)
+    tables = client.get("/published/seasons/season/").context["tables"]
+    beside = {
+        line.label: pair
+        for table in tables
+        for line in table.lines
+        for pair in line.pairs
+        if pair.difference is not None
+    }
+    assert {"Short", "Medium", "Long", "Start", "Middle", "End"} <= set(beside)
+    # In this corpus the sentences with their citation at the end are all of one type.
+    assert {"Result", "2016-2020"} <= set(beside)
+    assert '"Methodology" = "method"' in (out / "season.toml").read_text()
+    assert all(pair.difference == pair.own - pair.reported for pair in beside.values())

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from scoring.builders.load_clsumm import load as load_clsumm
-from scoring.builders.load_s2orc import load as load_s2orc
-from scoring.builders.load_unarxive import load as load_unarxive
-from scoring.builders.loading import loader
+from scoring.tools.builders.load_clsumm import load as load_clsumm
+from scoring.tools.builders.load_s2orc import load as load_s2orc
+from scoring.tools.builders.load_unarxive import load as load_unarxive
+from scoring.tools.builders.loading import loader
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
     Heap,
@@ -43,7 +43,7 @@ def test_unarxive_papers_give_their_contexts_with_formulas_as_words(tmp_path):
         2021,
         "We ring FORMULA.",
     )
-    assert {each.ref_id: each.target for each in heap.references["2101.00001"]} == {
+    assert {reference.ref_id: reference.target for reference in heap.references["2101.00001"]} == {
         "aa": "W1",
         "bb": "1601.00002",
     }
@@ -63,7 +63,10 @@ def test_s2orc_paragraphs_and_metadata_become_one_paper(tmp_path):
         ("Their tone depends on the alloy <REF>.", ("77:BIBREF1", "77:BIBREF2"), 2, ""),
         ("<REF> disagrees.", ("77:BIBREF1",), 1, "author-year"),
     ]
-    targets = {each.ref_id: (each.target, each.year, each.raw) for each in heap.references["77"]}
+    targets = {
+        reference.ref_id: (reference.target, reference.year, reference.raw)
+        for reference in heap.references["77"]
+    }
     assert targets == {
         "77:BIBREF0": ("11", 2003, "K Clapper. Bronze. Alloys. 2003"),
         "77:BIBREF1": ("77:BIBREF1", None, "Strike notes"),
@@ -83,6 +86,31 @@ def test_s2orc_annotations_give_the_same(tmp_path):
     assert heap.papers["77"].title == "On bells"
 
 
+CITATION = {
+    "citationid": 5,
+    "citingcorpusid": 77,
+    "citedcorpusid": 11,
+    "isinfluential": False,
+    "contexts": ["Bells were cast early [1].", "Nobody knows what of the rest."],
+    "intents": [["methodology"], None],
+}
+
+
+def test_s2ag_citations_bring_intents_and_no_papers(tmp_path):
+    heap = Heap()
+    load_s2orc(write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), CITATION]), heap)
+    assert set(heap.papers) == {"77"}
+    [intent] = heap.intents
+    assert (intent.citing, intent.cited, intent.context_type) == ("77", "11", "method")
+
+
+def test_a_line_of_no_known_kind_is_refused_by_what_it_holds(tmp_path):
+    path = write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), {"authorid": "3", "hindex": 9}])
+    with pytest.raises(InputRefused) as refused:
+        load_s2orc(path, Heap())
+    assert "a line of no kind that is known here, with authorid, hindex" in str(refused.value)
+
+
 def test_clsumm_topics_become_contexts_with_every_reference_paper_as_a_candidate(tmp_path):
     for name in ("D01-0001", "D01-0002"):
         topic = write_topic(tmp_path / "topics", name)
@@ -96,7 +124,7 @@ def test_clsumm_topics_become_contexts_with_every_reference_paper_as_a_candidate
     first = heap.contexts["D05-0001"][0]
     assert first.sentence == "They count words <REF> and not books <OTHERREF>."
     assert (first.gold, first.after) == (("D01-0001",), "So do we.")
-    assert [each.target for each in heap.references["D05-0001"]] == ["D01-0001", "D01-0002"]
+    assert [reference.target for reference in heap.references["D05-0001"]] == ["D01-0001", "D01-0002"]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +133,12 @@ def test_clsumm_topics_become_contexts_with_every_reference_paper_as_a_candidate
 )
 def test_the_form_of_a_corpus_is_seen(tmp_path, form, rows):
     path = write_lines(tmp_path / "corpus" / "some.jsonl", rows)
-    assert loader("auto", path)[0] == form
-    assert loader("auto", path.parent)[0] == form
+    assert loader("auto", path).name == form
+    assert loader("auto", path.parent).name == form
 
 
 def test_our_own_form_is_seen_by_its_files(tmp_path):
-    assert loader("auto", write_corpus(tmp_path / "corpus"))[0] == "lines"
+    assert loader("auto", write_corpus(tmp_path / "corpus")).name == "lines"
 
 
 @pytest.mark.parametrize(
@@ -134,6 +162,6 @@ def test_a_sentence_without_a_placeholder_is_refused(tmp_path):
     write_lines(
         folder / "contexts.jsonl", [{"context_id": "x", "paper_id": "p", "sentence": "No mark.", "gold": []}]
     )
-    _, load = loader("auto", folder)
+    load = loader("auto", folder).load
     with pytest.raises(InputRefused, match="the sentence of context “x” has no <REF>"):
         load(folder, Heap())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.baselines.retrieval_resolution import split_passages
-from scoring.baselines.retrieval_windows import Window, words_around
+from scoring.tools.baselines.retrieval_resolution import split_passages
+from scoring.tools.baselines.retrieval_windows import Window, words_around
 from tests.scoring.builders.corpora import write_lines
 from tests.scoring.offline import score
 
@@ -105,7 +105,9 @@ def test_papers_with_too_few_references_are_not_tested(capsys, corpus, tmp_path)
 
 def sweep(capsys, corpus: Path, *more: str) -> dict:
     capsys.readouterr()
-    assert main(["sweep-resolution", str(corpus), "--fewest-references", "4", "--json", *more]) == 0
+    evidence = () if "--inlinks-without" in more else ("--inlinks-without", "citing")
+    command = ["sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]
+    assert main([*command, *evidence, *more]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -120,7 +122,7 @@ def test_the_sweep_has_every_method_in_every_window(capsys, corpus):
         "inlink context 10",
         "reference string",
     } <= systems
-    assert len(cells) == 15 * 5
+    assert len(cells) == 17 * 7
     assert all(cells["full text", str(window)] == 1 for window in ("5-5", "30-30"))
     assert found["contexts"] == 9
 
@@ -146,17 +148,18 @@ def test_methods_that_a_corpus_has_nothing_for_are_left_out(capsys, corpus):
     write_lines(corpus / "papers.jsonl", papers)
     systems = {row["system"] for row in sweep(capsys, corpus)["rows"]}
     assert systems == {
-        *("reference string", "inlink context 10", "inlink context 20", "inlink context 30"),
-        "inlink context 20 + reference string",
+        *("reference string", "inlink context 10", "inlink context 10-5"),
+        *("inlink context 20", "inlink context 30", "inlink context 20 + reference string"),
     }
 
 
 def test_the_table_sets_off_the_best_of_each_family(capsys, corpus):
     capsys.readouterr()
-    assert main(["sweep-resolution", str(corpus), "--fewest-references", "4"]) == 0
+    more = ["--fewest-references", "4", "--inlinks-without", "citing"]
+    assert main(["sweep-resolution", str(corpus), *more]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("9 contexts of 2 papers, 4.0 candidates a context; 100.0% of the candidates")
-    assert "| method | 5-5 | 10-10 | 10-5 | 20-20 | 30-30 |" in printed
+    assert "| method | 5-5 | 10-10 | 10-5 | 20-20 | 30-30 | sentence | 3 sentences |" in printed
     assert "| full text | **1.000** |" in printed
 
 

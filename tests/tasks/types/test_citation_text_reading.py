@@ -139,7 +139,7 @@ def test_doubtful_texts_bring_warnings_and_are_counted(capsys, gold, tmp_path):
         {"id": "dunes-00", "prediction": "See [0]1, [7] and [2]."},
     )
     scores = score(capsys, TYPE, [gold], run)
-    told = [(each["line"], each["message"]) for each in scores["warnings"]]
+    told = [(warning["line"], warning["message"]) for warning in scores["warnings"]]
     assert (2, "[0]1: digits right behind a mark") in told
     assert (2, "[7], [2] stand for no cited paper") in told
     assert (2, "instance “dunes-00” is answered again: the later answer counts") in told
@@ -154,7 +154,10 @@ def test_a_run_of_nothing_and_of_other_files_is_refused(capsys, gold, tmp_path):
     assert "no predictions are here" in refusals(capsys, TYPE, [gold], empty)[0]
     picture = tmp_path / "run.png"
     picture.write_bytes(b"\x89PNG")
-    assert "a “.png” file; expected JSON lines" in refusals(capsys, TYPE, [gold], picture)[0]
+    assert (
+        "this is a picture, which holds no answers; expected JSON lines"
+        in refusals(capsys, TYPE, [gold], picture)[0]
+    )
 
 
 def test_a_data_set_is_named_by_its_records_its_file_or_its_ids(tmp_path):

@@ -30,9 +30,13 @@ def read(case: dict) -> tuple[list, list]:
 def official(annotations) -> dict:
     """What the official program keeps: the last quoted row of each pair of papers."""
     return {
-        (each.name.reference, each.name.citing): (dict(each.texts), list(each.sentences), list(each.facets))
-        for each in annotations
-        if each.is_quoted
+        (annotation.name.reference, annotation.name.citing): (
+            dict(annotation.texts),
+            list(annotation.sentences),
+            list(annotation.facets),
+        )
+        for annotation in annotations
+        if annotation.is_quoted
     }
 
 

@@ -85,7 +85,7 @@ def test_every_problem_of_a_run_is_told_by_file_and_line(capsys, gold, tmp_path)
 
 def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp_path):
     run = tmp_path / "run.jsonl"
-    run.write_text("no\n" * 250)
+    run.write_text("{no\n" * 250)
     told = refusals(capsys, "clsumm-1a", [gold], run)
     assert len(told) == 201
     assert told[-1] == "and 50 more problems"
@@ -94,7 +94,7 @@ def test_a_long_list_of_problems_is_cut_and_says_how_many_more(capsys, gold, tmp
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("run.pdf", "%PDF", "a “.pdf” file"),
+        ("run.PDF", "no PDF", "a “.PDF” file"),
         ("run.jsonl", "", "no answers in this file"),
         ("run.txt", "\n\n", "no answers in this file"),
         ("run.jsonl", '{"topic": "X00-0000", "citance": 1, "sentences": [1]}', "none of the split's topics"),
@@ -131,7 +131,7 @@ def test_doubts_are_warnings_and_the_run_is_scored(capsys, gold, tmp_path):
     run.write_text("".join(json.dumps(line) + "\n" for line in lines))
     warnings = score(capsys, "clsumm-1a", [gold], run)["warnings"]
     told = {(warning["line"], warning["message"].split(" ", 2)[0]) for warning in warnings}
-    assert {(1, "D01-0001"), (1, "“weather”"), (2, "topic"), (3, "topic"), (4, "the")} <= told
+    assert {(1, "D01-0001"), (1, "“Weather”"), (2, "topic"), (3, "topic"), (4, "the")} <= told
     assert any(warning["line"] is None and "have no answer" in warning["message"] for warning in warnings)
 
 
@@ -202,7 +202,7 @@ def test_annv3_is_preferred_and_an_option_names_another(capsys, gold, run):
         ),
         (
             ["score", "clsumm-1a", "--gold", "x", "--run", "y", "--rules", "best"],
-            "it has fair, official-2014, official-2017, official-2018",
+            "it has corrected, official-2014, official-2017, official-2018",
         ),
         (
             ["score", "clsumm-1a", "--gold", "x", "--run", "y", "--option", "anotation=ann"],

@@ -16,7 +16,7 @@ from tasks.types.positional_citations.claims import (
 )
 from tasks.types.positional_citations.tree import Parse
 
-GOLDEN = {"claims.json": ClaimRules(as_published=True), "claims_commas_kept.json": ClaimRules()}
+GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
 #: A sentence whose claims share nothing but the verb: a parse by hand.
 RAIN = Parse(
     tokens=("Oslo", "is", "wet", ",", "but", "Rome", "is", "dry"),
@@ -78,10 +78,10 @@ def test_the_claims_that_the_paper_prints_come_out(shared):
         assert [claim.text for claim in split.claims] == case["published_claims"]
 
 
-def test_commas_stay_words_by_default_and_go_as_published():
+def test_commas_stay_words_by_default_and_go_in_the_official_form():
     sentence = "Oslo is wet [1], but Rome is dry [2]."
     assert text_to_parse(sentence, ClaimRules()) == "Oslo is wet , but Rome is dry"
-    assert text_to_parse(sentence, ClaimRules(as_published=True)) == "Oslo is wet  but Rome is dry"
+    assert text_to_parse(sentence, ClaimRules(is_official=True)) == "Oslo is wet  but Rome is dry"
     split = split_into_claims(sentence, RAIN, ClaimRules())
     assert texts_and_marks(split.claims) == [("Oslo is wet", [1]), ("Rome is dry", [2])]
 
@@ -139,7 +139,7 @@ def test_marks_without_a_word_make_no_claim_and_are_counted():
     assert (split.claims, split.fallback, split.lost) == ((), Fallback.UNMATCHED, 1)
 
 
-def test_claims_of_one_text_are_two_unless_as_published():
+def test_claims_of_one_text_are_two_unless_official():
     """The second mark stands below the first, which takes its place; both are left with the same word."""
     parse = Parse(("so", "Oslo", "Oslo"), (0, 0, 1), ("ROOT", "dep", "dep"))
     sentence = "so Oslo [1] Oslo [2]"
@@ -149,7 +149,7 @@ def test_claims_of_one_text_are_two_unless_as_published():
     assert texts_and_marks(own.claims) == [("x a", [1]), ("a", [2])]
     flat = Parse(("x", "a", "a"), (0, 0, 0), ("ROOT", "dep", "dep"))
     kept = split_into_claims("x a [1] a [2]", flat, ClaimRules())
-    published = split_into_claims("x a [1] a [2]", flat, ClaimRules(as_published=True))
+    published = split_into_claims("x a [1] a [2]", flat, ClaimRules(is_official=True))
     assert texts_and_marks(kept.claims) == [("a", [1]), ("a", [2])]
     assert texts_and_marks(published.claims) == [("a", [2])]
 

@@ -125,12 +125,10 @@ def test_each_distinct_sentence_is_parsed_once_and_in_batches(capsys, gold, tmp_
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    ("file", "as_published"), [("claims.json", True), ("claims_commas_kept.json", False)]
-)
-def test_the_small_pipeline_gives_the_golden_claims(shared, pipeline, file, as_published):
+@pytest.mark.parametrize(("file", "is_official"), [("claims.json", True), ("claims_commas_kept.json", False)])
+def test_the_small_pipeline_gives_the_golden_claims(shared, pipeline, file, is_official):
     """All but one sentence, of which it makes one root where the original made two."""
-    rules = ClaimRules(as_published=as_published)
+    rules = ClaimRules(is_official=is_official)
     cases = json.loads((shared / "aliice" / "golden" / file).read_text())["cases"]
     texts = {case["sentence"]: text_to_parse(case["sentence"], rules) for case in cases}
     parses = parses_of((text for text in texts.values() if text), str(pipeline))
@@ -145,4 +143,4 @@ def test_the_small_pipeline_gives_the_golden_claims(shared, pipeline, file, as_p
         ]
         != [(claim["text"], claim["citations"]) for claim in case["result"]["claims"] if claim["citations"]]
     ]
-    assert different == (["p072"] if as_published else [])
+    assert different == (["p072"] if is_official else [])

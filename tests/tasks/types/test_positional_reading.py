@@ -100,7 +100,7 @@ def test_the_items_of_a_list_are_named_by_their_place(capsys, gold, tmp_path):
         ("run.json", '{"data": [', "not JSON"),
         ("run.json", "7", "found a number"),
         ("run.json", "[" * 100_000, "not JSON"),
-        ("run.json", "NaN", "NaN is not JSON"),
+        ("run.json", "NaN", "NaN is not a finite number"),
     ],
 )
 def test_what_cannot_be_a_run_is_refused(capsys, gold, tmp_path, name, content, reason):
@@ -165,7 +165,7 @@ def test_no_gold_leaks_through_the_public_files(tmp_path):
         },
         {**WIND, "answer": secret, "annotations": [{"long_answer": secret}], "claims": [secret]},
     ]
-    questions[0]["docs"] = [{**each, "answers_found": [1], "summary": secret} for each in RAIN["docs"]]
+    questions[0]["docs"] = [{**doc, "answers_found": [1], "summary": secret} for doc in RAIN["docs"]]
     chosen = task_type(TYPE)
     files = open_input(write_gold(tmp_path, *questions))
     public = dict(chosen.public_files(files, chosen.checked_options({})))
@@ -187,9 +187,9 @@ def test_participants_check_with_what_they_have_and_without_a_parser(capsys, tmp
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("entailment=guess", "expected decisions:PATH, model:NAME, store:MODEL, word-overlap or none"),
-        ("entailment=decisions:", "expected decisions:PATH"),
-        ("splitter=spacy", "expected one of rules, punkt"),
+        ("entailment=guess", "expected labels:PATH, model:NAME, store:MODEL, word-overlap or none"),
+        ("entailment=labels:", "expected labels:PATH"),
+        ("splitter=spacy", "expected one of auto, rules, punkt"),
         ("merge_groups=yes", "did you mean merge-groups?"),
     ],
 )

@@ -5,19 +5,20 @@ import json
 import pytest
 
 from tasks.types.positional_citations.positions import positions, third
-from tasks.types.positional_citations.sentences import by_punkt, by_rules, with_marks_moved
-from tasks.types.unavailable import Unavailable
+from tasks.types.positional_citations.sentences import by_rules, with_marks_moved
+from tasks.types.punkt import punkt_sentences
 
 
 @pytest.mark.shared
-def test_the_rules_split_the_golden_answers_as_punkt_did(shared):
+@pytest.mark.parametrize("split", [by_rules, punkt_sentences])
+def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split):
     golden = json.loads((shared / "aliice" / "golden" / "citation_eval.json").read_text())
     for system in golden["systems"].values():
-        outputs = {each["id"]: each["output"] for each in system["responses"]}
+        outputs = {response["id"]: response["output"] for response in system["responses"]}
         for expected in system["expected"]["sentences"]:
-            sentences = by_rules(outputs[expected["id"]])
+            sentences = split(outputs[expected["id"]])
             assert sentences == expected["nltk"]
-            assert with_marks_moved(sentences, as_published=True) == expected["aliice_splitter"]
+            assert with_marks_moved(sentences, is_official=True) == expected["aliice_splitter"]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,9 @@ def test_marks_at_the_beginning_belong_to_the_sentence_before():
     assert with_marks_moved(["[1] First."]) == ["[1] First."]
 
 
-def test_as_published_one_mark_moves_wherever_it_stands_behind_a_bracket():
+def test_is_official_one_mark_moves_wherever_it_stands_behind_a_bracket():
     sentences = ["It rains.", "[1][2] It pours.", "[sic] It snows [3]."]
-    assert with_marks_moved(sentences, as_published=True) == [
+    assert with_marks_moved(sentences, is_official=True) == [
         "It rains.[1]",
         "[2] It pours.[3]",
         "[sic] It snows .",
@@ -74,29 +75,15 @@ def test_as_published_one_mark_moves_wherever_it_stands_behind_a_bracket():
     assert with_marks_moved(sentences) == ["It rains.[1][2]", " It pours.", "[sic] It snows [3]."]
 
 
-@pytest.fixture
-def trained(monkeypatch, tmp_path):
-    """Where NLTK looks for what Punkt was trained on; nothing is there."""
-    import nltk
-
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    nltk.tokenize._get_punkt_tokenizer.cache_clear()
-    yield tmp_path / "tokenizers" / "punkt_tab" / "english"
-    nltk.tokenize._get_punkt_tokenizer.cache_clear()
-
-
-@pytest.mark.usefixtures("trained")
-def test_punkt_says_what_it_lacks():
-    with pytest.raises(Unavailable, match="downloader punkt_tab"):
-        by_punkt("It rains. It pours.")
-
-
-def test_punkt_splits_by_what_it_was_trained_on(trained):
-    trained.mkdir(parents=True)
-    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab"):
-        (trained / name).write_text("")
-    (trained / "abbrev_types.txt").write_text("zz\n")
-    assert by_punkt("By zz. top. It pours.") == ["By zz. top.", "It pours."]
+def test_punkt_splits_as_it_was_trained_and_needs_no_data_of_nltk():
+    text = "By Smith et al. in Fig. 3. It pours, says Dr. Who. He left at 5 p.m. today."
+    assert punkt_sentences(text) == [
+        "By Smith et al.",
+        "in Fig.",
+        "3.",
+        "It pours, says Dr. Who.",
+        "He left at 5 p.m. today.",
+    ]
 
 
 @pytest.mark.shared

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from scoring.breakdown import classes
+from scoring.stats.breakdown import classes
 from tasks.types.columns import Classes, present
 from tasks.types.ranking import lists
 from tasks.types.ranking.lists import Lists, ranks_of

@@ -73,11 +73,11 @@ def test_members_of_a_group_that_are_no_references_do_not_count(capsys, tmp_path
     assert scores["gold"]["notes"] == ["1 contexts cite no reference of their paper and are left out"]
 
 
-def test_as_published_only_papers_with_eight_references_count(capsys, gold, tmp_path):
+def test_is_official_only_papers_with_eight_references_count(capsys, gold, tmp_path):
     rows = [{"id": "p1_0", "ranked": ["a"]}, {"id": "p2_0", "ranked": ["r1"]}]
     run = write_lines(tmp_path / "run.jsonl", rows)
     everything = score(capsys, SLUG, [gold], run)
-    published = score(capsys, SLUG, [gold], run, "--rules", "as-published")
+    published = score(capsys, SLUG, [gold], run, "--rules", "official")
     assert values(everything)["success@n"] == pytest.approx(1 / 3)
     assert values(published)["success@n"] == 0
     assert published["notes"]["contexts_left_out"] == 2

@@ -80,7 +80,7 @@ def test_every_fault_is_told_by_line(capsys, gold, tmp_path):
         "“a” stands in this ranking a second time",
         "instance “q9” is not in this split",
         "rank “first” and score “0.9” are not two numbers",
-        "rank “1” or score “nan” is out of range",
+        "the score “nan” is not a finite number",
     ):
         assert words in text
 

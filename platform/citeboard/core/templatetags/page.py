@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 
 from citeboard.core import markdown as md
 from citeboard.core import words
+from citeboard.core.instants import AOE, zone_name, zone_of
+from citeboard.core.notices import Notice
+from citeboard.core.notices import notices as notices_of_site
 
 register = template.Library()
-
-#: Anywhere on Earth: a day has passed when it has passed everywhere.
-AOE = dt.timezone(dt.timedelta(hours=-12), "AoE")
 
 
 @register.filter
@@ -32,6 +32,11 @@ def counted(number: int, nouns: str) -> str:
     """`{{ 3|counted:"run" }}`; a plural of its own follows after a comma."""
     noun, _, plural = nouns.partition(",")
     return words.counted(number, noun, plural)
+
+
+@register.filter
+def setting(value: object) -> str:
+    return words.setting(value)
 
 
 @register.filter
@@ -75,8 +80,30 @@ def instant(at: dt.datetime) -> SafeString:
 def deadline(at: dt.datetime) -> SafeString:
     """An instant in UTC, as the date anywhere on Earth, and in the reader's zone where a script runs."""
     here = format_html('<span class="own-zone" data-zone-of="{}"></span>', iso(at))
-    aoe = at.astimezone(AOE)
-    return format_html("{} ({} AoE){}", _time(at, "instant"), f"{aoe.day} {aoe:%b %H:%M}", here)
+    aoe = at.astimezone(zone_of(AOE))
+    return format_html(
+        '{} <span class="word">({} AoE)</span>{}', _time(at, "instant"), f"{aoe.day} {aoe:%b %H:%M}", here
+    )
+
+
+@register.simple_tag
+def instant_in(at: dt.datetime, zone: str) -> SafeString:
+    """The instant in the zone of a form beside it: one instant has one name on a page."""
+    local = at.astimezone(zone_of(zone))
+    shown = f"{local.day} {local:%b %Y, %H:%M} {zone_name(zone)}"
+    return format_html('<time datetime="{}">{}</time>', iso(at), shown)
+
+
+@register.filter
+def zone(name: str) -> str:
+    """What people call it: AoE, not Etc/GMT+12."""
+    return zone_name(name)
+
+
+@register.simple_tag
+def notices() -> list[Notice]:
+    """The privacy notice and the imprint, where the site has them."""
+    return notices_of_site()
 
 
 @register.simple_tag

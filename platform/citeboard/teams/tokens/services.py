@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -18,14 +20,17 @@ class TooManyTokens(Exception):
         super().__init__(f"You have {MOST} tokens; revoke one that no program uses any more.")
 
 
-def create_token(*, user: User, name: str) -> tuple[Token, str]:
-    """A new token and its secret, to be shown once."""
+def create_token(
+    *, user: User, name: str, scope: str = Token.Scope.SUBMIT, days: int | None = None
+) -> tuple[Token, str]:
+    """A new token and its secret, to be shown once; without a number of days it does not expire."""
+    expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
         # Two requests at once would both count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
-        if Token.objects.filter(user=user, revoked_at=None).count() >= MOST:
+        if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
-        return Token.objects.issue(user=user, name=name)
+        return Token.objects.issue(user=user, name=name, scope=scope, expires_at=expires_at)
 
 
 def revoke_token(token: Token) -> None:

@@ -22,15 +22,20 @@ from citeboard.teams.tokens.services import TooManyTokens, create_token, revoke_
 def tokens(request: HttpRequest) -> HttpResponse:
     """The list; after making one, the answer itself shows the secret, which is kept nowhere else."""
     assert request.user.is_authenticated
-    form = TokenForm(request.POST or None, label_suffix="")
+    form = TokenForm(request.POST or None)
     secret = None
     if form.is_valid():
         try:
-            _, secret = create_token(user=request.user, name=form.cleaned_data["name"])
+            _, secret = create_token(
+                user=request.user,
+                name=form.cleaned_data["name"],
+                scope=form.cleaned_data["scope"],
+                days=form.cleaned_data["lifetime"],
+            )
         except TooManyTokens as refused:
             form.add_error(None, str(refused))
         else:
-            form = TokenForm(label_suffix="")
+            form = TokenForm()
     own = Token.objects.filter(user=request.user)
     status = 422 if form.errors else 200
     return render(

@@ -1,0 +1,182 @@
+"""What a reader's pages cost over HTTP: board cached, 304 and uncached, home and season, beside hello-world.
+
+Usage: python bench/over_http.py [--submissions N ...] [--seconds S]
+
+The site's own server (one process, one thread, with its headers, request ids and counts) on a board of 200
+teams and 10 metrics; a client of one connection asks for one page after another. What counts is the server's
+CPU time a request, as the kernel counts it; requests a second stand beside it. Hello-world is the liveness
+probe of the same server. Uncached pages are asked for with a query that no page was made for before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from board import PATH, ROOT, seed, set_up
+
+TICKS = os.sysconf("SC_CLK_TCK")
+BOOT_SECONDS, ROUNDS = 60, 5
+HELLO, CACHED, UNCHANGED = "hello-world (liveness probe)", "board from the cache", "board, 304"
+UNCACHED, HOME, SEASON = "board uncached", "home", "season"
+
+
+class Cost(NamedTuple):
+    """Of one request: the server's CPU time in ms, and how many there were in a second."""
+
+    cpu: float
+    rate: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--submissions", type=int, nargs="+", default=[1_000, 100_000])
+    parser.add_argument("--seconds", type=float, default=4, help="for each page, at most")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        measure(asked.submissions[0], asked.seconds)
+        return
+    uncached = {}
+    for size in asked.submissions:
+        # Each size in a process of its own: Django is set up once, on one database.
+        child = [
+            sys.executable,
+            __file__,
+            "--one",
+            "--submissions",
+            str(size),
+            "--seconds",
+            str(asked.seconds),
+        ]
+        told = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True).stdout
+        print(told, end="")
+        [line] = [line for line in told.splitlines() if UNCACHED in line]
+        uncached[size] = float(line.split(UNCACHED)[1].split()[0])
+    few, many = min(uncached), max(uncached)
+    print(f"{UNCACHED}, from {few:,} submissions to {many:,}: {uncached[many] / uncached[few]:.2f} times")
+
+
+def measure(size: int, seconds: float) -> None:
+    with tempfile.TemporaryDirectory(prefix="citeboard-bench-") as folder:
+        set_up(Path(folder))
+        seed(size)
+        with server() as (process, port):
+            report(size, costs(process, port, seconds))
+
+
+def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    tag = _asked(connection, PATH)["ETag"]
+    number = itertools.count()
+
+    def get(path: str, **headers: str) -> Callable[[], object]:
+        return lambda: _asked(connection, path, **headers)
+
+    pages: dict[str, Callable[[], object]] = {
+        HELLO: get("/health/live"),
+        CACHED: get(PATH),
+        UNCHANGED: get(PATH, **{"If-None-Match": tag}),
+        # A reader's search that nobody made before, and that leaves all rows.
+        UNCACHED: lambda: _asked(connection, f"{PATH}?system={next(number)}"),
+        HOME: get("/"),
+        SEASON: get("/seasons/bench/"),
+    }
+    spent: dict[str, list[Cost]] = {name: [] for name in pages}
+    # In turn, so that what else the machine does meets all of them alike.
+    for _ in range(ROUNDS):
+        for name, ask in pages.items():
+            spent[name].append(_cost(process, ask, seconds / ROUNDS))
+    return {name: sorted(found)[len(found) // 2] for name, found in spent.items()}
+
+
+def report(size: int, found: dict[str, Cost]) -> None:
+    for name, cost in found.items():
+        share = found[HELLO].cpu / cost.cpu
+        print(
+            f"{size:>9,} submissions: {name:<30} {cost.cpu:6.2f} ms CPU, {share:5.0%} of hello-world,"
+            f" {cost.rate:6.0f} a second ({cost.rate / found[HELLO].rate:4.0%})"
+        )
+
+
+def _cost(process: int, ask: Callable[[], object], seconds: float) -> Cost:
+    for _ in range(3):
+        ask()
+    before, began, count = _cpu(process), time.perf_counter(), 0
+    while time.perf_counter() - began < seconds:
+        ask()
+        count += 1
+    return Cost((_cpu(process) - before) * 1000 / count, count / (time.perf_counter() - began))
+
+
+def _cpu(process: int) -> float:
+    """Seconds of the server and of what it has started."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return _own_cpu(process) + sum(_own_cpu(int(child)) for child in children)
+
+
+def _own_cpu(process: int) -> float:
+    # In nanoseconds, for each thread; the older count in ticks is too coarse for a fraction of a second.
+    return sum(
+        int((task / "schedstat").read_text().split()[0]) / 1e9
+        for task in Path(f"/proc/{process}/task").iterdir()
+    )
+
+
+def _asked(connection: http.client.HTTPConnection, path: str, **headers: str) -> http.client.HTTPMessage:
+    connection.request("GET", path, headers={"Accept-Encoding": "gzip", **headers})
+    response = connection.getresponse()
+    response.read()
+    assert response.status in (200, 304), f"{path} was answered {response.status}"
+    return response.headers
+
+
+@contextmanager
+def server() -> Iterator[tuple[int, int]]:
+    """The process and the port of one site."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {
+        "PYTHONPATH": f"{ROOT / 'platform'}{os.pathsep}{ROOT}",
+        "CITEBOARD_ALLOWED_HOSTS": "127.0.0.1",
+    }
+    command = [
+        sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+        "--workers", "1", "--blocking-threads", "1", "--log-level", "error", "citeboard.wsgi:application",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    try:
+        _wait_for(port)
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_for(port: int) -> None:
+    end = time.monotonic() + BOOT_SECONDS
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            assert time.monotonic() < end, f"the server did not answer within {BOOT_SECONDS} seconds"
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""A warm process that forks a confined one for each piece of work, so that nothing is imported twice.
+
+`python -P -m citeboard.core.confined.fork_server JSON FD`. It has one thread and knows no secrets. Orders
+come over the socket FD, each with a socket on which the server says that the work began and how it ended, and
+with the folder that the work has. When the sender of an order closes that socket, its process is killed; when
+FD closes, or the process that started the server is gone, everything ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import math
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from citeboard.core.confined.limits import FAULT, Limits, apply_limits, die_with_parent, exit_code_of
+from citeboard.core.confined.rights import Rights, become_nobody, give_up
+
+#: In the folder of the work: what its program returned, and what it wrote for people.
+RESULT, SAID = "result.json", "said.txt"
+#: Files of ours that several pieces of work share stay read, so many at a time.
+MAX_SHARED = 8
+NICENESS = 5
+#: Imported late by name, when `nobody` may no longer read the interpreter's own folders.
+CODECS = "encodings.*"
+BEGAN, OUT_OF_TIME = "began", "out of time"
+_LENGTH = 4
+#: Seconds after which a server notices at the latest that nobody is left to send orders.
+ORPHANED_FOR = 2.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """``program`` is MODULE:FUNCTION, called with ``arguments`` and, where one is named, a shared file."""
+
+    program: str
+    arguments: dict[str, Any]
+    shared: str | None
+    limits: Limits
+
+
+@dataclass
+class Running:
+    """One confined process, whose end is told on ``line``."""
+
+    pid: int
+    line: socket.socket
+    deadline: float
+    is_out_of_time: bool = False
+
+
+class Server:
+    """Its selector holds the orders' socket, the signal of ended children, and a line for each child."""
+
+    def __init__(self, orders: socket.socket, *, readable: Sequence[Path], uses_kernel: bool) -> None:
+        self._orders = orders
+        self._parent, self._pid = os.getppid(), os.getpid()
+        self._readable = list(readable)
+        self._uses_kernel = uses_kernel
+        self._running: dict[int, Running] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(orders, selectors.EVENT_READ)
+        ended, wake = socket.socketpair()
+        ended.setblocking(False)
+        wake.setblocking(False)
+        self._ended, self._wake = ended, wake
+        self._selector.register(ended, selectors.EVENT_READ)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Until nobody can send orders any more; what is under way then ends with its sender."""
+        while os.getppid() == self._parent:
+            for key, _ in self._selector.select(self._patience()):
+                if key.fileobj is self._orders:
+                    if not self._take_order():
+                        self._end()
+                        return
+                elif key.fileobj is self._ended:
+                    self._ended.recv(4096)
+                else:
+                    # Nobody says anything on a line: its other end was closed.
+                    self._kill(key.data)
+                    self._selector.unregister(key.fileobj)
+            self._kill_late()
+            self._reap()
+        self._end()
+
+    def _end(self) -> None:
+        for pid in self._running:
+            self._kill(pid)
+
+    def _patience(self) -> float:
+        deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
+        left = min(deadlines, default=math.inf) - time.monotonic()
+        return max(0.0, min(left, ORPHANED_FOR))
+
+    def _take_order(self) -> bool:
+        header, descriptors, _, _ = socket.recv_fds(self._orders, _LENGTH, 2)
+        if len(header) < _LENGTH or len(descriptors) != 2:
+            return False
+        order = _decoded(_received(self._orders, int.from_bytes(header, "big")))
+        line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
+        try:
+            shared = _shared(order.shared) if order.shared else None
+            pid = os.fork()
+        except Exception:  # noqa: BLE001  (whatever it is: the sender is told, and the server goes on)
+            traceback.print_exc()
+            line.close()
+            os.close(folder)
+            return True
+        if pid == 0:
+            self._become(order, shared, folder)
+        os.close(folder)
+        self._running[pid] = Running(pid, line, time.monotonic() + order.limits.wall_seconds)
+        self._selector.register(line, selectors.EVENT_READ, pid)
+        _tell(line, BEGAN)
+        return True
+
+    def _become(self, order: Order, shared: object, folder: int) -> None:
+        """The child's whole life."""
+        code = FAULT
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            os.fchdir(folder)
+            _redirect()
+            os.nice(NICENESS)
+            if self._uses_kernel:
+                give_up(Rights(readable=self._readable, writable=[Path()]))
+            become_nobody()
+            die_with_parent()
+            if os.getppid() != self._pid:
+                return  # It was gone before the kernel was asked to tell.
+            apply_limits(order.limits)
+            code = _work(order, shared)
+        finally:
+            os._exit(code)
+
+    def _kill(self, pid: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            # Between fork and setsid it is in our own group.
+            os.kill(pid, signal.SIGKILL)
+
+    def _kill_late(self) -> None:
+        for running in self._running.values():
+            if time.monotonic() > running.deadline and not running.is_out_of_time:
+                running.is_out_of_time = True
+                self._kill(running.pid)
+
+    def _reap(self) -> None:
+        while self._running:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            running = self._running.pop(pid)
+            with suppress(KeyError):
+                self._selector.unregister(running.line)
+            how = OUT_OF_TIME if running.is_out_of_time else str(os.waitstatus_to_exitcode(status))
+            _tell(running.line, how)
+            running.line.close()
+
+
+def _decoded(message: bytes) -> Order:
+    given = json.loads(message)
+    return Order(given["program"], given["arguments"], given["shared"], Limits(**given["limits"]))
+
+
+def _received(orders: socket.socket, length: int) -> bytes:
+    message = b""
+    while len(message) < length:
+        part = orders.recv(length - len(message))
+        if not part:
+            break
+        message += part
+    return message
+
+
+def _tell(line: socket.socket, words: str) -> None:
+    with suppress(OSError):
+        line.send(f"{words}\n".encode())
+
+
+@lru_cache(maxsize=MAX_SHARED)
+def _shared(path: str) -> object:
+    """Read before the fork, so that the children find it in memory; frozen, so that they do not copy it."""
+    with Path(path).open("rb") as file:
+        content: object = json.load(file)
+    gc.freeze()
+    return content
+
+
+def _redirect() -> None:
+    """Nothing comes in, what is written goes into the folder, and no other file or socket stays open."""
+    said = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (said, 1), (said, 2)):
+        os.dup2(source, target)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def _work(order: Order, shared: object) -> int:
+    try:
+        module, _, name = order.program.partition(":")
+        program = getattr(importlib.import_module(module), name)
+        result = program(order.arguments) if order.shared is None else program(order.arguments, shared)
+        with Path(RESULT).open("w", encoding="utf-8") as file:
+            json.dump(result, file, ensure_ascii=False)
+    except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
+        if (code := exit_code_of(error)) is not None:
+            return code
+        traceback.print_exc()
+        sys.stderr.flush()
+        return FAULT
+    return 0
+
+
+def preload(names: Sequence[str]) -> None:
+    """Import modules, and of a name that ends with a star everything below it."""
+    for name in names:
+        module = importlib.import_module(name.removesuffix(".*"))
+        if name.endswith(".*"):
+            for found in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
+                # A codec of another system, or a module whose library is not installed.
+                with suppress(ImportError):
+                    importlib.import_module(found.name)
+
+
+def main() -> None:
+    """What is told on the command line is for this process alone; work is told over the socket."""
+    given = json.loads(sys.argv[1])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Requests under way come to their end; then the socket closes.
+        signal.signal(number, signal.SIG_IGN)
+    preload([CODECS, *given["preload"]])
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv[2])) as orders:
+        readable = [Path(folder) for folder in given["readable"]]
+        Server(orders, readable=readable, uses_kernel=given["uses_kernel"]).serve()
+
+
+if __name__ == "__main__":
+    main()

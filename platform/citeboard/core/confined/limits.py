@@ -1,0 +1,66 @@
+"""What a process may use. The kernel holds it to that; hard limits keep it from asking for more."""
+
+from __future__ import annotations
+
+import errno
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+
+MEGABYTE = 1 << 20
+#: Exit codes of a confined process, besides those that its program has of its own.
+FAULT = 1
+OUT_OF_MEMORY = 3
+FILE_TOO_LARGE = 4
+NO_SPACE = 5
+
+_ERRORS = {errno.EFBIG: FILE_TOO_LARGE, errno.ENOSPC: NO_SPACE, errno.EDQUOT: NO_SPACE}
+_PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """``max_files`` are open at once; None leaves that, or the number of processes, as it is."""
+
+    cpu_seconds: int
+    wall_seconds: float
+    memory_mb: int
+    file_mb: int
+    max_files: int | None = None
+    max_processes: int | None = None
+
+
+def apply_limits(limits: Limits) -> None:
+    """Wall time is not among them: whoever started the process watches the clock."""
+    memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
+    _limit(resource.RLIMIT_AS, memory, memory)
+    # The first signal ends the process and says why; the second cannot be caught.
+    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 5)
+    _limit(resource.RLIMIT_FSIZE, file_size, file_size)
+    _limit(resource.RLIMIT_CORE, 0, 0)
+    if limits.max_files is not None:
+        _limit(resource.RLIMIT_NOFILE, limits.max_files, limits.max_files)
+    if limits.max_processes is not None:
+        _limit(resource.RLIMIT_NPROC, limits.max_processes, limits.max_processes)
+
+
+def _limit(kind: int, soft: int, hard: int) -> None:
+    allowed = resource.getrlimit(kind)[1]
+    ceiling = sys.maxsize if allowed == resource.RLIM_INFINITY else allowed
+    resource.setrlimit(kind, (min(soft, ceiling), min(hard, ceiling)))
+
+
+def exit_code_of(error: BaseException) -> int | None:
+    """How a process ends whose program raised this because of a limit; None for any other error."""
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    return _ERRORS.get(error.errno or 0) if isinstance(error, OSError) else None
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it is gone. Linux alone can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PARENT_DIED, signal.SIGKILL)

@@ -1,0 +1,60 @@
+"""What a process gives up before it looks at a stranger's file, as far as the kernel lets it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from citeboard.core.confined.landlock import restrict_files
+from citeboard.core.confined.seccomp import restrict_calls
+
+#: The user that owns nothing, by the number it has wherever there is one.
+NOBODY = 65534
+_NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rights:
+    """What is left to a confined process; all else of the file system, and the network, is closed."""
+
+    readable: Sequence[Path] = field(default_factory=tuple)
+    writable: Sequence[Path] = field(default_factory=tuple)
+    may_start_processes: bool = False
+
+
+def give_up(rights: Rights) -> None:
+    """Keep the rights and no others. What the kernel does not offer is passed over."""
+    _control(_NO_NEW_PRIVILEGES, 1)
+    restrict_files(readable=[*interpreter_folders(), *rights.readable], writable=rights.writable)
+    restrict_calls(may_start_processes=rights.may_start_processes)
+
+
+def become_nobody() -> None:
+    """Leave the superuser, whom file modes and a limit on processes do not bind; others stay as they are."""
+    if os.geteuid() != 0:
+        return
+    try:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    except OSError:
+        # A container without such a user: the other measures stand.
+        return
+    _control(_DUMPABLE, 0)
+
+
+def interpreter_folders() -> list[Path]:
+    """Where modules and libraries are read from that a program imports late."""
+    named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return [Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])]
+
+
+def _control(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

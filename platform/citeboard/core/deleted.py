@@ -1,0 +1,94 @@
+"""Deleting rows so that it can be undone: what goes stands in the history and is brought back from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin.utils import NestedObjects
+from django.core import serializers
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, transaction
+from django.db.models import Model
+from django.db.models.deletion import ProtectedError
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+
+#: The action of an entry whose rows can be brought back, and of one that brought them back.
+DELETED, RESTORED = "deleted", "restored"
+#: The key under which an entry keeps the rows.
+ROWS = "rows"
+
+
+class NotRestored(Exception):
+    """The rows cannot stand where they stood; the message says why."""
+
+
+def delete(*, row: Model, place: Model, by: Any) -> None:
+    """Delete a row with all that hangs on it. Raises ProtectedError where something must not go."""
+    with transaction.atomic():
+        present = type(row)._default_manager.select_for_update().get(pk=row.pk)  # noqa: SLF001  (documented)
+        note_deletion(row=present, place=place, by=by)
+        present.delete()
+
+
+def note_deletion(*, row: Model, place: Model, by: Any) -> AuditEntry:
+    """Write down what is about to be deleted. Raises ProtectedError."""
+    found = NestedObjects(using=DEFAULT_DB_ALIAS)
+    found.collect([row])
+    if found.protected:
+        raise ProtectedError(f"{row} holds what is not deleted", found.protected)
+    found.sort()
+    # What others refer to comes first, as it has to when the rows are written again.
+    rows = [own for model in reversed(list(found.data)) for own in found.data[model]]
+    kind = row._meta.verbose_name  # noqa: SLF001  (documented)
+    return audit.note(
+        actor=by,
+        action=DELETED,
+        words=f"deleted the {kind} {row}",
+        subject=row,
+        place=place,
+        changes=[audit.Change(ROWS, [_as_json(own) for own in serializers.serialize("python", rows)], None)],
+    )
+
+
+def _as_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Instants keep their microseconds, which Django's own JSON cuts off."""
+    return {**row, "fields": {name: audit.as_json(value) for name, value in row["fields"].items()}}
+
+
+def may_be_restored(entry: AuditEntry) -> bool:
+    return (
+        entry.action == DELETED
+        and not AuditEntry.objects.filter(
+            action=RESTORED, subject_type=entry.subject_type, subject_id=entry.subject_id, pk__gt=entry.pk
+        ).exists()
+    )
+
+
+def restore(*, entry: AuditEntry, by: Any) -> None:
+    """Bring the rows of a deletion back; once more changes nothing. Raises NotRestored."""
+    if not may_be_restored(entry):
+        return
+    rows = next(change["before"] for change in entry.changes if change["key"] == ROWS)
+    try:
+        with transaction.atomic():
+            for found in serializers.deserialize("python", rows, ignorenonexistent=True):
+                if type(found.object)._default_manager.filter(pk=found.object.pk).exists():  # noqa: SLF001
+                    raise NotRestored(f"{entry.subject} is there already")
+                found.save(force_insert=True)
+            AuditEntry.objects.create(
+                actor=by,
+                actor_name=audit.name_of(by),
+                action=RESTORED,
+                words=f"brought back {entry.subject}",
+                subject_type=entry.subject_type,
+                subject_id=entry.subject_id,
+                subject=entry.subject,
+                place_type=entry.place_type,
+                place_id=entry.place_id,
+                changes=[audit.Change(ROWS, None, len(rows)).as_json()],
+            )
+    except DatabaseError as refused:
+        raise NotRestored(
+            f"{entry.subject} cannot be brought back: something else has its place or its name"
+        ) from refused

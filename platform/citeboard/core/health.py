@@ -1,0 +1,115 @@
+"""What the site needs and does not find, and who does without it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+
+import redis
+from django.conf import settings
+from django.db import Error as DatabaseTrouble
+from django.db import connection
+
+from citeboard.core import storage
+from citeboard.core.clock import LARGEST_SKEW, skew
+
+WEB, WORKER = "web", "worker"
+PARTS = (WEB, WORKER)
+#: All that may be missing, by what `Missing.what` calls it.
+PARTS_ASKED = frozenset({"database", "clock", "storage", "disk", "redis", "cache"})
+#: Seconds that Redis may take.
+PATIENCE = 1.0
+GIGABYTE = 1 << 30
+#: Bytes of disk with fewer of which the next upload or scoring may not fit.
+LEAST_FREE = GIGABYTE // 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """``stops`` are the parts that can do nothing without it; ``lacks`` is what the others go on without."""
+
+    what: str
+    reason: str
+    stops: tuple[str, ...] = ()
+    lacks: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def missing(clock: float | None) -> list[Missing]:
+    """All of it; ``clock`` is what `clock_skew` has found."""
+    found = (_database(clock), _storage(), _disk(), _redis(), _redis_cache())
+    return [each for each in found if each is not None]
+
+
+def clock_skew() -> float | None:
+    """How far the database's clock is away, in seconds; None where the database does not answer."""
+    try:
+        return skew()
+    except DatabaseTrouble:
+        connection.close()
+        return None
+
+
+def _database(clock: float | None) -> Missing | None:
+    if clock is None:
+        return Missing(what="database", reason="the database does not answer", stops=PARTS)
+    if clock > LARGEST_SKEW:
+        reason = f"this machine and the database differ by {clock:.1f} s"
+        return Missing(what="clock", reason=reason, stops=PARTS)
+    return None
+
+
+def _storage() -> Missing | None:
+    """Asked and not written to, since probes come every few seconds."""
+    try:
+        storage.runs.exists("probe")
+    except OSError as trouble:
+        return Missing(
+            what="storage",
+            reason=f"the storage does not answer ({trouble.strerror})",
+            stops=(WORKER,),
+            lacks="uploads, downloads, and charts of stored files",
+        )
+    return None
+
+
+def _disk() -> Missing | None:
+    try:
+        free = shutil.disk_usage(settings.DATA_DIR).free
+    except OSError as trouble:
+        return Missing(what="disk", reason=f"the data folder is not there ({trouble.strerror})", stops=PARTS)
+    if free < LEAST_FREE:
+        reason = f"{free / GIGABYTE:.2f} GB are free in the data folder"
+        return Missing(what="disk", reason=reason, lacks="room for uploads and scores")
+    return None
+
+
+def _redis() -> Missing | None:
+    if trouble := _trouble_of(settings.REDIS_URL):
+        lacks = "the shared cache and prompt wakes; workers look for runs in the database"
+        return Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
+    return None
+
+
+def _redis_cache() -> Missing | None:
+    """Where it is another one than that of the queue."""
+    if settings.REDIS_CACHE_URL == settings.REDIS_URL:
+        return None
+    if trouble := _trouble_of(settings.REDIS_CACHE_URL):
+        reason = f"the Redis of cached results does not answer ({trouble})"
+        return Missing(what="cache", reason=reason, lacks="cached results that processes share")
+    return None
+
+
+def _trouble_of(address: str) -> str:
+    """Why this Redis does not answer; empty where it does, and where there is none."""
+    patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
+    try:
+        if address:
+            with redis.from_url(address, **patience) as asked:
+                asked.ping()
+    except redis.RedisError as trouble:
+        return type(trouble).__name__
+    return ""

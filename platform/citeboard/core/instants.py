@@ -1,0 +1,96 @@
+"""Instants as people write them, in the zone of their clocks or in one that they name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from zoneinfo import ZoneInfo
+
+#: Anywhere on Earth: a day is over when it is over in the westernmost zone.
+AOE = "AoE"
+_AOE_ZONE = "Etc/GMT+12"
+_FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
+_WRITTEN = re.compile(r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL)
+MAX_LENGTH = 80
+EXAMPLE = "2026-05-01 23:59, or 2026-05-01 23:59 AoE"
+
+
+class NoInstant(ValueError):
+    """The text is no instant; the message says what is wrong with it."""
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of this name. Raises ValueError."""
+    try:
+        return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
+    except (KeyError, ValueError, OSError) as unknown:
+        raise ValueError(f"“{name}” is not a time zone such as Europe/Rome, UTC or AoE") from unknown
+
+
+def zone_name(name: str) -> str:
+    """What people call it."""
+    return AOE if name in (AOE, _AOE_ZONE) or name.lower() == AOE.lower() else name
+
+
+def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
+    """In UTC. What names neither a zone nor an offset is meant in ``zone``. Raises NoInstant.
+
+    >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
+    '2026-05-02 11:59:00+00:00'
+    """
+    written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
+    assert written, "every text has this form"
+    clock, named = written["clock"], written["zone"]
+    if named and not clock:
+        raise NoInstant(f"“{text}” is not a date and time such as {EXAMPLE}")
+    if named:
+        try:
+            zone = zone_of("UTC" if named == "Z" else named)
+        except ValueError as unknown:
+            raise NoInstant(str(unknown)) from unknown
+    at = _clock(clock)
+    if at.tzinfo is None:
+        return on_clocks(at, zone)
+    if named:
+        raise NoInstant(f"“{text}” names both an offset and a zone")
+    return in_utc(at)
+
+
+def in_utc(at: dt.datetime) -> dt.datetime:
+    """Raises NoInstant where the calendar ends before."""
+    try:
+        return at.astimezone(dt.UTC)
+    except OverflowError as beyond:
+        raise NoInstant(f"{at} is beyond the calendar") from beyond
+
+
+def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
+    """What the clocks of a zone show, in UTC. Raises NoInstant where they skip it or show it twice."""
+    first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
+    if first.astimezone(zone).replace(tzinfo=None) != at:
+        raise NoInstant(f"the clocks of {zone_name(zone.key)} skip {at}")
+    if first != second:
+        raise NoInstant(f"{at} comes twice in {zone_name(zone.key)}; write its offset, such as +02:00")
+    return first
+
+
+def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
+    """As the forms show it; seconds only where there are some."""
+    local = at.astimezone(zone)
+    return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _clock(text: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text) if len(text) > len("2026-05-01") else _other(text)
+    except ValueError:
+        return _other(text)
+
+
+def _other(text: str) -> dt.datetime:
+    for form in _FORMS:
+        try:
+            return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the zone comes after)
+        except ValueError:
+            continue
+    raise NoInstant(f"“{text}” is not a date and time such as {EXAMPLE}")

@@ -1,0 +1,22 @@
+"""Django's `migrate`, by one process at a time and never by a release that is too old."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.core.management.commands import migrate
+from django.db import connections
+
+from citeboard.core.migration_lock import migration_lock
+from citeboard.core.schema import NewerSchema, refuse_newer_schema
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        with migration_lock(connections[options["database"]], self.stderr.write):
+            try:
+                refuse_newer_schema()
+            except NewerSchema as reason:
+                raise CommandError(str(reason), returncode=reason.exit_code) from reason
+            super().handle(*args, **options)

@@ -1,0 +1,36 @@
+"""The privacy notice and the imprint of a site, which its settings fill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+
+@dataclass(frozen=True)
+class Notice:
+    """``name`` is what its address and its setting call it; ``text`` is Markdown."""
+
+    name: str
+    title: str
+    text: str
+
+
+def notices() -> list[Notice]:
+    """Those that the site has."""
+    known = [
+        Notice("privacy", "Privacy notice", settings.PRIVACY_NOTICE),
+        Notice("imprint", "Imprint", settings.IMPRINT),
+    ]
+    return [notice for notice in known if notice.text]
+
+
+@require_safe
+def notice(request: HttpRequest, name: str) -> HttpResponse:
+    found = next((own for own in notices() if own.name == name), None)
+    if found is None:
+        raise Http404("The site has no such page.")
+    return render(request, "notice.html", {"notice": found})

@@ -1,0 +1,83 @@
+"""What is answered while something that the site needs is away: when to come back, that nothing was kept."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest
+
+from citeboard.core.storage.errors import FULL, StorageAway, words_of
+
+AWAY, NO_ROOM = 503, 507
+#: Seconds after which to ask again: a server that is started anew, and a disk on which room is made.
+SOON, LATER = 10, 300
+_BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
+_SQLITE_AWAY = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+)
+_POSTGRES_FULL = "53100"
+
+
+@dataclass(frozen=True)
+class Outage:
+    """``reason`` is the beginning of a sentence; ``seconds`` are those of `Retry-After`."""
+
+    status: int
+    reason: str
+    seconds: int
+
+    def sentence(self, request: HttpRequest) -> str:
+        was_asked_only = request.method in ("GET", "HEAD", "OPTIONS")
+        nothing = "" if was_asked_only else " Nothing was stored or counted."
+        when = "a few minutes" if self.seconds > SOON else "a moment"
+        return f"{self.reason}.{nothing} Please try again in {when}."
+
+
+def outage_of(error: BaseException | None) -> Outage | None:
+    """What is away, if that is why a request failed; None for a fault of ours."""
+    while error is not None:
+        found = _of_database(error) or _of_files(error)
+        if found is not None:
+            return found
+        error = error.__cause__
+    return None
+
+
+def _of_database(error: BaseException) -> Outage | None:
+    if not isinstance(error, OperationalError | InterfaceError):
+        return None
+    reason = error.__cause__
+    if isinstance(reason, sqlite3.Error):
+        # Only its codes tell a file that is locked or gone from a statement that is wrong.
+        code = getattr(reason, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            return Outage(NO_ROOM, "The disk of the database is full", LATER)
+        if code not in _SQLITE_AWAY:
+            return None
+    if getattr(reason, "sqlstate", None) == _POSTGRES_FULL:
+        return Outage(NO_ROOM, "The disk of the database is full", LATER)
+    return Outage(AWAY, "The database of the site does not answer", SOON)
+
+
+def _of_files(error: BaseException) -> Outage | None:
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in FULL:
+        return Outage(NO_ROOM, words_of(error), LATER)
+    if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or _is_ours(error.filename):
+        return Outage(AWAY, words_of(error), SOON)
+    return None
+
+
+def _is_ours(filename: object) -> bool:
+    """Whether it lies in the data folder, which another program may have taken away or closed."""
+    return isinstance(filename, str) and Path(filename).is_relative_to(settings.DATA_DIR)

@@ -1,0 +1,30 @@
+"""Runs a command that is told to end when its parent is gone.
+
+`python -m citeboard.core.parent_death PARENT COMMAND ...`. Linux only; elsewhere it runs as it is.
+"""
+
+import os
+import signal
+import sys
+
+_PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+
+
+def end_with_parent(by: signal.Signals) -> None:
+    """Have the kernel send this process the signal when its parent is gone."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PARENT_DIED, int(by))
+
+
+def main() -> None:
+    parent = int(sys.argv[1])
+    end_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:
+        sys.exit("Whoever started this is gone already.")
+    os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606  (it is what this module is for)
+
+
+if __name__ == "__main__":
+    main()

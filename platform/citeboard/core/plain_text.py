@@ -1,0 +1,70 @@
+"""What people write of their runs and teams: made plain, and refused by field where it does not fit."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+
+MAX_DESCRIPTION = 4000
+MAX_LINKS = 5
+MAX_LINK = 200
+
+_check_link = URLValidator(schemes=["http", "https"])
+_check_link.max_length = MAX_LINK
+
+# Characters that turn the direction of the text after them, so that a name could rewrite its neighbours.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def plain_text(text: str, keep: str = "") -> str:
+    """Without control characters, which no page can show and some databases refuse."""
+    text = unicodedata.normalize("NFC", _TURNING.sub("", text.replace("\r\n", "\n")))
+    return "".join(
+        " " if unicodedata.category(character) in ("Cc", "Cs") and character not in keep else character
+        for character in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Made plain, with single spaces."""
+    return " ".join(plain_text(text).split())
+
+
+def plain_paragraphs(text: str) -> str:
+    """The same, with its lines. Markup stays: pages show it as typed."""
+    return plain_text(text, keep="\n\t").strip()
+
+
+def checked_description(text: str) -> str:
+    """Made plain. Raises ValidationError by field."""
+    plain = plain_paragraphs(text)
+    if len(plain) > MAX_DESCRIPTION:
+        words = f"the description has {len(plain):,} characters; at most {MAX_DESCRIPTION:,} fit"
+        raise ValidationError({"description": words})
+    return plain
+
+
+def checked_links(links: Iterable[str]) -> list[str]:
+    """Each once, in their order. Raises ValidationError by field."""
+    found = list(dict.fromkeys(filter(None, map(one_line, links))))
+    if len(found) > MAX_LINKS:
+        raise ValidationError({"links": f"there are {len(found)} links; at most {MAX_LINKS} fit"})
+    try:
+        for link in found:
+            checked_link(link)
+    except ValueError as refused:
+        raise ValidationError({"links": str(refused)}) from None
+    return found
+
+
+def checked_link(link: str) -> str:
+    """Raises ValueError."""
+    try:
+        _check_link(link)
+    except ValidationError:
+        raise ValueError(f"“{link[:60]}” is no address that begins with https://") from None
+    return link

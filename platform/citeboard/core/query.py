@@ -1,0 +1,120 @@
+"""What a reader chooses on a page. The address holds all of it, so that a link shows what its sender saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+MAX_TEXT = 400
+MAX_DIGITS = 15
+
+
+class Choice(NamedTuple):
+    """One of the links of a switch, as `_switch.html` shows them."""
+
+    value: str
+    label: str
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A subclass has a field for each parameter of its page, made by one of the functions below."""
+
+    @classmethod
+    def of(cls, given: QueryDict) -> Self:
+        """What an address asks for. A value that cannot be meant is passed over."""
+        found: dict[str, Any] = {}
+        for own in fields(cls) if given else ():
+            values = [
+                value for text in given.getlist(own.metadata["name"]) if (value := own.metadata["read"](text))
+            ]
+            if values:
+                found[own.name] = tuple(values) if isinstance(own.default, tuple) else values[-1]
+            if values and isinstance(own.default, bool):
+                found[own.name] = not own.default
+        return cls(**found)
+
+    def pairs(self, **changes: object) -> list[tuple[str, str]]:
+        """The parameters of the same page with other choices, for an address or a form; no defaults."""
+        wanted = replace(self, **changes)
+        pairs: list[tuple[str, str]] = []
+        for own in fields(wanted):
+            value = getattr(wanted, own.name)
+            if value in (own.default, None, "", ()):
+                continue
+            texts = [own.metadata["word"]] if isinstance(value, bool) else _listed(value)
+            pairs += [(own.metadata["name"], str(text)) for text in texts]
+        return pairs
+
+    def with_(self, **changes: object) -> str:
+        """The query string of the same page with other choices."""
+        return "?" + urlencode(self.pairs(**changes))
+
+    def choices(
+        self,
+        field_name: str,
+        values: Iterable[str],
+        current: str | None,
+        label: Callable[[str], str] = str,
+        /,
+        **changes: object,
+    ) -> list[Choice]:
+        """A link for each value of a field; each makes the ``changes`` as well."""
+        return [
+            Choice(value, label(value), self.with_(**{field_name: value}, **changes), value == current)
+            for value in values
+        ]
+
+
+def text_from(
+    name: str, *, default: str | None = "", max_length: int = MAX_TEXT, choices: Collection[str] = ()
+) -> Any:
+    """One of ``choices`` where there are any."""
+
+    def read(given: str) -> str:
+        return given[:max_length] if not choices or given in choices else ""
+
+    return _parameter(name, default, read)
+
+
+def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
+    """Any number of texts; of ``choices`` where there are any."""
+    return _parameter(name, (), lambda given: given[:MAX_TEXT] if not choices or given in choices else "")
+
+
+def search_from(name: str) -> Any:
+    """Words to look for; how many spaces stand between them does not matter."""
+    return _parameter(name, "", lambda given: " ".join(given.split())[:80])
+
+
+def number_from(name: str, *, default: int | None = None) -> Any:
+    """A number from 1."""
+    return _parameter(name, default, whole_number)
+
+
+def numbers_from(name: str) -> Any:
+    return _parameter(name, (), whole_number)
+
+
+def switch_from(name: str, word: str, *, default: bool) -> Any:
+    """The ``word`` turns it; without it the default holds."""
+    return _parameter(name, default, lambda given: given == word, word)
+
+
+def _parameter(name: str, default: object, read: Callable[[str], object], word: str = "") -> Any:
+    return field(default=default, metadata={"name": name, "read": read, "word": word})
+
+
+def whole_number(given: str) -> int:
+    """0 where the text is no number that a column of ids could hold."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_DIGITS else 0
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, tuple) else (value,)

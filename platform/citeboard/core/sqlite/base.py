@@ -1,0 +1,28 @@
+"""SQLite as Django knows it, but a connection is kept only while the file that it has open is the site's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    #: Device and number of the file, from before it was opened; a file that took its place has others.
+    _file: tuple[int, int] | None = None
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self._file = self._file_there()
+        return super().get_new_connection(conn_params)
+
+    def is_usable(self) -> bool:
+        """False too after an error: whatever it was, a file that is opened anew has nothing left of it."""
+        return not self.errors_occurred and self._file is not None and self._file == self._file_there()
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            found = Path(self.settings_dict["NAME"]).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino

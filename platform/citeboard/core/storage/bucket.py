@@ -1,0 +1,147 @@
+"""Files in a bucket behind the S3 protocol, read by ranges and written in parts.
+
+django-storages speaks the protocol. Its own files are read as a whole before the first byte is given out, so
+that reading is done here.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from boto3.exceptions import Boto3Error
+from boto3.s3.transfer import TransferConfig
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from django.core.files.base import File
+from storages.backends.s3 import S3Storage
+
+from citeboard.core.storage.entries import Entry
+
+MEGABYTE = 1 << 20
+#: So much of an object is asked for at a time, and so much is sent at a time.
+RANGE, PART = MEGABYTE, 8 * MEGABYTE
+#: Seconds until a server that does not answer counts as away; it is asked twice.
+CONNECT, READ, ATTEMPTS = 3, 10, 2
+_MISSING, _CHANGED, _FULL = 404, 412, 507
+
+
+class BucketStorage(S3Storage):
+    """A bucket whose every fault is an OSError."""
+
+    def __init__(self, *, addressing_style: str, **options: Any) -> None:
+        config = Config(
+            connect_timeout=CONNECT,
+            read_timeout=READ,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            s3={"addressing_style": addressing_style},
+            # Servers other than Amazon's need not know the newer checksums; we keep our own.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        # One part is in memory at a time.
+        transfer = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, use_threads=False)
+        super().__init__(client_config=config, transfer_config=transfer, **options)
+
+    @property
+    def client(self) -> Any:
+        """Of this thread."""
+        return self.connection.meta.client
+
+    def _open(self, name: str, mode: str = "rb") -> File[Any]:
+        if mode != "rb":
+            raise ValueError(f"files of a bucket are opened to be read as bytes, not as {mode!r}")
+        with answered():
+            found = BucketFile(self.client, self.bucket_name, self._normalize_name(name))
+            return File(io.BufferedReader(found, RANGE), name)
+
+    def _save(self, name: str, content: File[Any]) -> str:
+        with answered():
+            return str(super()._save(name, content))
+
+    def delete(self, name: str) -> None:
+        with answered():
+            super().delete(name)
+
+    def exists(self, name: str) -> bool:
+        with answered():
+            return bool(super().exists(name))
+
+    def size(self, name: str) -> int:
+        with answered():
+            return int(super().size(name))
+
+    def listdir(self, name: str) -> tuple[list[str], list[str]]:
+        with answered():
+            folders, files = super().listdir(name)
+            return folders, files
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        """All files below the folder; in the order of their names."""
+        own = f"{self.location}/" if self.location else ""
+        below = f"{own}{folder}/" if folder else own
+        pages = self.client.get_paginator("list_objects_v2")
+        with answered():
+            for page in pages.paginate(Bucket=self.bucket_name, Prefix=below):
+                for found in page.get("Contents", ()):
+                    yield Entry(found["Key"].removeprefix(own), found["Size"], found["LastModified"])
+
+
+class BucketFile(io.RawIOBase):
+    """An object read by ranges: each request has its answer in memory and no more of the object."""
+
+    def __init__(self, client: Any, bucket: str, key: str) -> None:
+        super().__init__()
+        self._client = client
+        self._object = {"Bucket": bucket, "Key": key}
+        found = self._client.head_object(**self._object)
+        self.length: int = found["ContentLength"]
+        # Ranges of two objects under one name make neither.
+        self._object["IfMatch"] = found["ETag"]
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.length}[whence]
+        self._place = max(0, start + offset)
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), self.length - self._place)
+        if wanted <= 0:
+            return 0
+        asked = f"bytes={self._place}-{self._place + wanted - 1}"
+        with answered():
+            content = self._client.get_object(**self._object, Range=asked)["Body"].read()
+        if len(content) != wanted:
+            raise OSError(errno.EIO, f"the bucket gave {len(content)} bytes where {wanted} were asked for")
+        buffer[:wanted] = content
+        self._place += wanted
+        return wanted
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Raises an OSError for what the server refuses, and where it does not answer."""
+    try:
+        yield
+    except ClientError as reason:
+        status = reason.response["ResponseMetadata"].get("HTTPStatusCode")
+        number = {_MISSING: errno.ENOENT, _CHANGED: errno.ESTALE, _FULL: errno.ENOSPC}.get(status, errno.EIO)
+        # A bucket that is not there is no missing file.
+        if reason.response["Error"].get("Code") == "NoSuchBucket":
+            number = errno.EIO
+        raise OSError(number, str(reason)) from reason
+    except (BotoCoreError, Boto3Error) as reason:
+        raise OSError(errno.EIO, f"{type(reason).__name__}: {reason}") from reason

@@ -1,0 +1,140 @@
+"""All files of a site from one storage to another: by checksum, with breaks, and over no other file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.files.storage import Storage
+
+from citeboard.core.storage.entries import Entry
+from citeboard.core.storage.folders import CHUNK, FOLDERS
+
+#: A site that goes on while it is copied gets files; so often what has come meanwhile is copied too.
+PASSES = 5
+
+
+class NotCopied(Exception):
+    """A file whose copy cannot be trusted, or would replace another; the source has it still."""
+
+
+@dataclass
+class Copied:
+    """``unchanged`` files were there before, of which ``known`` need not be read again."""
+
+    copied: int = 0
+    unchanged: int = 0
+    known: int = 0
+    bytes: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def copy_all(
+    source: Any, target: Any, journal: Path, tell: Callable[[str], object], *, is_dry_run: bool = False
+) -> Copied:
+    """Files stay in the source. ``journal`` holds what earlier calls have copied and compared."""
+    done = Copied()
+    seen: dict[str, int] = {}
+    with _noted(journal) as (known, note):
+        for _ in range(PASSES):
+            fresh = [entry for entry in _entries(source) if seen.get(entry.name) != entry.size]
+            if not fresh:
+                break
+            there = {entry.name: entry.size for entry in _entries(target)}
+            for entry in fresh:
+                seen[entry.name] = entry.size
+                is_there = there.get(entry.name) == entry.size
+                if is_there and known.get(entry.name) == _state(entry):
+                    done.known += 1
+                    done.unchanged += 1
+                elif is_dry_run:
+                    _count(done, entry, is_new=entry.name not in there)
+                else:
+                    _copy(source, target, entry, done, note, tell)
+    return done
+
+
+def _copy(
+    source: Storage,
+    target: Storage,
+    entry: Entry,
+    done: Copied,
+    note: Callable[[Entry], None],
+    tell: Callable[[str], object],
+) -> None:
+    try:
+        is_new = copied(source, target, entry.name)
+    except FileNotFoundError:
+        # An upload that was refused, or a scoring that was replaced, took its file away.
+        return
+    except NotCopied as refused:
+        done.refused.append(str(refused))
+        return
+    note(entry)
+    _count(done, entry, is_new=is_new)
+    if is_new:
+        tell(entry.name)
+
+
+def _count(done: Copied, entry: Entry, *, is_new: bool) -> None:
+    if is_new:
+        done.copied += 1
+        done.bytes += entry.size
+    else:
+        done.unchanged += 1
+
+
+def copied(source: Storage, target: Storage, name: str) -> bool:
+    """False if the same file is there already. Raises NotCopied or FileNotFoundError."""
+    digest = _digest(source, name)
+    is_new = not target.exists(name)
+    if is_new:
+        with source.open(name) as content:
+            target.save(name, content)
+    if _digest(target, name) == digest:
+        return is_new
+    raise NotCopied(
+        f"{name} was written and reads otherwise" if is_new else f"{name} is there with another content"
+    )
+
+
+def _digest(storage: Storage, name: str) -> str:
+    digest = hashlib.sha256()
+    with storage.open(name) as stored:
+        while chunk := stored.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _entries(storage: Any) -> Iterator[Entry]:
+    for folder in FOLDERS:
+        yield from storage.entries(folder.folder)
+
+
+def _state(entry: Entry) -> list[Any]:
+    return [entry.size, entry.modified.isoformat()]
+
+
+@contextmanager
+def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
+    """What is known by name, and how to add to it; a line that a killed process has cut off is left out."""
+    known: dict[str, list[Any]] = {}
+    if journal.exists():
+        for line in journal.read_text(encoding="utf-8").splitlines():
+            if line.endswith("]"):
+                name, *state = json.loads(line)
+                known[name] = state
+    journal.parent.mkdir(mode=0o700, exist_ok=True)
+    with journal.open("a", encoding="utf-8") as lines:
+        lines.write("\n")
+        yield known, lambda entry: _write(lines, entry)
+
+
+def _write(lines: IO[str], entry: Entry) -> None:
+    lines.write(f"{json.dumps([entry.name, *_state(entry)])}\n")
+    lines.flush()

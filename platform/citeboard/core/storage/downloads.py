@@ -1,0 +1,82 @@
+"""A stored file as an answer: the whole, or the range that was asked for, and a block of it in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.files.base import File
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.cache import get_conditional_response
+
+from citeboard.core.storage.folders import FolderStorage
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+class _Stream(FileResponse):
+    block_size = 1 << 16
+
+
+class _Part:
+    """So many bytes of an open file from where it stands."""
+
+    def __init__(self, file: File[Any], length: int) -> None:
+        self._file = file
+        self._left = length
+
+    def read(self, size: int) -> bytes:
+        content: bytes = self._file.read(min(size, self._left))
+        self._left -= len(content)
+        return content
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def download(
+    request: HttpRequest, storage: FolderStorage, name: str, *, filename: str, content_type: str
+) -> HttpResponseBase:
+    """The file for whoever may have it, which the view has decided. Raises StorageAway."""
+    # What stands under a name is never written again.
+    tag = f'"{hashlib.sha256(name.encode()).hexdigest()[:32]}"'
+    if (unchanged := get_conditional_response(request, etag=tag)) is not None:
+        return unchanged
+    file = storage.open(name)
+    size = file.size
+    asked = _range_of(request.headers, tag, size)
+    if asked is not None and asked[0] >= asked[1]:
+        file.close()
+        return HttpResponse(
+            status=416, headers={"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
+        )
+    start, end = asked or (0, size)
+    file.seek(start)
+    response = _Stream(
+        _Part(file, end - start),
+        as_attachment=True,
+        filename=filename,
+        content_type=content_type,
+        status=200 if asked is None else 206,
+    )
+    response["Content-Length"] = str(end - start)
+    response["Accept-Ranges"] = "bytes"
+    response["ETag"] = tag
+    if asked is not None:
+        response["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    return response
+
+
+def _range_of(headers: Mapping[str, str], tag: str, size: int) -> tuple[int, int] | None:
+    """From where to before where; empty where there is nothing. None for what is answered with the whole."""
+    asked = _RANGE.fullmatch(headers.get("Range", "").strip())
+    if asked is None or asked.group() == "bytes=-" or headers.get("If-Range", tag) != tag:
+        return None
+    first, last = asked.groups()
+    if not first:
+        return max(0, size - int(last)), size
+    if last and int(last) < int(first):
+        return None
+    return int(first), min(size, int(last) + 1) if last else size

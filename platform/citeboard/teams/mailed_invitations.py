@@ -1,0 +1,175 @@
+"""Invitations by e-mail: to one address each, with a link that accepts or declines."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
+from django.core.signing import BadSignature, Signer
+from django.core.validators import validate_email
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.core.words import counted
+from citeboard.teams.invitations import LASTS, InvitationNotValid
+from citeboard.teams.models import MailedInvitation, Team, User
+
+#: Of one team that wait for an answer, and of one person in a day: mails go to people who asked for none.
+MAX_WAITING, MAX_A_DAY = 30, 50
+DAY = dt.timedelta(days=1)
+MAX_ADDRESS = 254
+#: What an invitation that has ended is kept for: so long nobody is written to again who declined.
+KEPT = dt.timedelta(days=30)
+
+#: What the history calls whoever declines.
+INVITED = "Somebody invited"
+
+_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
+State = MailedInvitation.State
+
+
+class InvitationRefused(Exception):
+    """The address gets no mail as things stand; the message says why."""
+
+
+def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
+    """Queue a mail with a link. Raises InvitationRefused, and ValidationError for what is no address."""
+    address = address.strip().lower()
+    validate_email(address)
+    if len(address) > MAX_ADDRESS:
+        raise ValidationError(f"an address has at most {MAX_ADDRESS} characters")
+    now = timezone.now()
+    with transaction.atomic():
+        Team.objects.select_for_update().get(pk=team.pk)
+        # What one person sends for several teams is counted one after the other.
+        User.objects.select_for_update().get(pk=by.pk)
+        _check(team, address, by, now)
+        invitation, _ = MailedInvitation.objects.update_or_create(
+            team=team,
+            address=address,
+            defaults={
+                "nonce": secrets.token_hex(12),
+                "state": State.WAITING,
+                "created_by": by,
+                "created_at": now,
+                "expires_at": now + LASTS,
+                "mail": MailedInvitation.Mail.QUEUED,
+                "mail_due_at": now,
+                "mail_attempts": 0,
+                "mail_error": "",
+                "mail_sent_at": None,
+            },
+        )
+        # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
+        words = "invited somebody by e-mail"
+        audit.note(actor=by, action="invitation-mailed", words=words, subject=invitation, place=team)
+    return invitation
+
+
+def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
+    """The link ends, and a mail that was not sent yet is not sent; once more changes nothing."""
+    _end(invitation, State.WITHDRAWN, by, "withdrew an invitation by e-mail")
+
+
+def decline_mailed(*, invitation: MailedInvitation) -> None:
+    """Whoever has the link says no; the team does not learn who that is."""
+    _end(invitation, State.DECLINED, None, "declined an invitation by e-mail")
+
+
+def mailed_invitation_for(secret: str) -> MailedInvitation:
+    """What the link of a mail invites to. Raises InvitationNotValid."""
+    try:
+        nonce = _SIGNER.unsign(secret)
+    except BadSignature as forged:
+        raise InvitationNotValid from forged
+    found = MailedInvitation.objects.select_related("team", "created_by").filter(
+        nonce=nonce, state=State.WAITING, expires_at__gt=timezone.now()
+    )
+    invitation = found.first()
+    if invitation is None:
+        raise InvitationNotValid
+    return invitation
+
+
+def mailed_secret(invitation: MailedInvitation) -> str:
+    """What stands at the end of the link."""
+    return _SIGNER.sign(invitation.nonce)
+
+
+def invitations_for(user: User) -> QuerySet[MailedInvitation]:
+    """Those that wait for the person's answer, by the addresses that they have confirmed."""
+    confirmed = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
+    return MailedInvitation.objects.select_related("team", "created_by").filter(
+        address__in=[address.lower() for address in confirmed],
+        state=State.WAITING,
+        expires_at__gt=timezone.now(),
+    )
+
+
+def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
+    team, host = invitation.team, invitation.created_by
+    title = f"{host} invites you to the team {team}" if host else f"You are invited to the team {team}"
+    link = f"{settings.BASE_URL}{reverse('join', args=[mailed_secret(invitation)])}"
+    body = (
+        f"{title}.\n\nTeams take part in shared tasks together: their members see each other's names and all "
+        f"runs of the team, and may send runs.\n\nAccept or decline until {invitation.expires_at:%Y-%m-%d} "
+        f"(UTC):\n{link}\n\nIf you expect no invitation, decline it, or leave it: it ends by itself. Whoever "
+        f"abuses invitations can be reported: {settings.BASE_URL}{reverse('report')}\n"
+    )
+    return EmailMessage(
+        # Names that people chose; a subject is one line.
+        subject=f"[Citeboard] {' '.join(title.split())}",
+        body=body,
+        to=[invitation.address],
+        headers={"Auto-Submitted": "auto-generated"},
+    )
+
+
+def forget_invitations() -> int:
+    """Delete addresses of invitations that ended a while ago; how many there were."""
+    deleted, _ = MailedInvitation.objects.filter(expires_at__lt=timezone.now() - KEPT).delete()
+    return deleted
+
+
+def _check(team: Team, address: str, by: User, now: dt.datetime) -> None:
+    """Raises InvitationRefused."""
+    own = MailedInvitation.objects.filter(team=team, address=address).first()
+    if own is not None and own.state == State.DECLINED:
+        raise InvitationRefused("this address has declined an invitation; send its owner the link instead")
+    if own is not None and own.created_at > now - DAY:
+        raise InvitationRefused("this address was sent an invitation less than a day ago")
+    others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
+    if others.exclude(address=address).count() >= MAX_WAITING:
+        waiting = counted(MAX_WAITING, "invitation")
+        raise InvitationRefused(f"{waiting} of {team} wait for an answer; withdraw one first")
+    # Rows go with their team and with who accepts; the history stays.
+    sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
+    if sent.count() >= MAX_A_DAY:
+        raise InvitationRefused(
+            f"you have sent {counted(MAX_A_DAY, 'invitation')} within a day; go on tomorrow"
+        )
+
+
+def _end(invitation: MailedInvitation, state: str, by: User | None, words: str) -> None:
+    with transaction.atomic():
+        team = Team.objects.select_for_update().get(pk=invitation.team_id)
+        ended = MailedInvitation.objects.filter(pk=invitation.pk, state=State.WAITING).update(
+            state=state, mail=MailedInvitation.Mail.NONE, mail_due_at=None
+        )
+        if ended:
+            audit.note(
+                actor=by,
+                called=INVITED if by is None else "",
+                action=f"invitation-{state}",
+                words=words,
+                subject=invitation,
+                place=team,
+            )

@@ -1,0 +1,20 @@
+"""Second factors, which allauth keeps; here, how one that is lost is taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.db import transaction
+
+from citeboard.core import audit
+from citeboard.teams.models import User
+
+
+def remove_second_factor(*, user: User, by: Any) -> None:
+    """The app and the recovery codes; once more changes nothing."""
+    with transaction.atomic():
+        deleted, _ = Authenticator.objects.filter(user=user).delete()
+        if deleted:
+            words = f"removed the second factor of {user}"
+            audit.note(actor=by, action="second-factor-removed", words=words, subject=user, place=user)

@@ -1,0 +1,74 @@
+"""A task's `trec.zip` for `ir_datasets`: a folder, a zip or its address becomes names that it can load.
+
+from citeboard_scorer.adapters.ir_datasets_provider import register
+
+register("https://board.example.org/seasons/2027/recommendation/trec.zip")
+ir_datasets.load("citeboard/2027/recommendation/test").qrels
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+from ir_datasets.formats import GenericDoc, GenericQuery, TrecDocs, TrecQrels, TrecScoredDocs, TrecXmlQueries
+from ir_datasets.util import LocalDownload
+
+LEVELS = {0: "not cited here", 1: "cited here; above 1 as the organisers graded it"}
+SECONDS = 60
+
+
+class Documents(TrecDocs):
+    """Its texts as they were before SGML."""
+
+    def docs_iter(self) -> Iterator[GenericDoc]:
+        for found in super().docs_iter():
+            yield GenericDoc(unescape(found.doc_id), unescape(found.text).strip())
+
+
+def register(source: str | Path, into: Path | None = None) -> list[str]:
+    """Names that can be loaded from now on. A zip is unpacked ``into`` a folder, by default a new one."""
+    folder = _folder(str(source), into)
+    about = json.loads((folder / "collection.json").read_text(encoding="utf-8"))
+    named = {f"{about['name']}/{split}": folder / split for split in about["splits"]}
+    for name, split in named.items():
+        ir_datasets.registry.register(name, dataset(split))
+    return list(named)
+
+
+def dataset(split: Path) -> Any:
+    """The split in a folder, with what there is of it."""
+    topics = TrecXmlQueries(_file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en")
+    parts: list[Any] = [Documents(_file(split / "documents.trec"), parser="text", lang="en"), topics]
+    if (split / "candidates.trec").is_file():
+        parts.append(TrecScoredDocs(_file(split / "candidates.trec")))
+    if (split / "qrels.txt").is_file():
+        parts.append(TrecQrels(_file(split / "qrels.txt"), LEVELS))
+    return ir_datasets.Dataset(*parts)
+
+
+def _file(path: Path) -> LocalDownload:
+    return LocalDownload(path, mkdir=False)
+
+
+def _folder(source: str, into: Path | None) -> Path:
+    if not source.startswith(("https://", "http://")) and Path(source).is_dir():
+        return Path(source)
+    folder = into or Path(tempfile.mkdtemp(prefix="citeboard-"))
+    path = Path(source)
+    if source.startswith(("https://", "http://")):
+        path = folder / "trec.zip"
+        folder.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(source, timeout=SECONDS) as answer, path.open("wb") as file:  # noqa: S310
+            while part := answer.read(1 << 20):
+                file.write(part)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    return folder

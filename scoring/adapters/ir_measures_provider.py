@@ -1,0 +1,58 @@
+"""Our recall, reciprocal rank and success as a provider of `ir_measures`; importing this module registers it.
+
+A measure is then asked for as `ir_measures.evaluator([R@10], qrels)` or of `PROVIDER` itself. Scores of equal
+documents are ordered by document, as other providers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import ir_measures
+from ir_measures import Metric, measures, providers
+from ir_measures.providers.base import NOT_PROVIDED, Choices
+from ir_measures.providers.base import Any as AnyValue
+
+from scoring.metrics.ranking import WHOLE, Ranking
+
+#: Names of theirs, and of ours.
+NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
+
+
+class CiteboardEvaluator(providers.Evaluator):
+    def __init__(self, asked: list[Any], qrels: dict[str, dict[str, int]]) -> None:
+        super().__init__(asked, set(qrels))
+        self._gold = {query: [doc for doc, grade in own.items() if grade > 0] for query, own in qrels.items()}
+
+    def _iter_calc(self, run: Any) -> Iterator[Any]:
+        given = ir_measures.util.RunConverter(run).as_dict_of_dict()
+        queries = [query for query in given if query in self._gold]
+        ranked = [sorted(given[query], key=lambda doc: (-given[query][doc], doc)) for query in queries]
+        for measure in self.measures:
+            cut = measure["cutoff"]
+            own = Ranking(
+                "x", "corrected", measure=NAMES[measure.NAME], cut=WHOLE if cut is NOT_PROVIDED else cut
+            )
+            stats = own.instance_stats([self._gold[query] for query in queries], ranked)
+            column = Ranking.columns.index(own.column)
+            for query, row in zip(queries, stats, strict=True):
+                yield Metric(query_id=query, measure=measure, value=float(row[column]))
+
+
+class CiteboardProvider(providers.Provider):
+    """Relevance is a yes or no: a grade of 1 or more."""
+
+    NAME = "citeboard"
+    SUPPORTED_MEASURES = [
+        measures._R(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
+        measures._RR(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
+        measures._Success(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
+    ]
+
+    def _evaluator(self, asked: Iterable[Any], qrels: Any) -> CiteboardEvaluator:
+        return CiteboardEvaluator(list(asked), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
+
+
+PROVIDER = CiteboardProvider()
+providers.register(PROVIDER)

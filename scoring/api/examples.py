@@ -1,0 +1,84 @@
+"""An example beside every request and answer in the API's description, made of one value for each field."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+#: What stands for a name in a map, by the field that the map is: a dimension, in it a class, in it a metric.
+NAMES = {"scores": ["overlap_f1_micro"], "metrics": ["overlap_f1_micro"], "breakdowns": ["topic", "D01-1001"]}
+LAST_NAME = "overlap_f1_micro"
+#: No value.
+LACKING = object()
+#: Only where something is out of the ordinary.
+RARE = {"infinite", "is_count", "retry_after", "parts"}
+
+
+@cache
+def _values() -> dict[str, Any]:
+    """By field, or by component and field where it has another value there."""
+    values: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    return values
+
+
+def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """The description, with `example` beside each schema of JSON. A hook of drf-spectacular."""
+    components = result["components"]["schemas"]
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            bodies = [*operation["responses"].values(), operation.get("requestBody") or {}]
+            for media in (media for body in bodies for media in body.get("content", {}).values()):
+                reference = media["schema"].get("$ref")
+                if reference:
+                    media["example"] = _composed(_named(reference), components)
+    return result
+
+
+def _named(reference: str) -> str:
+    return reference.rpartition("/")[2]
+
+
+def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
+    """Without a field that has no value here yet, which a test finds."""
+    fields = components[name]["properties"]
+    values = {
+        field: _value(name, field, part, components)
+        for field, part in fields.items()
+        if field not in RARE and part.get("format") != "binary"
+    }
+    return {field: value for field, value in values.items() if value is not LACKING}
+
+
+def _value(name: str, field: str, part: dict[str, Any], components: dict[str, Any]) -> Any:
+    values = _values()
+    if f"{name}.{field}" in values:
+        return values[f"{name}.{field}"]
+    below = _component(part) or _component(part.get("items", {}))
+    if below and "properties" in components[below]:
+        composed = _composed(below, components)
+        return [composed] if part.get("type") == "array" else composed
+    inner = part.get("additionalProperties")
+    if inner and field in NAMES:
+        return _mapped(
+            [*NAMES[field], LAST_NAME] if field == "breakdowns" else NAMES[field], inner, components
+        )
+    return values.get(field, LACKING)
+
+
+def _mapped(names: list[str], part: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    first, *rest = names
+    below = _component(part)
+    return {
+        first: _composed(below, components)
+        if below
+        else _mapped(rest, part["additionalProperties"], components)
+    }
+
+
+def _component(part: dict[str, Any]) -> str | None:
+    """The component that a part of the description is, or may be beside null."""
+    choices = part.get("allOf") or part.get("oneOf") or [part]
+    reference = choices[0].get("$ref")
+    return _named(reference) if reference else None

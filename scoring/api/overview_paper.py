@@ -1,0 +1,89 @@
+"""What a season's overview paper is written from, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.core.api_http import READ
+from scoring.api.seasons import READING
+from scoring.exchange.formats import ZIP
+from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
+from tasks.seasons.access import season_for
+
+KINDS = sorted({kind.partition(";")[0] for kind in CONTENT.values()} | {ZIP})
+AS_EVERYBODY = OpenApiParameter(
+    "as", str, enum=["everybody"], description="For who runs the season: what everybody may read alone."
+)
+
+
+class PaperFileSerializer(serializers.Serializer[Any]):
+    """A file; `name` is its path in the archive."""
+
+    name = serializers.CharField()
+    part = serializers.CharField(help_text="The board that it shows, or the season.")
+    content_type = serializers.CharField()
+    is_hidden = serializers.BooleanField(help_text="Whether others do not see what it shows.")
+
+
+class PaperFilesSerializer(serializers.Serializer[Any]):
+    """All of them; `files/` answers with one, or with all as a zip."""
+
+    files = PaperFileSerializer(many=True)
+
+
+@extend_schema(
+    operation_id="overview_paper",
+    summary="What an overview paper of the season is written from, as far as you may see it",
+    parameters=[AS_EVERYBODY],
+    responses={200: PaperFilesSerializer, **READING},
+)
+@api_view(READ)
+@permission_classes([AllowAny])
+def overview_paper(request: Request, slug: str) -> Response:
+    files = [
+        {
+            "name": file.name,
+            "part": part.title,
+            "content_type": file.content_type.partition(";")[0],
+            "is_hidden": part.is_hidden,
+        }
+        for part in _paper(request, slug).parts
+        for file in part.every
+    ]
+    return Response({"files": files})
+
+
+@extend_schema(
+    operation_id="overview_paper_files",
+    summary="One of these files by its name, or all of them as a zip",
+    parameters=[AS_EVERYBODY, OpenApiParameter("name", str, description="Its path in the archive.")],
+    responses={
+        **{(200, kind): OpenApiTypes.BINARY for kind in KINDS},
+        **READING,
+    },
+)
+@api_view(READ)
+@permission_classes([AllowAny])
+def files(request: Request, slug: str) -> HttpResponse:
+    paper = _paper(request, slug)
+    name = request.query_params.get("name")
+    if not name:
+        return HttpResponse(paper.archive(), content_type=ZIP)
+    found = paper.files.get(name)
+    if found is None:
+        raise Http404("There is no such file for this season's overview paper.")
+    return HttpResponse(found.written(), content_type=found.content_type)
+
+
+def _paper(request: Request, slug: str) -> OverviewPaper:
+    season = season_for(request.user, slug)
+    return OverviewPaper.of(season, request.user, PaperQuery.of(request.query_params))

@@ -1,0 +1,146 @@
+"""Pages that change only when a score, a deadline or a choice does, with strong validators and kept bodies.
+
+What follows from the clock ("14 minutes ago") is drawn in the browser, so that a page stays the same until
+its facts change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.cache import caches
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.timezone import now
+from django.utils.translation import get_language
+
+from citeboard.core.instruments import PAGES
+from citeboard.core.notices import notices
+from citeboard.core.release import release
+from citeboard.teams.models import User
+from scoring.board.visibility import Audience, is_public
+from tasks.models import Phase
+from tasks.notifications.reading import unread
+
+SECONDS = 3600
+HTML = "text/html; charset=utf-8"
+
+
+def phase_page(
+    request: HttpRequest,
+    phase: Phase,
+    audience: Audience,
+    query: object,
+    body: Callable[[], str | bytes],
+    *more: object,
+    content_type: str = HTML,
+) -> HttpResponse:
+    """A page of the phase, made anew where something that it shows has changed.
+
+    ``query`` is what the view has read from the address, ``more`` what the page follows from besides.
+    """
+    at = now()
+    task = phase.task
+    facts = (
+        phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
+        phase.title, phase.board_now, phase.board_from, phase.shows_teams,
+        phase.shows_run_counts, phase.own_runs_show,
+        phase.counting, phase.shows_contrastive, phase.opens, phase.closes, task.title, task.season.title,
+        task.rules, task.summary,
+        phase.shows_instances, task.min_class_size,
+    )  # fmt: skip
+    # A page for one person names that person too.
+    tag = tag_of(request, query, *facts, _person(request), *more)
+    return answered(request, tag, body, is_public=is_public(phase), content_type=content_type)
+
+
+def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
+    """A strong validator: of the facts, the path, what was read from the query, the language, the release and
+    the foot of pages.
+
+    Parameters that no view reads change no page, so they are no part of it.
+    """
+    part = bool(request.headers.get("HX-Request"))
+    foot = [notice.name for notice in notices()]
+    whole = repr((facts, request.path, query, part, get_language(), release(), foot))
+    return f'"{hashlib.sha256(whole.encode()).hexdigest()[:32]}"'
+
+
+def is_visitor(request: HttpRequest) -> bool:
+    """Whoever has no session is signed out; one who has may be."""
+    return settings.SESSION_COOKIE_NAME not in request.COOKIES
+
+
+def answered(
+    request: HttpRequest,
+    tag: str,
+    body: Callable[[], str | bytes],
+    *,
+    is_public: bool,
+    content_type: str = HTML,
+) -> HttpResponse:
+    """The page, 304 where the reader has it already, or the body that was made for somebody else before.
+
+    A page that has a message to show is made for this once. What a signed-in reader sees and others do not is
+    left to `PrivateByDefaultMiddleware`, so that no browser keeps it.
+    """
+    if request.COOKIES.get("messages"):
+        return HttpResponse(_made(body), content_type=content_type)
+    response = get_conditional_response(request, etag=tag)
+    if response is None:
+        response = HttpResponse(_kept(request, tag, body), content_type=content_type)
+        response["ETag"] = tag
+    else:
+        PAGES.labels("reader").inc()
+    if _person(request) is None:
+        response["Cache-Control"] = "no-cache"
+    elif is_public:
+        response["Cache-Control"] = "private, no-cache"
+    patch_vary_headers(response, ["Cookie", "HX-Request"])
+    return response
+
+
+def kept_for_visitors(
+    request: HttpRequest, facts: str, body: Callable[[], str | bytes], seconds: int
+) -> HttpResponse:
+    """The page for who has no session, kept for so many seconds; its validator is that of what it says."""
+    if request.COOKIES.get("messages"):
+        return HttpResponse(_made(body), content_type=HTML)
+    made = _kept(request, facts, body, seconds)
+    tag = f'"{hashlib.sha256(made).hexdigest()[:32]}"'
+    response = get_conditional_response(request, etag=tag) or HttpResponse(made, content_type=HTML)
+    response["ETag"] = tag
+    response["Cache-Control"] = "no-cache"
+    patch_vary_headers(response, ["Cookie", "HX-Request"])
+    return response
+
+
+def _kept(request: HttpRequest, tag: str, body: Callable[[], str | bytes], seconds: int = SECONDS) -> bytes:
+    if _person(request) is not None:
+        return _made(body)
+    found = caches["pages"].get(tag)
+    if found is None:
+        found = _made(body)
+        caches["pages"].set(tag, found, seconds)
+    else:
+        PAGES.labels("cache").inc()
+    return bytes(found)
+
+
+def _made(body: Callable[[], str | bytes]) -> bytes:
+    PAGES.labels("made").inc()
+    made = body()
+    return made.encode() if isinstance(made, str) else made
+
+
+def _person(request: HttpRequest) -> tuple[int, str, bool, int] | None:
+    """What the shell of a page shows of who is signed in. A request to the API may bring a token instead."""
+    asking: object = request
+    if isinstance(asking, HttpRequest) and is_visitor(asking):
+        return None
+    user = request.user
+    if not isinstance(user, User):
+        return None
+    return (user.pk, str(user), user.is_staff, unread(request))

@@ -1,0 +1,69 @@
+"""What people said of the systems on a board, as its columns have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Sheet
+from tasks.models import Phase
+
+
+@dataclass(frozen=True)
+class HumanColumn:
+    """A criterion's column: by run the score with value and the ends of its interval."""
+
+    metric: str
+    key: str
+    cells: dict[int, tuple[int, float, float | None, float | None]] = field(default_factory=dict)
+
+
+#: Of the ratings; what a column's decimals follow from.
+SCALE = float(HIGHEST)
+
+
+def published_sheet(phase: Phase) -> Sheet | None:
+    """The one that stands on the board: the newest that is published; nothing is asked of other tasks."""
+    if phase.task.task_type.human_evaluation is None:
+        return None
+    return Sheet.objects.published().filter(phase=phase).order_by("-published_at", "-pk").first()
+
+
+def human_columns(phase: Phase) -> list[HumanColumn]:
+    """In the order of the criteria; none where nothing is published.
+
+    The cells name their scores by negative numbers, which no score of the offline scorer has.
+    """
+    sheet = published_sheet(phase)
+    if sheet is None:
+        return []
+    columns = {name: HumanColumn(f"human_{name}", column_of(sheet, name)) for name in CRITERIA}
+    for score in HumanScore.objects.filter(sheet=sheet):
+        cells = columns[score.criterion].cells
+        cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
+    return list(columns.values())
+
+
+def agreement_in_words(sheet: Sheet) -> str:
+    """`readability 0.62 and 0.60, consistency 0.48 and 0.51`: kappa, the mean over pairs, and alpha."""
+    agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
+    return ", ".join(
+        f"{name} {_rounded(found.get('mean'))} and {_rounded(found.get('alpha'))}"
+        for name, found in agreements.items()
+    )
+
+
+def _rounded(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.2f}"
+
+
+def column_of(sheet: Sheet, criterion: str) -> str:
+    """What may share a column: ratings of one sheet."""
+    return joined(f"human_{criterion}", column_parts(sheet))
+
+
+def column_parts(sheet: Sheet) -> dict[str, object]:
+    return {"ratings": f"{LOWEST}-{HIGHEST}", "sheet": sheet.pk, "v": 1}
+
+
+def joined(head: str, parts: dict[str, object]) -> str:
+    return "|".join([head, *(f"{name}:{value}" for name, value in parts.items())])

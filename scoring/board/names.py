@@ -1,0 +1,71 @@
+"""Names of metrics, rule sets, dimensions and notes as people read them, made from the names programs use."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache, lru_cache
+
+from citeboard.core.words import thousands
+from tasks.types import task_types
+
+#: Parts of metric names that are not plain words.
+PARTS = {
+    "f1": "F1", "rouge": "ROUGE", "l": "L", "lsum": "Lsum", "s": "S", "su": "SU", "su4": "SU4", "star": "*",
+    "mrr": "MRR", "ndcg": "nDCG", "map": "MAP", "em": "EM", "kl": "KL", "bertscore": "BERTScore",
+    "corwa": "CORWA", "aliice": "ALiiCE", "alce": "ALCE", "cvcp": "CVCP", "rbp": "RBP", "ece": "ECE",
+    "bleu": "BLEU", "chrf": "chrF", "pp": "++", "meteor": "METEOR", "nltk": "(NLTK)", "qampari": "QAMPARI",
+    "mauve": "MAUVE",
+}  # fmt: skip
+#: Parts that say how the values were put together; they stand behind a comma.
+AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
+
+
+@cache
+def display_names() -> dict[str, str]:
+    """What the task types say of their metrics and dimensions, as far as all that have the name agree."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for own in task_types().values():
+        for name in {*own.metrics, *own.dimensions, *own.display_names}:
+            said[name].add(own.display_names.get(name, ""))
+    return {name: words for name, [words, *others] in said.items() if words and not others}
+
+
+@lru_cache(maxsize=1024)
+def metric_label(name: str) -> str:
+    """`overlap_f1_micro` is read as `Overlap F1, micro`, `macro_f1` as `Macro F1`."""
+    if name in display_names():
+        return display_names()[name]
+    stem, _, variant = name.partition(".")
+    words: list[str] = []
+    averages = [variant] if variant else []
+    for part in stem.split("_"):
+        measure, at, depth = part.partition("@")
+        known = PARTS.get(measure, measure if words else measure.capitalize())
+        (averages if part in AVERAGES and words else words).append(known + at + depth)
+    return ", ".join([_joined(words), *averages])
+
+
+def _joined(words: list[str]) -> str:
+    """ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`."""
+    label = ""
+    for before, word in zip(["", *words], words, strict=False):
+        glue = "" if not label or word == "*" else "-" if before == "ROUGE" else " "
+        label += glue + word
+    return label
+
+
+def dimension_label(name: str) -> str:
+    """`gold_sentences` is read as `gold sentences`."""
+    return display_names().get(name, name.replace("_", " "))
+
+
+def note_label(name: str, count: int) -> str:
+    """`missing_topics` of 2 is read as `2 missing topics`; what is not so is said and not counted."""
+    words = name.split("_")
+    if "not" in words:
+        return " ".join(words)
+    if count == 1:
+        place = next((i for i, word in enumerate(words) if word in ("to", "of", "in", "without")), len(words))
+        head = words[place - 1]
+        words[place - 1] = head[:-1] if head.endswith("s") and not head.endswith("ss") else head
+    return f"{thousands(count)} {' '.join(words)}"

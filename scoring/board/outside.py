@@ -1,0 +1,195 @@
+"""Scores that organisers enter by hand, beside a board: never ranked, never among its columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.plain_text import one_line
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.board.standings import Board, Row
+from scoring.board.visibility import Visibility
+from scoring.models import OutsideMeasure, OutsideScore
+from tasks.models import Phase, Submission
+from tasks.models.seasons import bump_version
+
+MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
+#: Of one measure; more lines are not read.
+MAX_LINES, MAX_TEXT = 5_000, 200_000
+#: So many faults are told at once.
+MAX_FAULTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """The measures that have a value in some row of a board, and the values by measure and submission."""
+
+    measures: Sequence[OutsideMeasure]
+    values: Mapping[int, Mapping[int, float]]
+
+    def value(self, measure: OutsideMeasure, submission: int) -> float | None:
+        return self.values[measure.pk].get(submission)
+
+    def of(self, submission: int) -> dict[str, float]:
+        """By name."""
+        return {
+            measure.name: value
+            for measure in self.measures
+            if (value := self.value(measure, submission)) is not None
+        }
+
+
+def has_outside(phase: Phase) -> bool:
+    return OutsideMeasure.objects.filter(phase=phase).exists()
+
+
+def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
+    """Nothing where the board shows no scores."""
+    if board.visibility != Visibility.SCORES:
+        return Outside(measures=[], values={})
+    scores = OutsideScore.objects.filter(
+        measure__phase=board.phase, submission__in=[row.submission for row in rows]
+    )
+    values: dict[int, dict[int, float]] = {}
+    for measure, submission, value in scores.values_list("measure_id", "submission_id", "value"):
+        values.setdefault(measure, {})[submission] = value
+    measures = OutsideMeasure.objects.filter(pk__in=values)
+    return Outside(measures=list(measures), values=values)
+
+
+def enter_measure(
+    *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
+) -> OutsideMeasure | None:
+    """A measure with all of its values, `RUN VALUE` on each line; it takes the place of one of the same name.
+
+    Without values it is taken away, and nothing is given back. Raises ValidationError by field.
+    """
+    name, source = one_line(name), one_line(source)
+    entered = _values(phase, values)
+    faults = {}
+    if not name or len(name) > MAX_NAME:
+        faults["name"] = f"the name has {len(name)} characters; from 1 to {MAX_NAME} fit"
+    if entered and (not source or len(source) > MAX_SOURCE):
+        faults["source"] = f"say who measured it and where, in at most {MAX_SOURCE} characters"
+    if faults:
+        raise ValidationError(faults)
+    with transaction.atomic():
+        held = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+        before = OutsideMeasure.objects.filter(phase=held, name=name).first()
+        was = _said(before)
+        if before is None and not entered:
+            raise ValidationError({"values": "give the value of at least one run"})
+        if before is None and OutsideMeasure.objects.filter(phase=held).count() >= MAX_MEASURES:
+            raise ValidationError({"name": f"the phase has {MAX_MEASURES} measures, the most that fit"})
+        made = _written(held, before, name, source, entered, higher_is_better=higher_is_better)
+        if (now := _said(made)) != was:
+            _note(held, name, was, now, by)
+    return made
+
+
+def _written(
+    phase: Phase,
+    before: OutsideMeasure | None,
+    name: str,
+    source: str,
+    values: Mapping[int, float],
+    *,
+    higher_is_better: bool,
+) -> OutsideMeasure | None:
+    facts = {"source": source, "higher_is_better": higher_is_better}
+    is_same = before is not None and _said(before) == {**facts, "values": _by_run(values)}
+    if is_same:
+        return before
+    if before is not None:
+        before.delete()
+    if not values:
+        return None
+    made = OutsideMeasure.objects.create(phase=phase, name=name, entered_at=timezone.now(), **facts)
+    OutsideScore.objects.bulk_create(
+        OutsideScore(measure=made, submission_id=run, value=value) for run, value in values.items()
+    )
+    return made
+
+
+def _note(phase: Phase, name: str, was: dict[str, Any], now: dict[str, Any], by: User) -> None:
+    bump_version(phase.pk)
+    entered = f"entered {counted(len(now['values']), 'score')} by hand" if now else ""
+    did = entered or "took away what was entered by hand"
+    changes = [
+        audit.Change(f"{name}, {part}", was.get(part), now.get(part))
+        for part in ("higher_is_better", "source", "values")
+        if was.get(part) != now.get(part)
+    ]
+    audit.note(
+        actor=by,
+        action="outside-scores",
+        words=f"{did} as “{name}” of {phase.task}, {phase}",
+        subject=phase,
+        place=phase.task.season,
+        changes=changes,
+    )
+
+
+def _said(measure: OutsideMeasure | None) -> dict[str, Any]:
+    if measure is None:
+        return {}
+    values = dict(measure.scores.values_list("submission_id", "value"))
+    return {
+        "source": measure.source,
+        "higher_is_better": measure.higher_is_better,
+        "values": _by_run(values),
+    }
+
+
+def _by_run(values: Mapping[int, float]) -> dict[str, float]:
+    """As the history keeps it."""
+    return {str(run): values[run] for run in sorted(values)}
+
+
+def lines_of(measure: OutsideMeasure) -> str:
+    """The values as they are entered."""
+    return "\n".join(f"{run} {value!r}" for run, value in _said(measure)["values"].items())
+
+
+def _values(phase: Phase, text: str) -> dict[int, float]:
+    """Raises ValidationError with what is wrong by line."""
+    lines = text.splitlines()
+    if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
+        raise ValidationError({"values": f"there are {len(lines):,} lines; at most {MAX_LINES:,} are read"})
+    known = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
+    found: dict[int, float] = {}
+    faults: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        parts = line.replace(",", " ").replace(";", " ").split()
+        if not parts:
+            continue
+        run, value = (parts[0], _number(parts[1])) if len(parts) == 2 else ("", None)
+        is_number = run.isascii() and run.isdigit() and len(run) < 16
+        if value is None or not is_number:
+            faults.append(f"line {number}: “{line[:60]}” is not the number of a run and a value")
+        elif int(run) not in known:
+            faults.append(f"line {number}: the phase has no run {run}")
+        elif int(run) in found:
+            faults.append(f"line {number}: run {run} has a value already")
+        else:
+            found[int(run)] = value
+    if faults:
+        more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+        raise ValidationError({"values": [*faults[:MAX_FAULTS], *more]})
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

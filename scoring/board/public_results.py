@@ -1,0 +1,195 @@
+"""A team's and a system's results over all seasons, as everybody may read them on the boards.
+
+Whatever a board hides from visitors is not here: rows come from the public standings alone, and belong to a
+team where these name it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.core.cache import caches
+from django.http import Http404
+from django.utils.text import slugify
+
+from citeboard.core.release import release
+from citeboard.teams.access import teams_of
+from citeboard.teams.models import Team
+from scoring.board.cache import SECONDS
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.board.standings import Board, Cell, Column, Row, standings
+from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
+from scoring.models import Evaluation
+from tasks.models import Phase, Season, Submission
+from tasks.seasons.access import listed_entries
+
+MAX_SYSTEM_SLUG, DIGITS = 40, 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placing:
+    """A row of a public board; ``place`` reads `rank 2–4 of 18` and is empty for what has no rank.
+
+    Metric and numbers are None where ranks alone are shown.
+    """
+
+    submission: int
+    system: str
+    kind: str
+    place: str
+    submitted_at: dt.datetime
+    rank: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    ranked: int = 0
+    column: Column | None = None
+    cell: Cell | None = None
+
+    @property
+    def metric_name(self) -> str | None:
+        return self.column.metric if self.column else None
+
+    @property
+    def metric(self) -> str:
+        return metric_label(self.column.metric) if self.column else ""
+
+    @property
+    def value(self) -> float | None:
+        return self.cell.value if self.cell else None
+
+    @property
+    def low(self) -> float | None:
+        return self.cell.low if self.cell else None
+
+    @property
+    def high(self) -> float | None:
+        return self.cell.high if self.cell else None
+
+    @property
+    def number(self) -> str:
+        if self.column is None or self.cell is None:
+            return ""
+        return shown(self.value, self.column.scale, is_infinite=self.cell.is_infinite)
+
+    @property
+    def interval(self) -> str:
+        return interval(self.low, self.high, self.column.scale) if self.column else ""
+
+    @property
+    def system_slug(self) -> str:
+        return system_slug(self.system)
+
+    @property
+    def is_contrastive(self) -> bool:
+        return self.kind == Submission.Kind.CONTRASTIVE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A row of a board, and where the board is."""
+
+    phase: Phase
+    placing: Placing
+
+    @property
+    def season(self) -> Season:
+        return self.phase.task.season
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicTeam:
+    """What everybody may read of a team, newest phases first; ``seasons`` are those that list it."""
+
+    team: Team
+    seasons: list[Season]
+    results: list[Result]
+
+    def of_system(self, slug: str) -> list[Result]:
+        return [result for result in self.results if result.placing.system_slug == slug]
+
+
+def system_slug(name: str) -> str:
+    """A name in an address: what reads well of it, and a digest, since names differ by more than letters."""
+    digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:DIGITS]
+    readable = slugify(name)[:MAX_SYSTEM_SLUG].strip("-_")
+    return f"{readable}-{digest}" if readable else digest
+
+
+def public_team(viewer: object, slug: str) -> PublicTeam:
+    """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
+    team = Team.objects.filter(slug=slug).first()
+    if team is not None:
+        found = PublicTeam(team=team, seasons=list(_seasons(team)), results=list(_results(team)))
+        if found.seasons or found.results or teams_of(viewer).filter(pk=team.pk).exists():
+            return found
+    raise Http404("No public board and no season's list names a team at this address.")
+
+
+def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
+    """With the newest run of the system on a board, which says what the system is. Raises Http404."""
+    found = public_team(None, slug)
+    results = found.of_system(system)
+    if not results:
+        raise Http404("No public board has a system of this team at this address.")
+    newest = max(results, key=lambda result: (result.placing.submitted_at, result.placing.submission))
+    return found, results, Submission.objects.get(pk=newest.placing.submission)
+
+
+def _seasons(team: Team) -> Iterable[Season]:
+    """Those whose lists of teams name it to everybody."""
+    entered = Season.objects.filter(is_public=True, registrations__team=team)
+    for season in entered.order_by("-pk"):
+        if listed_entries(None, season).approved().filter(team=team).exists():
+            yield season
+
+
+def _results(team: Team) -> Iterable[Result]:
+    scored = Evaluation.objects.filter(team=team).values("phase")
+    phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)
+    for phase in phases.select_related("task__season").order_by("-opens", "-pk"):
+        for placing in _placings(phase).get(team.slug, ()):
+            yield Result(phase=phase, placing=placing)
+
+
+def names_publicly(phase: Phase) -> bool:
+    """Whether everybody reads on the board whose each system is."""
+    is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
+    return phase.task.season.is_public and is_shown and shows_teams(phase, Audience.PUBLIC)
+
+
+def _placings(phase: Phase) -> Mapping[str, tuple[Placing, ...]]:
+    """By team its rows on the board as everybody sees it; kept until the board changes."""
+    if not names_publicly(phase):
+        return {}
+    visibility = visibility_of(phase, Audience.PUBLIC)
+    key = f"placings:{release()}:{phase.pk}:{phase.version}:{visibility}"
+    found: dict[str, tuple[Placing, ...]] | None = caches["results"].get(key)
+    if found is None:
+        board = standings(phase, None, audience=Audience.PUBLIC)
+        found = {}
+        for row in board.rows:
+            if row.team_slug:
+                found[row.team_slug] = (*found.get(row.team_slug, ()), _placing(board, row))
+        caches["results"].set(key, found, SECONDS)
+    return found
+
+
+def _placing(board: Board, row: Row) -> Placing:
+    ranking = board.ranking
+    return Placing(
+        submission=row.submission,
+        system=row.system,
+        kind=row.kind,
+        place=board.place_of(row),
+        submitted_at=row.submitted_at,
+        rank=row.rank,
+        rank_low=row.rank_low,
+        rank_high=row.rank_high,
+        ranked=sum(other.rank is not None for other in board.rows),
+        column=ranking,
+        cell=row.scores.get(ranking.name) if ranking else None,
+    )

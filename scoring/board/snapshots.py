@@ -1,0 +1,131 @@
+"""Boards kept as they stand: when somebody cites one, at newer gold, and when a phase closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import transaction
+from django.db.models import Case, Exists, F, OuterRef, QuerySet, When
+from django.utils.timezone import now
+
+from scoring.board.counting import board_gold
+from scoring.board.exports import as_json
+from scoring.board.standings import Board, standings
+from scoring.board.team_reported import figures_of
+from scoring.board.visibility import Audience, Visibility, audience_of, shows_teams, visibility_of
+from scoring.models import Evaluation, Snapshot
+from tasks.models import Gold, Phase, Submission
+from tasks.models.seasons import bump_version
+
+#: Runs in these states will change the board; one that waits for labels may do so for good.
+UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.Status.SCORING)
+
+
+def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
+    """The board as everybody sees it, or as organisers do where everybody sees less; None of an empty one.
+
+    It is read anew for that audience, since a team's member sees the hidden name of the own team.
+    """
+    if board.gold is None or not board.rows:
+        return None
+    is_everybodys = visibility_of(board.phase, Audience.PUBLIC) == board.visibility
+    audience = Audience.PUBLIC if is_everybodys else Audience.ORGANISER
+    board = standings(board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by)
+    has_scores = board.visibility == Visibility.SCORES
+    return Snapshot.objects.keep(
+        as_json(board, board.rows, figures_of(board.rows) if has_scores else {}),
+        phase=board.phase,
+        audience=audience,
+        occasion=occasion,
+        has_scores=has_scores,
+        has_names=shows_teams(board.phase, audience),
+        rules=board.rules,
+        gold=board.gold,
+        version=board.phase.version,
+    )
+
+
+def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
+    """The one at this address; equal content kept on several occasions is shown as it was kept first."""
+    snapshots = _readable(phase, audience_of(phase, viewer)).filter(digest__startswith=short)
+    return snapshots.order_by("created_at", "id").first()
+
+
+def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
+    """What was kept at close and of older gold, newest first."""
+    snapshots = _readable(phase, audience).exclude(occasion=Snapshot.Occasion.CITED)
+    return list(snapshots.defer("packed"))
+
+
+def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
+    """Those of which the audience might see as much on the board of then and on that of now."""
+    shown = visibility_of(phase, audience)
+    snapshots = phase.snapshots.select_related("gold")
+    if shown == Visibility.NOTHING:
+        return snapshots.none()
+    if shown == Visibility.RANKS:
+        snapshots = snapshots.filter(has_scores=False)
+    if not shows_teams(phase, audience):
+        snapshots = snapshots.filter(has_names=False)
+    return snapshots if audience == Audience.ORGANISER else snapshots.filter(audience=Audience.PUBLIC)
+
+
+def keep_due() -> int:
+    """Keeps the boards of phases that have closed, and those that newer gold has replaced; how many."""
+    return sum(_kept(phase, gold, occasion) for phase, gold, occasion in [*_closed(), *_replaced()])
+
+
+def _closed() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
+    """A phase that was opened again and closes a second time is kept a second time, and so is one whose board
+    is shown to others after its end: as they see it.
+    """
+    is_shown_later = When(board_from__gt=F("closes"), board_from__lte=now(), then=F("board_from"))
+    at_close = Snapshot.objects.filter(
+        phase=OuterRef("pk"), occasion=Snapshot.Occasion.CLOSE, created_at__gte=OuterRef("settled_at")
+    )
+    runs = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
+    phases = Phase.objects.annotate(settled_at=Case(is_shown_later, default=F("closes"))).filter(
+        ~Exists(at_close),
+        Exists(Evaluation.objects.filter(phase=OuterRef("pk"))),
+        ~Exists(runs),
+        closes__lte=now(),
+    )
+    for phase in phases.select_related("task__season"):
+        gold = board_gold(phase)
+        if gold is not None:
+            yield phase, gold, Snapshot.Occasion.CLOSE
+
+
+def _replaced() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
+    later = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number"))
+    for gold in Gold.objects.filter(Exists(later)):
+        at_gold = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=Snapshot.Occasion.GOLD, gold=gold)
+        scored = Evaluation.objects.filter(phase=OuterRef("pk"), gold=gold)
+        phases = Phase.objects.filter(~Exists(at_gold), Exists(scored), task=gold.task_id, split=gold.split)
+        for phase in phases.select_related("task__season"):
+            current = board_gold(phase)
+            if current is not None and current.number > gold.number:
+                yield phase, gold, Snapshot.Occasion.GOLD
+
+
+def _kept(phase: Phase, gold: Gold, occasion: Snapshot.Occasion) -> int:
+    """Under each rule set: what the public sees, and what organisers see where that is more."""
+    with transaction.atomic():
+        boards = [
+            standings(phase, None, rules, gold=gold, audience=audience)
+            for rules in phase.task.rules
+            for audience in _audiences(phase)
+        ]
+        number = sum(keep(board, occasion) is not None for board in boards)
+        if number:
+            # Pages of the board that were made before do not lead there.
+            bump_version(phase.pk)
+        return number
+
+
+def _audiences(phase: Phase) -> Iterator[Audience]:
+    shown = visibility_of(phase, Audience.PUBLIC)
+    if shown != Visibility.NOTHING:
+        yield Audience.PUBLIC
+    if shown != Visibility.SCORES:
+        yield Audience.ORGANISER

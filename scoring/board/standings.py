@@ -1,0 +1,444 @@
+"""The standings of a phase: the counting runs of teams, ranked by the first metric, and the baselines.
+
+Page, charts, exports and API take their rows from here, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import count
+from operator import itemgetter
+from typing import NamedTuple
+
+from citeboard.teams.access import teams_of
+from scoring.board.counting import board_gold
+from scoring.board.human_columns import SCALE, HumanColumn, human_columns
+from scoring.board.numbers import ranks
+from scoring.board.ranks import SIGNIFICANCE, VALUE, ranks_of
+from scoring.board.separation import Separation, separation
+from scoring.board.sql import ScoreRow, counting_runs, scores_of
+from scoring.board.visibility import Audience, Visibility, audience_of, shows_teams, visibility_of
+from scoring.metrics import UnknownMetric, metric_of
+from scoring.models import Score, Signature
+from tasks.models import Gold, Phase, Submission
+from tasks.models.run_cards import marks_of, without_names
+from tasks.types import task_types
+from tasks.types.base import current_rules
+
+#: Columns of what people said have positions from here on, which no metric has; they stand behind the first.
+HUMAN_COLUMNS = 10_000
+#: The place of what is no main metric.
+MINOR = 1_000
+#: Values that agree to so many significant digits are equal: two machines need not add up in the same order.
+SIGNIFICANT_DIGITS = 12
+
+
+class UnknownRules(LookupError):
+    """The task has no rule set of this name; the message lists those it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Numbers that may be compared: they share a column key. ``name`` is unique on its board.
+
+    By one that is not exchangeable no two runs are tested against each other.
+    """
+
+    name: str
+    metric: str
+    key: str
+    scale: float
+    higher_is_better: bool | None
+    position: int
+    is_ranking: bool = False
+    is_exchangeable: bool = True
+
+
+class Cell(NamedTuple):
+    """A number as the scorer gave it; a value of None is undefined, or infinite where it says so."""
+
+    score: int
+    value: float | None
+    low: float | None
+    high: float | None
+    is_infinite: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        return self.value is not None or self.is_infinite
+
+
+@dataclass(slots=True)
+class Row:
+    """A team's counting run, a contrastive one, a baseline, or the human line.
+
+    ``scores`` goes by the names of columns; it is empty where only ranks show. ``rank_low`` to ``rank_high``
+    are the ranks that the paired tests leave open; rows of one ``group``, counted from 1, do not differ
+    significantly from its first. A team whose name is hidden has none here, and its ``card`` nothing that may
+    tell it. A baseline,
+    the human line and a contrastive run have no rank, and neither has a run whose
+    ranking number was computed otherwise than most (``is_comparable``).
+    """
+
+    evaluation: int
+    submission: int
+    system: str
+    kind: str
+    number: int
+    submitted_at: dt.datetime
+    team: str | None = None
+    team_slug: str | None = None
+    card: Mapping[str, str] = field(default_factory=dict)
+    scores: dict[str, Cell] = field(default_factory=dict)
+    value: float | None = None
+    is_comparable: bool = True
+    rank: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    group: int | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.kind == Submission.Kind.BASELINE
+
+    @property
+    def is_human(self) -> bool:
+        return self.kind == Submission.Kind.HUMAN
+
+    @property
+    def marks(self) -> list[tuple[str, str]]:
+        """What its card says that sets it apart: the field, and the words of the mark."""
+        return marks_of(self.card)
+
+    @property
+    def is_contrastive(self) -> bool:
+        return self.kind == Submission.Kind.CONTRASTIVE
+
+    @property
+    def competes(self) -> bool:
+        return self.kind not in Submission.TEAMLESS
+
+    @property
+    def display_name(self) -> str:
+        """The team's name, or what stands there in the place of one."""
+        if not self.competes:
+            return str(Submission.Kind(self.kind).label)
+        return self.team or "a team"
+
+    @property
+    def marked_name(self) -> str:
+        """The same, saying of a contrastive run that it is one."""
+        return f"{self.display_name}, contrastive" if self.is_contrastive else self.display_name
+
+
+@dataclass(slots=True)
+class Board:
+    """What somebody may see of a phase's standings under one rule set.
+
+    ``by`` says what the ranks go by: value, or significance once each two rows have been compared
+    (``is_compared``). ``separation`` says what the test set can show, once the
+    first two rows have been compared.
+    """
+
+    phase: Phase
+    audience: Audience
+    visibility: Visibility
+    rules: str | None = None
+    by: str = VALUE
+    is_compared: bool = False
+    gold: Gold | None = None
+    columns: list[Column] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    separation: Separation | None = None
+
+    @property
+    def first(self) -> list[Row]:
+        """The rows of rank 1."""
+        return [row for row in self.rows if row.rank == 1]
+
+    @property
+    def tied_with_first(self) -> int | None:
+        """How many ranked rows do not differ significantly from the first; None until all are compared."""
+        if not self.is_compared:
+            return None
+        return max(0, sum(row.group == 1 for row in self.rows) - 1)
+
+    @property
+    def ranking(self) -> Column | None:
+        return next((column for column in self.columns if column.is_ranking), None)
+
+    @property
+    def filled(self) -> list[Column]:
+        """The columns in which some row has a number, for tables; the ranking one in any case."""
+        return [
+            column
+            for column in self.columns
+            if column.is_ranking
+            or any((cell := row.scores.get(column.name)) and cell.is_known for row in self.rows)
+        ]
+
+    @property
+    def main_first(self) -> list[Column]:
+        """The filled columns, the task type's main metrics before all others."""
+        return sorted(self.filled, key=self._place)
+
+    @property
+    def main(self) -> list[Column]:
+        """The columns that are shown before others are asked for."""
+        return [column for column in self.main_first if self._place(column) < MINOR]
+
+    def _place(self, column: Column) -> int:
+        """Where it stands among the main ones; what people said stands behind the first."""
+        names = self.phase.task.task_type.main_metrics
+        if column.is_ranking or column.position >= HUMAN_COLUMNS or not names:
+            return 0
+        return names.index(column.metric) + 1 if column.metric in names else MINOR
+
+    def rank_of(self, row: Row) -> str:
+        """`2–4` once all rows have been compared, `2` until then; nothing for what is not ranked."""
+        if row.rank is None:
+            return ""
+        return ranks(row.rank_low, row.rank_high) if self.is_compared else str(row.rank)
+
+    def place_of(self, row: Row) -> str:
+        """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
+        rank = self.rank_of(row)
+        return f"rank {rank} of {sum(other.rank is not None for other in self.rows)}" if rank else ""
+
+    @property
+    def systems(self) -> list[Row]:
+        """The rows but for the human line, which is held to other gold for each annotator."""
+        return [row for row in self.rows if not row.is_human]
+
+    @property
+    def holds_other_keys(self) -> bool:
+        """Some runs were computed differently than the rest and wait to be scored again."""
+        return len(self.columns) > len({column.metric for column in self.columns})
+
+
+def standings(
+    phase: Phase,
+    viewer: object,
+    rules: str | None = None,
+    *,
+    gold: Gold | None = None,
+    audience: Audience | None = None,
+    by: str = VALUE,
+) -> Board:
+    """The board of a phase as the viewer may see it, best first. Raises UnknownRules.
+
+    ``rules`` is the ranking rule set unless said otherwise, ``gold`` the version that the board stands on
+    now. ``audience`` spares finding out what the viewer is to the phase where that is known. By significance
+    the rows of a group share the rank of its first.
+    """
+    audience = audience or audience_of(phase, viewer)
+    board = Board(
+        phase=phase, audience=audience, visibility=visibility_of(phase, audience), rules=checked(phase, rules)
+    )
+    board.gold = gold or board_gold(phase)
+    if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
+        return board
+    rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold)]
+    scores = scores_of([row.evaluation for row in rows])
+    scored, names = _columns(scores, board)
+    rated = human_columns(phase)
+    board.columns = [*scored[:1], *map(_rating_column, count(HUMAN_COLUMNS), rated), *scored[1:]]
+    _fill(rows, scores, names)
+    _fill_ratings(rows, rated)
+    _give_values(rows, board.ranking)
+    rank(rows)
+    board.rows = rows
+    _give_ranges(board, by)
+    if not shows_teams(phase, audience):
+        _hide_teams(rows, viewer)
+    if board.visibility == Visibility.RANKS:
+        board.columns = []
+        for row in board.rows:
+            row.scores, row.value = {}, None
+        if board.separation is not None:
+            # How many units are missing would say how far the scores are apart.
+            board.separation = replace(board.separation, more_units=None)
+    return board
+
+
+def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
+    """A run's row under the ranking rules, or under others where it stands on their board alone.
+
+    None where the viewer sees it on no board with its scores.
+    """
+    audience = audience_of(phase, viewer)
+    for rules in phase.task.rules or [None]:
+        board = standings(phase, viewer, rules, audience=audience)
+        for row in board.rows:
+            if row.submission == submission and row.scores:
+                return board, row
+    return None
+
+
+def checked(phase: Phase, rules: str | None) -> str | None:
+    """The rule set that is asked for, or the ranking one; None where the task has none."""
+    known = phase.task.rules
+    name = None if rules is None else current_rules(rules)
+    if name is not None and name not in known:
+        raise UnknownRules(f"{phase.task} has no rules “{rules}”; it has {', '.join(known) or 'none'}")
+    return name or (phase.task.ranking_rules if known else None)
+
+
+def rank(rows: list[Row]) -> None:
+    """Sorts the rows by their values, higher first, and gives each its rank.
+
+    Equal values share a rank, and the next one counts all before it (1, 1, 3). Undefined values come last
+    and share the last rank. What does not compete stands where its value puts it, runs that cannot be
+    compared at the end.
+    """
+    keys = {id(row): _sort_key(row) for row in rows}
+    rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
+    place = 0
+    before: Row | None = None
+    for row in rows:
+        if not row.competes or row.is_contrastive or not row.is_comparable:
+            row.rank = row.rank_low = row.rank_high = None
+            continue
+        place += 1
+        tied = before is not None and keys[id(before)] == keys[id(row)]
+        row.rank = before.rank if before is not None and tied else place
+        row.rank_low = row.rank_high = row.rank
+        before = row
+
+
+def _give_ranges(board: Board, by: str) -> None:
+    """What the comparisons of the ranked rows say, and the ranks themselves where they go by significance."""
+    rows = [row for row in board.rows if row.rank is not None]
+    if not rows or board.ranking is None or board.gold is None:
+        return
+    values = [None if row.value is None else significant(row.value) for row in rows]
+    key = f"{board.phase.pk}:{board.phase.version}:{board.rules}:{board.gold.pk}"
+    found = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
+    board.is_compared = found.is_complete
+    if found.first_two is not None:
+        unit = board.phase.task.task_type.unit
+        board.separation = separation(found.first_two, unit=unit, rows=len(rows))
+    board.by = SIGNIFICANCE if by == SIGNIFICANCE and found.is_complete else VALUE
+    first_of_group: dict[int, int] = {}
+    for row, standing in zip(rows, found.standings, strict=True):
+        row.rank_low, row.rank_high, row.group = standing.low, standing.high, standing.group
+        first = first_of_group.setdefault(standing.group, standing.rank)
+        if board.by == SIGNIFICANCE:
+            row.rank = first
+
+
+def _hide_teams(rows: Sequence[Row], viewer: object) -> None:
+    """Takes the names of others from the rows; the viewer's own teams keep theirs."""
+    own = set(teams_of(viewer).values_list("slug", flat=True))
+    for row in rows:
+        if row.team_slug not in own:
+            row.team = row.team_slug = None
+            row.card = without_names(row.card)
+
+
+def _sort_key(row: Row) -> tuple[bool, float]:
+    return (row.value is None, -significant(row.value) if row.value is not None else 0.0)
+
+
+def significant(value: float) -> float:
+    """The value to the digits that count as equal."""
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+
+
+def _fill(rows: Sequence[Row], scores: Sequence[ScoreRow], names: Mapping[int, str]) -> None:
+    """Gives the rows their numbers; ``names`` are those of the columns by signature."""
+    undefined = [score for _, score, _, value, _, _ in scores if value is None]
+    infinite = set(_infinite(undefined)) if undefined else frozenset()
+    cells: dict[int, dict[str, Cell]] = {row.evaluation: row.scores for row in rows}
+    make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
+    for evaluation, score, signature, value, low, high in scores:
+        cells[evaluation][names[signature]] = make(Cell, (score, value, low, high, score in infinite))
+
+
+def _give_values(rows: Sequence[Row], ranking: Column | None) -> None:
+    """What rows are ranked by, higher first."""
+    sign = -1 if ranking and ranking.higher_is_better is False else 1
+    for row in rows:
+        ranked_by = row.scores.get(ranking.name) if ranking else None
+        row.is_comparable = ranked_by is not None
+        if ranked_by is not None and ranked_by.value is not None:
+            row.value = sign * ranked_by.value
+
+
+def _fill_ratings(rows: Sequence[Row], rated: Sequence[HumanColumn]) -> None:
+    """Gives the rows what people said of their texts."""
+    for column in rated:
+        for row in rows:
+            if cell := column.cells.get(row.submission):
+                row.scores[column.metric] = Cell(*cell)
+
+
+def _rating_column(position: int, column: HumanColumn) -> Column:
+    return Column(
+        name=column.metric,
+        metric=column.metric,
+        key=column.key,
+        scale=SCALE,
+        higher_is_better=True,
+        position=position,
+    )
+
+
+def _infinite(scores: Sequence[int]) -> Iterable[int]:
+    return Score.objects.filter(id__in=scores, is_infinite=True).order_by().values_list("id", flat=True)
+
+
+@lru_cache(maxsize=1024)
+def _traits(
+    metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
+) -> tuple[bool | None, bool]:
+    """Whether higher is better, None where nothing is and where the program has no such metric any more; and
+    whether the rows of two runs can be exchanged.
+    """
+    try:
+        own = task_types()[task_type]
+        found = metric_of(own, metric, rules, own.checked_options(dict(options)))
+    except UnknownMetric:
+        return None, True
+    return found.higher_is_better, found.is_exchangeable
+
+
+def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], dict[int, str]]:
+    """The columns as the scorer orders them, and for each signature the name of its column.
+
+    The key that most rows share goes by the metric's name, the others by the whole key.
+    """
+    counts = Counter(map(itemgetter(2), scores))
+    signatures = Signature.objects.in_bulk(counts)
+    heads = {signature.column: signature for signature in signatures.values()}
+    of_key: Counter[str] = Counter()
+    for number, found in counts.items():
+        of_key[signatures[number].column] += found
+    leading: dict[str, str] = {}
+    for key, _ in sorted(of_key.items(), key=lambda item: (-item[1], item[0])):
+        leading.setdefault(heads[key].metric, key)
+    names = {key: head.metric if leading[head.metric] == key else key for key, head in heads.items()}
+    task = board.phase.task
+    ranking = task.task_type.rules[board.rules or ""][0].name
+    options = tuple(sorted(task.options.items()))
+    columns = []
+    for key, head in heads.items():
+        higher_is_better, is_exchangeable = _traits(head.metric, board.rules or "", task.type, options)
+        columns.append(
+            Column(
+                name=names[key],
+                metric=head.metric,
+                key=key,
+                scale=head.scale,
+                higher_is_better=higher_is_better,
+                position=head.position,
+                is_ranking=head.metric == ranking and leading[head.metric] == key,
+                is_exchangeable=is_exchangeable,
+            )
+        )
+    columns.sort(key=lambda column: (column.position, column.name != column.metric, column.key))
+    return columns, {number: names[signature.column] for number, signature in signatures.items()}

@@ -1,0 +1,137 @@
+"""Who sees which numbers: the one place that enforces it, for pages, charts, exports and API alike."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from citeboard.teams.models import Membership, User
+from tasks.models import Organiser, Phase, Season, Submission
+
+
+class Audience(StrEnum):
+    """What somebody is to a phase."""
+
+    PUBLIC = "public"
+    TEAM = "team"
+    HELPER = "helper"
+    ORGANISER = "organiser"
+
+
+#: Who sees every run and every score of a season.
+RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
+
+
+class Visibility(StrEnum):
+    """What of a board somebody may see."""
+
+    NOTHING = "nothing"
+    RANKS = "ranks"
+    SCORES = "scores"
+
+
+def audience_of(phase: Phase, viewer: object) -> Audience:
+    """Organisers of the season and staff; its helpers; members of a registered team; everybody else."""
+    if not isinstance(viewer, User):
+        return Audience.PUBLIC
+    season = phase.task.season_id
+    if viewer.is_staff:
+        return Audience.ORGANISER
+    role = Organiser.objects.filter(season=season, user=viewer).values_list("role", flat=True).first()
+    if role is not None:
+        return Audience.ORGANISER if role == Organiser.Role.ORGANISER else Audience.HELPER
+    if Membership.objects.filter(user=viewer, team__registrations__season=season).exists():
+        return Audience.TEAM
+    return Audience.PUBLIC
+
+
+def visibility_of(phase: Phase, audience: Audience) -> Visibility:
+    """What the phase shows of its board. Who runs the season sees all, whatever it shows to others; a helper
+    nothing that names the gold before its inputs are released.
+    """
+    if audience != Audience.ORGANISER and not phase.has_released_inputs():
+        # What stands there are baselines, whose signatures name the gold.
+        return Visibility.NOTHING
+    board = phase.board_now
+    if audience in RUNS_THE_SEASON or board == Phase.Audience.EVERYONE:
+        return Visibility.SCORES
+    return Visibility.RANKS if board == Phase.Audience.RANKS else Visibility.NOTHING
+
+
+def is_public(phase: Phase) -> bool:
+    """Whether everybody sees what its organisers see of the board."""
+    return phase.task.season.is_public and phase.board_now == Phase.Audience.EVERYONE
+
+
+def may_see_instances(phase: Phase, audience: Audience) -> bool:
+    """On which single instances two runs differ, by the names that participants know.
+
+    That tells something of the gold, so it takes more than seeing scores.
+    """
+    if audience == Audience.ORGANISER:
+        return True
+    return phase.shows_instances and visibility_of(phase, audience) == Visibility.SCORES
+
+
+def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
+    """How a run's responses are split into claims: its team and organisers always, and others where the phase
+    shows single instances and the run ``stands`` on the board as they see it.
+    """
+    if may_see_submission(submission, viewer):
+        return may_see_outcome(submission, viewer)
+    phase = submission.phase
+    is_shown = Season.objects.visible_to(viewer).filter(pk=phase.task.season_id).exists()
+    return stands and is_shown and may_see_instances(phase, audience_of(phase, viewer))
+
+
+def may_see_labels(submission: Submission, viewer: object, *, stands: bool) -> bool:
+    """What was decided on the claims of a run, from which its score follows."""
+    if may_see_submission(submission, viewer):
+        return may_see_scores(submission, viewer)
+    return may_see_claims(submission, viewer, stands=stands)
+
+
+def may_see_passages(submission: Submission, viewer: object) -> bool:
+    """The passages behind the marks, word for word as the gold has them."""
+    return may_see_instances(submission.phase, audience_of(submission.phase, viewer))
+
+
+def may_see_submission(submission: Submission, viewer: object) -> bool:
+    """Its team, organisers and helpers of its season and staff. To everybody else it looks absent."""
+    if not isinstance(viewer, User):
+        return False
+    if (
+        submission.team_id
+        and Membership.objects.filter(team_id=submission.team_id, user_id=viewer.pk).exists()
+    ):
+        return True
+    return audience_of(submission.phase, viewer) in RUNS_THE_SEASON
+
+
+def may_see_scores(submission: Submission, viewer: object) -> bool:
+    """The numbers of a single run: for organisers, and for its team where the phase shows teams their own."""
+    if not may_see_submission(submission, viewer):
+        return False
+    phase = submission.phase
+    return shows_own_scores(phase) or audience_of(phase, viewer) in RUNS_THE_SEASON
+
+
+def shows_own_scores(phase: Phase) -> bool:
+    return phase.own_runs_show == Phase.OwnRuns.SCORES
+
+
+def may_see_outcome(submission: Submission, viewer: object) -> bool:
+    """Whether a run has been scored, and when. A failure is always told, so that its team can act."""
+    if not may_see_submission(submission, viewer):
+        return False
+    phase = submission.phase
+    is_told = phase.own_runs_show != Phase.OwnRuns.NOTHING
+    return is_told or audience_of(phase, viewer) in RUNS_THE_SEASON
+
+
+def shows_teams(phase: Phase, audience: Audience) -> bool:
+    """Whether a board says whose each system is; a team is told its own in any case."""
+    return phase.shows_teams or audience in RUNS_THE_SEASON
+
+
+def shows_run_counts(phase: Phase, audience: Audience) -> bool:
+    return phase.shows_run_counts or audience in RUNS_THE_SEASON

@@ -1,0 +1,203 @@
+"""What the client's commands do; each gives its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scoring.client.phases import phase_detail, phase_id
+from scoring.client.refusals import Refused
+from scoring.client.site import Site
+from scoring.client.tables import board_lines, print_table, season_rows, warning_lines
+from scoring.client.tokens import TOKEN, chosen_site, read_tokens, tokens_path, write_tokens
+from scoring.offline.scoring import as_json
+from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable
+from scoring.offline.texts import score_lines
+
+#: A run in one of these states moves no more by itself.
+#: A phase that does not say what becomes of runs calls one that has not failed received.
+SCORED, RECEIVED = "scored", "received"
+ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
+NOT_SCORED = 1
+#: Seconds between two questions about a run, where the site does not say how many.
+MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
+
+
+def login(given: argparse.Namespace) -> int:
+    address = given.url.rstrip("/")
+    asked = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
+    token = asked.strip()
+    if not token:
+        raise Refused(f"no token was given; make one at {address}/tokens/")
+    Site(address, token).get("submissions/", {"page_size": 1})
+    known = read_tokens(tokens_path())
+    known.site = address
+    known.tokens[address] = token
+    write_tokens(tokens_path(), known)
+    _say(given, {"site": address, "file": str(tokens_path())}, f"signed in to {address}; {tokens_path()}")
+    return 0
+
+
+def seasons(given: argparse.Namespace) -> int:
+    site = _site(given)
+    if given.season:
+        found: Any = site.get(f"seasons/{given.season}/")
+        heads: tuple[str, ...] = ("phase", "task", "type", "name", "closes", "open")
+        rows: list[tuple[object, ...]] = season_rows(found)
+    else:
+        found = list(site.pages("seasons/"))
+        heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in found]
+    if given.json:
+        print(as_json(found))
+    else:
+        print_table(heads, rows)
+    return 0
+
+
+def data(given: argparse.Namespace) -> int:
+    site = _site(given)
+    phase = phase_detail(site, given.phase)
+    path = given.out or Path(f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip")
+    size = site.download(phase["inputs"], path)
+    _say(given, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
+    return 0
+
+
+def submit(given: argparse.Namespace) -> int:
+    site = _site(given, needs_token=True)
+    phase = phase_id(site, given.phase)
+    fields = {
+        "system": given.system,
+        "description": given.description,
+        "team": given.team,
+        "kind": given.kind,
+        **dict(given.card),
+    }
+    more = {"metadata": given.metadata} if given.metadata else {}
+    for path in more.values():
+        if not path.is_file():
+            raise Refused(f"{path}: there is no such file")
+    with _one_file(given.run) as run:
+        if given.dry_run:
+            checked = site.post_file(f"phases/{phase}/check/", {}, run)
+            _say(given, checked, f"{given.run} would be taken")
+            _warn(checked)
+            return 0
+        taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
+    if not given.follow or not given.json:
+        _say(given, taken, f"run {taken['id']} is {taken['status']}: {taken['url']}")
+        _warn(taken)
+    return _follow(site, [taken["id"]], given) if given.follow else 0
+
+
+def follow(given: argparse.Namespace) -> int:
+    return _follow(_site(given, needs_token=True), given.runs, given)
+
+
+def scores(given: argparse.Namespace) -> int:
+    run = _site(given, needs_token=True).get(f"submissions/{given.run}/")
+    return _print_scores(run, given)
+
+
+def board(given: argparse.Namespace) -> int:
+    site = _site(given)
+    found = site.get(f"phases/{phase_id(site, given.phase)}/leaderboard/", {"rules": given.rules})
+    if given.json:
+        print(as_json(found))
+    else:
+        for line in board_lines(found):
+            print(line)
+    return 0
+
+
+def _follow(site: Site, numbers: list[int], given: argparse.Namespace) -> int:
+    """Until all have ended; 0 where all of them are scored."""
+    ended: dict[int, dict[str, Any]] = {}
+    seen: dict[int, str] = {}
+    while len(ended) < len(set(numbers)):
+        pause = MAX_PAUSE
+        for number in dict.fromkeys(numbers):
+            if number in ended:
+                continue
+            answer = site.answer(f"submissions/{number}/")
+            run = answer.body
+            if seen.get(number) != run["status"]:
+                seen[number] = run["status"]
+                _say_status(run)
+            if run["status"] in ENDED:
+                ended[number] = run
+            pause = min(pause, _pause(run, answer.headers))
+        if len(ended) < len(set(numbers)):
+            time.sleep(pause)
+    if given.json:
+        print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
+        return 0 if all(run["status"] in (SCORED, RECEIVED) for run in ended.values()) else NOT_SCORED
+    return max(_print_scores(ended[number], given) for number in dict.fromkeys(numbers))
+
+
+def _pause(run: Mapping[str, Any], headers: Mapping[str, str]) -> float:
+    """What the site asks for; else a quarter of the time that it expects the run to take."""
+    asked = headers.get("Retry-After", "")
+    seconds = float(asked) if asked.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
+    return min(max(seconds, MIN_PAUSE), MAX_PAUSE)
+
+
+def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
+    if run["scores"] is None:
+        is_hidden = run["status"] == SCORED and run["scores_hidden"]
+        why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
+        print(printable(f"run {run['id']} has no scores to show: {why}".rstrip()), file=sys.stderr)
+        for line in warning_lines(run["problems"]):
+            print(line, file=sys.stderr)
+        return 0 if is_hidden else NOT_SCORED
+    if given.json:
+        print(as_json(run["scores"]))
+    else:
+        print(painted(printable(f"run {run['id']}: {run['system']}"), BOLD, sys.stdout))
+        for line in score_lines(run["scores"]["metrics"]):
+            print(line)
+    return 0
+
+
+def _say_status(run: Mapping[str, Any]) -> None:
+    colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
+    place = f", place {run['place']} in the queue" if run["place"] else ""
+    status = painted(run["status"], colour, sys.stderr)
+    print(f"run {run['id']}: {status}{place} {printable(run['reason'])}".rstrip(), file=sys.stderr)
+
+
+def _site(given: argparse.Namespace, *, needs_token: bool = False) -> Site:
+    address, token = chosen_site(given.site)
+    if needs_token and not token:
+        raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
+    return Site(address, token)
+
+
+@contextmanager
+def _one_file(run: Path) -> Iterator[Path]:
+    """The run as a file; a folder as a zip of what is in it."""
+    if not run.exists():
+        raise Refused(f"{run}: there is no such file")
+    if not run.is_dir():
+        yield run
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
+
+
+def _say(given: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:
+    print(json.dumps(content, ensure_ascii=False) if given.json else words)
+
+
+def _warn(answer: Mapping[str, Any]) -> None:
+    for line in warning_lines(answer["warnings"]):
+        print(line, file=sys.stderr)

@@ -1,0 +1,60 @@
+"""What keeps a command from being done, with the exit code that tells it from others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.offline.texts import problem_line
+from tasks.types import Problem
+
+#: The status of a run that cannot be read or cannot be meant.
+RUN_REFUSED = 422
+
+
+class Refused(Exception):
+    """The command cannot be done as it was given."""
+
+    exit_code = 2
+    #: Lines that say more than the sentence.
+    details: Sequence[str] = ()
+
+
+class SiteRefused(Refused):
+    """The site's answer to a request: no right, no such thing, too late, too often."""
+
+    exit_code = 4
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        self.status, self.body = status, body
+        if status == RUN_REFUSED:
+            self.exit_code = Refused.exit_code
+        self.details = [*_by_field(body), *_problems(body)]
+        super().__init__(str(body.get("detail") or f"the site answered with status {status}"))
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds, where the site says that the same request may be answered then."""
+        seconds = self.body.get("retry_after")
+        return float(seconds) if isinstance(seconds, int | float) else None
+
+
+class NoConnection(Refused):
+    """No answer came, or none that is Citeboard's; ``is_final`` where another attempt has the same end."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        self.is_final = is_final
+        super().__init__(message)
+
+
+def _by_field(body: Mapping[str, Any]) -> list[str]:
+    return [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
+
+
+def _problems(body: Mapping[str, Any]) -> list[str]:
+    more = body.get("more")
+    found = [problem_line(Problem(**problem), sys.stderr) for problem in body.get("problems") or ()]
+    return [*found, *([f"and {more} more problems"] if more else [])]

@@ -1,0 +1,184 @@
+"""A site's HTTP API: requests with the reader's token, answers as JSON, refusals as exceptions."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from scoring.client.multipart import MultipartFile
+from scoring.client.refusals import NoConnection, Refused, SiteRefused
+from scoring.offline.terminal import bar
+
+API = "/api/v1/"
+#: Statuses that mean: the same request, later.
+BUSY = (429, 503)
+#: How often a request is sent, and the most seconds that are waited before it is sent again.
+TRIES, MAX_PAUSE = 4, 60.0
+TIMEOUT = 120.0
+_BLOCK = 1 << 16
+_NOBODY_THERE = (ConnectionRefusedError, socket.gaierror)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A token is sent to the address that was given, and to no other."""
+
+    def redirect_request(self, *arguments: Any) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: Any
+    headers: Mapping[str, str]
+
+
+class Site:
+    """``address`` is that of the home page. Raises Refused where a token would travel in the clear."""
+
+    def __init__(self, address: str, token: str = "") -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Refused(f"“{address}” is not an address such as https://board.example.org")
+        if token and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise Refused(f"{address} is not https; a token is not sent in the clear")
+        self.address, self._token = address.rstrip("/"), token
+        self._opener = urllib.request.build_opener(_NoRedirect())
+
+    def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
+        return self.answer(path, query).body
+
+    def answer(self, path: str, query: Mapping[str, object] | None = None) -> Answer:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return self._sent(self._api(path) + (f"?{urlencode(given)}" if given else ""))
+
+    def pages(self, path: str, query: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
+        """Everything that is listed, page after page."""
+        page = self.get(path, {**(query or {}), "page_size": 100})
+        yield from page["results"]
+        while page["next"]:
+            page = self._sent(self._own(page["next"])).body
+            yield from page["results"]
+
+    def post_file(
+        self, path: str, fields: Mapping[str, str], run: Path, more: Mapping[str, Path] | None = None
+    ) -> Any:
+        """Sent again with the same key where the answer did not come: it is one run however often.
+
+        ``more`` are small files beside the run.
+        """
+        key = uuid.uuid4().hex
+        for attempt in range(1, TRIES + 1):
+            try:
+                with (
+                    bar("sending", run.stat().st_size, "B") as moved,
+                    MultipartFile(fields, "run", run, moved, more or {}) as form,
+                ):
+                    headers = {
+                        "Content-Type": form.content_type,
+                        "Content-Length": str(form.length),
+                        "Idempotency-Key": key,
+                    }
+                    return self._once(self._api(path), headers, form).body
+            except (NoConnection, SiteRefused) as fault:
+                self._pause(fault, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def download(self, address: str, path: Path) -> int:
+        """Write what an address of the site gives; the file is whole or is not there. Gives its size."""
+        part = path.with_name(f"{path.name}.part")
+        try:
+            with self._opened(self._own(address), {}) as answer, part.open("wb") as file:
+                total = int(answer.headers.get("Content-Length") or 0)
+                with bar("receiving", total, "B") as moved:
+                    while block := answer.read(_BLOCK):
+                        file.write(block)
+                        moved(file.tell())
+                size = file.tell()
+            if total and size != total:
+                raise NoConnection(f"{address} broke off after {size} of {total} bytes")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return size
+
+    def _api(self, path: str) -> str:
+        return f"{self.address}{API}{path}"
+
+    def _own(self, address: str) -> str:
+        """An address that the site gave, below the one that was given; no other host gets the token."""
+        absolute = urljoin(f"{self.address}/", address)
+        path = urlsplit(absolute)._replace(scheme="", netloc="").geturl()
+        return urlsplit(self.address)._replace(path="", query="", fragment="").geturl() + path
+
+    def _sent(self, address: str) -> Answer:
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._once(address, {}, None)
+            except (NoConnection, SiteRefused) as fault:
+                self._pause(fault, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, address: str, headers: Mapping[str, str], body: MultipartFile | None) -> Answer:
+        with self._opened(address, headers, body) as answer:
+            try:
+                return Answer(json.loads(answer.read()), dict(answer.headers))
+            except ValueError as fault:
+                raise NoConnection(
+                    f"{address} answered with what is not JSON; is it a Citeboard site?"
+                ) from fault
+
+    def _opened(
+        self, address: str, headers: Mapping[str, str], body: MultipartFile | None = None
+    ) -> http.client.HTTPResponse:
+        own = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
+        if self._token:
+            own["Authorization"] = f"Token {self._token}"
+        # The address is http or https; the body is read like a file.
+        request = urllib.request.Request(address, data=body, headers=own | dict(headers))  # noqa: S310
+        try:
+            opened: http.client.HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
+        except urllib.error.HTTPError as answer:
+            with answer:
+                raise SiteRefused(answer.code, _described(answer, address)) from None
+        except (OSError, http.client.HTTPException) as fault:
+            reason = getattr(fault, "reason", fault)
+            raise NoConnection(
+                f"{self.address} cannot be reached: {reason}", is_final=isinstance(reason, _NOBODY_THERE)
+            ) from fault
+        return opened
+
+    def _pause(self, fault: NoConnection | SiteRefused, attempt: int) -> None:
+        """Before the next attempt; raises the fault where there is none."""
+        if isinstance(fault, SiteRefused):
+            # A quota that is used up is answered with 429 too, and does not come back in a minute.
+            is_final = fault.status not in BUSY or fault.retry_after is None
+            wait = fault.retry_after or 0.0
+        else:
+            wait, is_final = 2.0**attempt, fault.is_final
+        if is_final or attempt == TRIES:
+            raise fault
+        time.sleep(min(wait, MAX_PAUSE))
+
+
+def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
+    """The members of the site's error, and the header that says when to try again."""
+    if answer.code in range(300, 400):
+        return {"detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"}
+    try:
+        body = json.loads(answer.read())
+    except ValueError:
+        body = None
+    found: dict[str, Any] = body if isinstance(body, dict) else {}
+    after = answer.headers.get("Retry-After", "")
+    return {"retry_after": int(after), **found} if after.isdecimal() else found

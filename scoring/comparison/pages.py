@@ -1,0 +1,189 @@
+"""What the page of two runs shows of them: numbers written out, choices with their addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from citeboard.core.words import listed
+from scoring.board.comparisons import SEED, trials_for
+from scoring.board.names import dimension_label, metric_label
+from scoring.board.numbers import DASH, MINUS, interval, shown
+from scoring.board.small_classes import hidden_classes
+from scoring.board.visibility import Audience
+from scoring.comparison.chart import chart_in_words, difference_chart
+from scoring.comparison.instances import differing
+from scoring.comparison.query import CompareQuery
+from scoring.comparison.sides import ClassDifference, Told, Two, by_class, dimensions
+from scoring.metrics import Metric
+from scoring.metrics.entailment.stored import with_labels
+from scoring.stats.groups import ALPHA
+from scoring.stats.signature import compare_command
+from tasks.types.printed_options import printed_options
+
+#: Instances on one page.
+PAGE = 50
+
+
+def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
+    """Every metric with both values and, once it is made, the paired test."""
+    scores = [{score.metric: score for score in side.scores.all()} for side in (pair.a, pair.b)]
+    lines = []
+    for metric in pair.metrics:
+        a, b = (own[metric.name] for own in scores)
+        known = a.value is not None and b.value is not None
+        line = {
+            "label": metric_label(metric.name),
+            "a": shown(a.value, a.scale, is_infinite=a.is_infinite),
+            "b": shown(b.value, b.scale, is_infinite=b.is_infinite),
+            "difference": shown(a.value - b.value if known else None, a.scale),  # type: ignore[operator]
+        }
+        lines.append(
+            line | (_tested(metric, results[metric.name]) if results and metric.is_exchangeable else {})
+        )
+    first = next(iter(results.values())) if results else None
+    units = first["units"] if first else 0
+    return {
+        "lines": lines,
+        "is_made": results is not None,
+        "untested": listed([metric_label(own.name) for own in pair.metrics if not own.is_exchangeable]),
+        "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
+        "make_href": query.with_(tests=True),
+        "units": units,
+        "alpha": ALPHA,
+        "smallest": _smallest(units),
+        "command": _command(pair, trials_for(units)) if first else "",
+    }
+
+
+def _smallest(units: int) -> str:
+    """The smallest p that exchanging so few units can give, where that is no difference told apart."""
+    smallest = 2.0 / 2 ** min(units, 60)
+    return p_value(smallest) if units and smallest > ALPHA else ""
+
+
+def _tested(metric: Metric, results: dict[str, Any]) -> dict[str, Any]:
+    p = results["p_holm"]
+    return {
+        "interval": interval(results["low"], results["high"], metric.scale),
+        "p": p_value(results["p"]),
+        "p_holm": p_value(p),
+        "verdict": _verdict(metric, results["difference"], p),
+        "test": results["test"],
+    }
+
+
+def p_value(p: float | None) -> str:
+    """`0.032`, `< 0.001`, a dash where the test has no answer."""
+    if p is None:
+        return DASH
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _verdict(metric: Metric, difference: float | None, p: float | None) -> str:
+    """Which run is better, as far as the corrected test tells: `a`, `b`, `higher`, `lower` or nothing."""
+    if p is None or difference is None or p > ALPHA:
+        return ""
+    if metric.higher_is_better is None:
+        return "higher" if difference > 0 else "lower"
+    return "a" if (difference > 0) == metric.higher_is_better else "b"
+
+
+def _command(pair: Two, trials: int) -> str:
+    """What gives the same table on any machine that has the gold and both runs."""
+    names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
+    if names[0] == names[1]:
+        names = [f"{side}/{name}" for side, name in zip(("A", "B"), names, strict=True)]
+    return compare_command(
+        pair.a.phase.task.type,
+        rules=pair.a.rules,
+        options=printed_options(with_labels(pair.a.options, "LABELS")),
+        gold="GOLD",
+        runs=(names[0], names[1]),
+        trials=trials,
+        seed=SEED,
+    )
+
+
+def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audience) -> dict[str, Any] | None:
+    """The differences by class in one dimension and metric; None where there are no classes."""
+    known = dimensions([pair.a, pair.b])
+    if not known or not pair.pooled:
+        return None
+    dimension = query.dimension if query.dimension in known else known[0]
+    metric = _metric(pair, query)
+    phase = pair.a.phase
+    hidden = hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
+    lines = by_class(pair, dimension, metric, hidden)
+    label = metric_label(metric.name)
+    title = f"{label}: {a} {MINUS} {b}"
+    return {
+        "dimensions": query.choices("dimension", known, dimension, dimension_label, label="", page=1),
+        "metrics": query.choices(
+            "metric", [shared.name for shared in pair.pooled], metric.name, metric_label, page=1
+        ),
+        "dimension_label": dimension_label(dimension),
+        "metric_label": label,
+        "lines": [_class_line(line, metric.scale) for line in lines],
+        "has_intervals": any(line.low is not None for line in lines),
+        "min_class_size": phase.task.min_class_size if hidden else 0,
+        "few": any(not line.has_support for line in lines),
+        "figure": difference_chart(lines, title, metric.scale),
+        "words": chart_in_words(lines, a, b),
+    }
+
+
+def _metric(pair: Two, query: CompareQuery) -> Metric:
+    return next(
+        (shared for shared in pair.pooled if shared.name == query.metric),
+        pair.pooled[0],
+    )
+
+
+def _class_line(line: ClassDifference, scale: float) -> dict[str, Any]:
+    return {
+        "label": line.label,
+        "n": line.n,
+        "has_support": line.has_support,
+        "a": shown(line.a, scale),
+        "b": shown(line.b, scale),
+        "difference": shown(line.difference, scale),
+        "interval": interval(line.low, line.high, scale),
+    }
+
+
+def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
+    """A page of the instances on which the runs differ, the largest difference first."""
+    if not pair.pooled:
+        return None
+    known = dimensions([pair.a, pair.b])
+    dimension = query.dimension if query.dimension in known else next(iter(known), "")
+    metric = _metric(pair, query)
+    found = differing(pair, metric, dimension, query.label)
+    if found is None:
+        return None
+    pages = max(1, -(-found.count // PAGE))
+    page = min(query.page, pages)
+    return {
+        "metric_label": metric_label(metric.name),
+        "dimension": dimension,
+        "dimension_label": dimension_label(dimension),
+        "carried": query.pairs(dimension=dimension, label="", page=1),
+        "labels": found.labels,
+        "label": query.label,
+        "count": found.count,
+        "of": found.instances,
+        "lines": [
+            {
+                "name": line.name,
+                "classes": ", ".join(line.classes),
+                "a": shown(line.a, metric.scale),
+                "b": shown(line.b, metric.scale),
+                "difference": shown(line.difference, metric.scale),
+            }
+            for line in found.some(PAGE * (page - 1), PAGE * page)
+        ],
+        "page": page,
+        "pages": pages,
+        "before": query.with_(page=page - 1) if page > 1 else "",
+        "after": query.with_(page=page + 1) if page < pages else "",
+    }

@@ -1,1 +1,0 @@
-"""Decisions on entailment that all runs of a site share."""

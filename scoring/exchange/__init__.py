@@ -1,0 +1,1 @@
+"""Boards and data in the formats of others: one module a format."""

@@ -1,0 +1,186 @@
+"""Atom feeds of what is public: a season's announcements and phases, a board's rows and gold versions."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+from django.utils.feedgenerator import Atom1Feed
+
+from citeboard.core.audit import history
+from citeboard.core.markdown import rendered
+from citeboard.core.words import counted
+from scoring.board.names import metric_label
+from scoring.board.numbers import shown
+from scoring.board.public_results import PublicTeam, Result, system_slug
+from scoring.board.standings import Board, Row
+from scoring.exchange.results import place, site_address
+from tasks.models import Announcement, Gold, Phase, Season
+
+ATOM = "application/atom+xml; charset=utf-8"
+MAX_ENTRIES = 50
+#: What XML cannot hold.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """``name`` never changes, ``html`` is safe."""
+
+    name: str
+    title: str
+    html: str
+    address: str
+    published: dt.datetime
+    updated: dt.datetime | None = None
+
+
+def season_feed(season: Season, now: dt.datetime) -> str:
+    """Of a public season, as everybody may read it."""
+    entries = [*_announced(season), *_phases(season, now), *_moved(season)]
+    return _written(season.title, site_address("season", season.slug), "season-feed", [season.slug], entries)
+
+
+def board_feed(board: Board) -> str:
+    """``board`` is the one that the public sees."""
+    phase = board.phase
+    where = place(phase)
+    title = f"{phase.task.season}: {phase.task}, {phase}"
+    entries = [*(_row(board, row) for row in board.rows), *_gold(phase)]
+    return _written(title, site_address("board", *where), "board-feed", where, entries)
+
+
+def team_feed(found: PublicTeam) -> str:
+    """A team's rows on public boards."""
+    where = [found.team.slug]
+    entries = map(_result, found.results)
+    return _written(
+        f"Results of {found.team}", site_address("team-results", *where), "team-feed", where, entries
+    )
+
+
+def system_feed(found: PublicTeam, results: Iterable[Result], name: str) -> str:
+    """The rows of one system of a team."""
+    where = [found.team.slug, system_slug(name)]
+    entries = map(_result, results)
+    return _written(
+        f"{name} of {found.team}", site_address("team-system", *where), "team-system-feed", where, entries
+    )
+
+
+def _announced(season: Season) -> Iterable[Entry]:
+    for own in Announcement.objects.filter(season=season).standing()[:MAX_ENTRIES]:
+        yield Entry(
+            name=f"announcement-{own.pk}",
+            title=f"Announcement of {own.announced_at:%Y-%m-%d}",
+            html=rendered(own.text, 3),
+            address=f"{site_address('announcements', season.slug)}#announcement-{own.pk}",
+            published=own.announced_at,
+            updated=own.edited_at,
+        )
+
+
+def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
+    phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
+    for phase in phases.select_related("task__season"):
+        name, address = f"{phase.task}, {phase}", site_address("board", *place(phase))
+        if phase.opens <= now:
+            until = f"It takes runs until {_utc(phase.closes)}." if phase.has_end else "It has no end."
+            yield Entry(
+                name=f"phase-{phase.pk}-opened",
+                title=f"{name} is open",
+                html=f"<p>{until}</p>",
+                address=address,
+                published=phase.opens,
+            )
+        if phase.closes <= now:
+            yield Entry(
+                name=f"phase-{phase.pk}-closed",
+                title=f"{name} is over",
+                html=f"<p>It closed at {_utc(phase.closes)}.</p>",
+                address=address,
+                published=phase.closes,
+            )
+
+
+def _moved(season: Season) -> Iterable[Entry]:
+    """Without who did it."""
+    for entry in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
+        title = f"{entry.words[:1].upper()}{entry.words[1:]}"
+        address = site_address("season", season.slug)
+        yield Entry(
+            name=f"moved-{entry.pk}",
+            title=title,
+            html=f"<p>{address}</p>",
+            address=address,
+            published=entry.at,
+        )
+
+
+def _row(board: Board, row: Row) -> Entry:
+    where = place(board.phase)
+    said = [f"rank {row.rank}"] if row.rank is not None else []
+    if row.value is not None and board.ranking is not None and row.scores:
+        cell = row.scores.get(board.ranking.name)
+        if cell is not None and cell.value is not None:
+            value = shown(cell.value, board.ranking.scale)
+            said.append(f"{metric_label(board.ranking.metric)} {value}")
+    return Entry(
+        name=f"run-{row.submission}",
+        title=f"{row.system} of {row.display_name}" if row.competes else row.system,
+        html=f"<p>{', '.join(said).capitalize() or 'It stands on the board'}.</p>",
+        address=f"{site_address('board', *where)}",
+        # SQLite gives an instant without its zone.
+        published=row.submitted_at.replace(tzinfo=row.submitted_at.tzinfo or dt.UTC),
+    )
+
+
+def _result(result: Result) -> Entry:
+    """Its rank is part of the title, so that a reader of the feed sees it move."""
+    placing, where = result.placing, place(result.phase)
+    said = " ".join(filter(None, [placing.metric, placing.number]))
+    return Entry(
+        name=f"run-{placing.submission}",
+        title=f"{placing.system}: {placing.place or 'not ranked'}, {result.phase.task}, {result.phase}",
+        html=f"<p>{escape(f'{said}, ' if said else '')}{escape(str(result.season))}</p>",
+        address=site_address("board", *where),
+        published=placing.submitted_at.replace(tzinfo=placing.submitted_at.tzinfo or dt.UTC),
+    )
+
+
+def _gold(phase: Phase) -> Iterable[Entry]:
+    for gold in Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")[:MAX_ENTRIES]:
+        yield Entry(
+            name=f"gold-{gold.pk}",
+            title=f"Gold version {gold.number}",
+            html=f"<p>{counted(gold.instances, 'instance')}.</p>",
+            address=site_address("gold-changes", *place(phase)),
+            published=gold.created_at,
+        )
+
+
+def _written(title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]) -> str:
+    own = site_address(route, *where)
+    feed = Atom1Feed(title=_clean(title), link=link, description="", feed_url=own, feed_guid=own)
+    ordered = sorted(entries, key=lambda entry: entry.updated or entry.published, reverse=True)
+    for entry in ordered[:MAX_ENTRIES]:
+        feed.add_item(
+            title=_clean(entry.title),
+            link=entry.address,
+            description=_clean(entry.html),
+            unique_id=f"{own}#{entry.name}",
+            pubdate=entry.published,
+            updateddate=entry.updated or entry.published,
+        )
+    return feed.writeString("utf-8")
+
+
+def _clean(text: str) -> str:
+    return _CONTROLS.sub("", text)
+
+
+def _utc(at: dt.datetime) -> str:
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"

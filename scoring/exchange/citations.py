@@ -1,0 +1,167 @@
+"""How to cite a season, a task, a board, a run or a published table: BibTeX, and a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from scoring.board.latex import set_in_latex
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.board.standings import Board, Row
+from scoring.exchange.results import Results, place, site_address
+from scoring.models import Paper, Snapshot
+from tasks.models import Season, Task
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9:._-]+")
+_DIGITS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Citation:
+    """``authors`` are people, whose last word is the surname, or one body where ``is_of_people`` is false."""
+
+    key: str
+    title: str
+    authors: tuple[str, ...]
+    address: str
+    year: int | None = None
+    note: str = ""
+    is_of_people: bool = False
+    further: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def bibtex(self) -> str:
+        names = [set_in_latex(name) for name in self.authors]
+        fields = {
+            "author": " and ".join(names if self.is_of_people else [f"{{{name}}}" for name in names]),
+            "title": f"{{{set_in_latex(self.title)}}}",
+            "year": "" if self.year is None else str(self.year),
+            **{name: set_in_latex(value) for name, value in self.further.items()},
+            "url": self.address,
+            "note": set_in_latex(self.note),
+        }
+        lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+        key = _UNSAFE.sub("-", self.key)
+        return f"@misc{{{key},\n" + ",\n".join(lines) + "\n}\n"
+
+    @property
+    def text(self) -> str:
+        """`Organisers of CL-Summ 2014. CL-Summ 2014. 2014. https://…`"""
+        parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
+        told = [part.rstrip(".") for part in parts if part]
+        year = [] if self.year is None else [str(self.year)]
+        return ". ".join([*told[:2], *year, *told[2:]]) + f". {self.address}"
+
+
+def of_season(season: Season) -> Citation:
+    return Citation(
+        key=season.slug,
+        title=season.title,
+        authors=(_organisers(season),),
+        year=_year(season),
+        address=site_address("season", season.slug),
+    )
+
+
+def of_task(task: Task) -> Citation:
+    season = task.season
+    return Citation(
+        key=f"{season.slug}-{task.slug}",
+        title=f"{season}: {task}",
+        authors=(_organisers(season),),
+        year=_year(season),
+        address=site_address("task", season.slug, task.slug),
+    )
+
+
+def of_board(board: Board, kept: Snapshot | None = None) -> Citation:
+    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
+    phase, task = board.phase, board.phase.task
+    return Citation(
+        key="-".join([*place(phase), f"v{phase.version}"]),
+        title=f"{task.season}: board of {task}, {phase}",
+        authors=(_organisers(task.season),),
+        year=phase.updated_at.year,
+        address=address_of(kept) if kept else site_address("board", *place(phase)),
+        note=_state(board),
+    )
+
+
+def of_snapshot(kept: Snapshot) -> Citation:
+    """The board as it stood then."""
+    phase, task = kept.phase, kept.phase.task
+    return Citation(
+        key="-".join([*place(phase), kept.short]),
+        title=f"{task.season}: board of {task}, {phase}",
+        authors=(_organisers(task.season),),
+        year=kept.created_at.year,
+        address=address_of(kept),
+        note=f"Version {kept.version} of {kept.created_at:%Y-%m-%d}, gold v{kept.gold.number} "
+        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}",
+    )
+
+
+def address_of(kept: Snapshot) -> str:
+    return site_address("snapshot", *place(kept.phase), kept.short)
+
+
+def of_run(board: Board, row: Row, kept: Snapshot | None = None) -> Citation:
+    phase, task = board.phase, board.phase.task
+    return Citation(
+        key="-".join([*place(phase), f"run{row.submission}"]),
+        title=f"{row.system}: a run for {task} of {task.season}",
+        authors=(row.team or ("Anonymous" if row.competes else _organisers(task.season)),),
+        year=row.submitted_at.year,
+        address=f"{address_of(kept)}#run-{row.submission}"
+        if kept
+        else site_address("standing", *place(phase), row.submission),
+        note=". ".join([*_numbers(board, row), _state(board)]),
+    )
+
+
+def of_paper(paper: Paper) -> Citation:
+    further = {"howpublished": paper.venue, "pages": paper.pages, "doi": paper.doi, "eprint": paper.arxiv}
+    return Citation(
+        key=paper.key,
+        title=paper.title,
+        authors=tuple(paper.authors),
+        is_of_people=True,
+        year=paper.year,
+        address=paper.link or site_address("paper", paper.key),
+        further={name: value for name, value in further.items() if value},
+    )
+
+
+def as_bibtex(results: Results, kept: Snapshot | None) -> str:
+    """The board, then each run that the reader has chosen."""
+    runs = (of_run(results.board, row, kept) for row in results.rows if not row.is_human)
+    return "\n".join(citation.bibtex for citation in (of_board(results.board, kept), *runs))
+
+
+def _numbers(board: Board, row: Row) -> Iterator[str]:
+    if rank := board.place_of(row):
+        yield rank.capitalize()
+    ranking = board.ranking
+    cell = row.scores.get(ranking.name) if ranking else None
+    if ranking and cell and cell.is_known:
+        value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
+        ends = interval(cell.low, cell.high, ranking.scale)
+        yield " ".join(part for part in (metric_label(ranking.metric), value, ends) if part)
+        yield f"Column key {ranking.key}"
+
+
+def _state(board: Board) -> str:
+    gold = f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})" if board.gold else ""
+    rules = f", rules {board.rules}" if board.rules else ""
+    return f"Version {board.phase.version} of {board.phase.updated_at:%Y-%m-%d}{gold}{rules}"
+
+
+def _organisers(season: Season) -> str:
+    return f"Organisers of {season}"
+
+
+def _year(season: Season) -> int:
+    first = season.tasks.order_by("phases__opens").values_list("phases__opens", flat=True).first()
+    return (first or season.created_at).year

@@ -1,0 +1,86 @@
+"""A figure of a page as a file: SVG of our own, and from it PDF and PNG."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+
+from django.http import Http404, HttpResponse
+
+from citeboard.core.confined.pool import PoolFull
+from scoring.figures import Figure, as_svg
+
+TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+#: Pixels of a PNG for each of the drawing: sharp on a screen and in print.
+PNG_SCALE = 2.0
+#: So long a reader waits for the picture of somebody else.
+PATIENCE = 5.0
+_one_at_a_time = threading.Lock()
+_one_archive = threading.Lock()
+
+
+class ConverterBusy(PoolFull):
+    """Somebody else's figure is being converted; the same may be asked again."""
+
+    is_upload = False
+
+    def __init__(self) -> None:
+        Exception.__init__(
+            self, "another figure is being converted; please ask for it again in a few seconds"
+        )
+
+
+@cache
+def file_forms() -> tuple[str, ...]:
+    """The forms that figures can be had in; PDF and PNG need the system's library cairo."""
+    try:
+        import cairosvg  # noqa: F401
+    except OSError:
+        return ("svg",)
+    return tuple(TYPES)
+
+
+def figure_type(wanted: str) -> str:
+    """The media type of `heat-map.svg`."""
+    return TYPES.get(wanted.rpartition(".")[2], TYPES["svg"])
+
+
+def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
+    """The figure of a page that is wanted, `heat-map.svg`. Raises Http404 where there is none, and
+    ConverterBusy.
+    """
+    name, _, form = wanted.rpartition(".")
+    if name not in figures or form not in file_forms():
+        raise Http404(f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}.")
+    svg = as_svg(figures[name]).encode()
+    return svg if form == "svg" else _converted(svg, form)
+
+
+def _converted(svg: bytes, form: str) -> bytes:
+    """One at a time: a picture of many fields takes half a second of computing."""
+    import cairosvg
+
+    if not _one_at_a_time.acquire(timeout=PATIENCE):
+        raise ConverterBusy
+    try:
+        return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=PNG_SCALE))
+    finally:
+        _one_at_a_time.release()
+
+
+@contextmanager
+def one_archive_at_a_time() -> Iterator[None]:
+    """While an archive of many figures is made, single ones stay to be had. Raises ConverterBusy."""
+    if not _one_archive.acquire(timeout=PATIENCE):
+        raise ConverterBusy
+    try:
+        yield
+    finally:
+        _one_archive.release()
+
+
+def figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:
+    """The same as an answer of its own."""
+    return HttpResponse(figure_file(figures, wanted), content_type=figure_type(wanted))

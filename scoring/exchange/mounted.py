@@ -1,0 +1,191 @@
+"""Archives of seasons from other sites, shown here as past seasons that nobody can change.
+
+Each is a copy below the data folder, made once its numbers had been computed again. It is no season of the
+database: nothing in it can be edited, entered or scored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from scoring.offline.archive_files import CHECKSUMS, SEASON, existing, read_json, read_season
+from scoring.offline.verify import verify
+
+FOLDER = "archives"
+MOUNT, CONTENT = "mount.json", "content"
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_BOARD = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
+
+
+class MountRefused(Exception):
+    """What is there is not mounted; the message says why."""
+
+
+@dataclass(frozen=True)
+class BoardLine:
+    """A row of a board: its place, who, and the text of each column's cell."""
+
+    rank: object
+    system: str
+    team: str
+    cells: Sequence[str]
+
+
+@dataclass(frozen=True)
+class MountedBoard:
+    name: str
+    title: str
+    rules: str
+    columns: Sequence[str]
+    lines: Sequence[BoardLine]
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """An archive as it is kept here."""
+
+    slug: str
+    folder: Path
+
+    @property
+    def content(self) -> Path:
+        return self.folder / CONTENT
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        return read_season(self.content)
+
+    @cached_property
+    def mount(self) -> dict[str, Any]:
+        """When it was mounted, the digest of its checksums, and what verifying it said."""
+        found: dict[str, Any] = json.loads((self.folder / MOUNT).read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def title(self) -> str:
+        return str(self.facts["season"]["title"])
+
+    @property
+    def licence(self) -> str:
+        return str(self.facts["season"]["licence"])
+
+    @property
+    def boards(self) -> list[tuple[str, str]]:
+        """Name and title of each."""
+        return [
+            (found[1], f"{task['title']}, {phase['title']}, {found[1].rpartition('-')[2]}")
+            for task in self.facts["tasks"]
+            for phase in task["phases"]
+            for path in phase["boards"]
+            if (found := _BOARD.fullmatch(path))
+        ]
+
+    def board(self, name: str) -> MountedBoard | None:
+        title = dict(self.boards).get(name)
+        return _board(name, title, read_json(self.content, f"boards/{name}.json")) if title else None
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Whatever its checksums name."""
+        return sorted(_named(self.content))
+
+    def file(self, name: str) -> Path | None:
+        return existing(self.content, name) if name in self.files else None
+
+
+def mounted_archives() -> list[Mounted]:
+    base = settings.DATA_DIR / FOLDER
+    found = (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
+    return sorted((one for one in found if (one.folder / MOUNT).is_file()), key=lambda one: one.slug)
+
+
+def mounted_archive(slug: str) -> Mounted | None:
+    return next((archive for archive in mounted_archives() if archive.slug == slug), None)
+
+
+def mount(archive: Path, slug: str = "") -> Mounted:
+    """Verify a folder and keep a copy of it. Raises MountRefused, or InputRefused where it is no archive."""
+    facts = read_season(archive)
+    own = slug or str(facts["season"]["slug"])
+    if not _SLUG.fullmatch(own):
+        raise MountRefused(f"“{own}” is no slug; name another")
+    place = settings.DATA_DIR / FOLDER / own
+    if place.exists():
+        raise MountRefused(f"an archive is mounted as “{own}” already; name another slug, or unmount it")
+    found = verify(archive)
+    if found.differing:
+        raise MountRefused(f"it does not hold: {found.differing[0]}")
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        whole = Path(scratch) / own
+        for name in (*_named(archive), CHECKSUMS):
+            (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(existing(archive, name), whole / CONTENT / name)
+        _refuse_unreadable(Mounted(own, whole))
+        told = {
+            "mounted": timezone.now().isoformat(),
+            "sha256": hashlib.sha256((whole / CONTENT / CHECKSUMS).read_bytes()).hexdigest(),
+            "verified": found.summary()[-1],
+            "unchecked": dict(found.unchecked),
+        }
+        (whole / MOUNT).write_text(json.dumps(told), encoding="utf-8")
+        whole.rename(place)
+    return Mounted(own, place)
+
+
+def unmount(slug: str) -> None:
+    found = mounted_archive(slug)
+    if found is None:
+        raise MountRefused(f"no archive is mounted as “{slug}”")
+    shutil.rmtree(found.folder)
+
+
+def _refuse_unreadable(archive: Mounted) -> None:
+    """Whatever pages show of it is read once, before anybody sees it."""
+    try:
+        if SEASON not in archive.files or not archive.title:
+            raise MountRefused(f"its checksums do not name {SEASON}, or it has no title")
+        for name, _ in archive.boards:
+            archive.board(name)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise MountRefused(f"not as an archive is written: {fault!r}") from fault
+
+
+def _named(folder: Path) -> Iterator[str]:
+    for line in existing(folder, CHECKSUMS).read_text(encoding="utf-8").splitlines():
+        yield line.partition("  ")[2]
+
+
+def _board(name: str, title: str, content: Mapping[str, Any]) -> MountedBoard:
+    columns = [str(column["name"]) for column in content["columns"]]
+    lines = [
+        BoardLine(
+            rank="" if row["rank"] is None else row["rank"],
+            system=str(row["system"]),
+            team=str(row["team"] or row["kind"]),
+            cells=[_cell(row["scores"].get(column)) for column in columns],
+        )
+        for row in content["rows"]
+    ]
+    return MountedBoard(name, title, str(content["rules"]), columns, lines)
+
+
+def _cell(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return ""
+    if cell["value"] is None:
+        return "infinite" if cell.get("infinite") else "undefined"
+    value = f"{cell['value']:.4f}"
+    return value if cell["low"] is None else f"{value} [{cell['low']:.4f}, {cell['high']:.4f}]"

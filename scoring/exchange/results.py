@@ -1,0 +1,77 @@
+"""What every format is written from: the rows that a reader has chosen, with addresses and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.conf import settings
+from django.urls import reverse
+
+from scoring.board.latex import ALL
+from scoring.board.standings import Board, Cell, Column, Row
+from scoring.board.table_choice import TableChoice
+from scoring.models import Score
+from tasks.models import Phase, Task
+
+
+def site_address(name: str, *args: object) -> str:
+    """The permanent address of a page: under CITEBOARD_BASE_URL, whatever host was asked."""
+    return f"{settings.BASE_URL}{reverse(name, args=args)}"
+
+
+def place(phase: Phase) -> tuple[str, str, str]:
+    return phase.task.season.slug, phase.task.slug, phase.slug
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows of a board; baselines and the human line are among them where the reader left them in.
+
+    ``choice`` is for tables of papers.
+    """
+
+    board: Board
+    rows: Sequence[Row]
+    choice: TableChoice = ALL
+
+    @property
+    def phase(self) -> Phase:
+        return self.board.phase
+
+    @property
+    def task(self) -> Task:
+        return self.phase.task
+
+    @property
+    def title(self) -> str:
+        """`CL-Summ 2014, Task 1A, Test`."""
+        return f"{self.task.season}, {self.task}, {self.phase}"
+
+    @property
+    def address(self) -> str:
+        return site_address("board", *place(self.phase))
+
+    @property
+    def task_address(self) -> str:
+        return site_address("task", self.task.season.slug, self.task.slug)
+
+    def address_of(self, row: Row) -> str:
+        return site_address("standing", *place(self.phase), row.submission)
+
+    def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
+        """The row's defined, finite numbers with their columns; other formats know no others."""
+        for column in self.board.columns:
+            cell = row.scores.get(column.name)
+            if cell is not None and cell.value is not None:
+                yield column, cell, cell.value
+
+    @cached_property
+    def _scores(self) -> dict[tuple[int, str], Score]:
+        scores = Score.objects.filter(evaluation__in=[row.evaluation for row in self.rows])
+        return {(score.evaluation_id, score.column): score for score in scores.select_related("evaluation")}
+
+    def score_of(self, row: Row, column: Column) -> Score | None:
+        """The stored score with its signature; None for what people said of a text."""
+        return self._scores.get((row.evaluation, column.key))

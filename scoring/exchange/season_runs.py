@@ -1,0 +1,100 @@
+"""The runs of a season to take away: all of them as a table, and those that count as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import IO
+
+from django.conf import settings
+
+from citeboard.core import storage
+from citeboard.core.spreadsheets import plain
+from citeboard.core.templatetags.page import iso
+from scoring.board.standings import Board
+from scoring.exchange.packed import file_name
+from scoring.models import Score
+from tasks.gold.archive_writing import NO_TIME
+from tasks.models import Submission
+from tasks.models.run_cards import CARD
+
+HEADS = (
+    "submission", "task", "phase", "team", "number", "system", "kind", "status", "exclusion",
+    "exclusion_reason", "late", "selected", "sent", "filename", "size", "sha256", "metric", "value",
+    "low", "high", "description", *(f"card_{name}" for name in CARD),
+)  # fmt: skip
+
+
+def runs_csv(runs: Iterable[Submission]) -> str:
+    """One line a run, with the number that ranks it, unrounded."""
+    listed = list(runs)
+    scores = ranking_scores(listed)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(HEADS)
+    for run in listed:
+        writer.writerow(["" if said is None else plain(said) for said in _said(run, scores.get(run.pk))])
+    return out.getvalue()
+
+
+def _said(run: Submission, score: Score | None) -> Iterator[object]:
+    yield from (run.pk, run.phase.task.slug, run.phase.slug, run.team.slug if run.team else "", run.number)
+    yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
+    yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
+    yield from (run.filename, run.size, run.sha256)
+    if score is None:
+        yield from ("", "", "", "")
+    else:
+        yield score.metric
+        yield "inf" if score.is_infinite else score.value
+        yield from (score.low, score.high)
+    yield run.description
+    yield from (run.card.get(name, "") for name in CARD)
+
+
+def counting_runs_archive(board: Board) -> IO[bytes]:
+    """A zip of the files behind a board's rows, each under its team; what has no file is left out.
+
+    It lies on disk, at its beginning, and goes when it is closed.
+    """
+    runs = Submission.objects.in_bulk([row.submission for row in board.systems])
+    archive = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  (its reader closes it)
+    try:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+            for row in board.systems:
+                run = runs[row.submission]
+                if run.file:
+                    suffix = PurePosixPath(run.filename).suffix.lower()
+                    name = f"{row.team_slug or row.kind}/{run.number}-{file_name(run.system)}{suffix}"
+                    entry = zipfile.ZipInfo(name, NO_TIME)
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    with (
+                        storage.runs.open(run.file) as source,
+                        out.open(entry, "w", force_zip64=True) as copy,
+                    ):
+                        shutil.copyfileobj(source, copy)
+    except BaseException:
+        archive.close()
+        raise
+    archive.seek(0)
+    return archive
+
+
+def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
+    """Under the ranking rules, against the newest gold that each run was scored against."""
+    first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
+    found = (
+        Score.objects.filter(evaluation__submission__in=list(first), shared__position=0)
+        .select_related("evaluation")
+        .order_by("evaluation__gold__number", "evaluation_id")
+    )
+    return {
+        score.evaluation.submission_id: score
+        for score in found
+        if score.evaluation.rules == first[score.evaluation.submission_id]
+    }

@@ -1,0 +1,36 @@
+"""A chart's data, drawn as SVG on the server and by Plotly in the browser; plain Python.
+
+`as_svg(figure)` is the drawing as text: it stands in a page as it is, and is a file by itself.
+"""
+
+from scoring.figures.description import (
+    Axis,
+    Bars,
+    Dots,
+    Figure,
+    HeatMap,
+    Measured,
+    Point,
+    PointSeries,
+    Scatter,
+    Series,
+    bounds_of,
+)
+from scoring.figures.plotly import as_plotly
+from scoring.figures.svg import as_svg
+
+__all__ = [
+    "Axis",
+    "Bars",
+    "Dots",
+    "Figure",
+    "HeatMap",
+    "Measured",
+    "Point",
+    "PointSeries",
+    "Scatter",
+    "Series",
+    "as_plotly",
+    "as_svg",
+    "bounds_of",
+]

@@ -1,0 +1,178 @@
+"""What a figure shows, apart from how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.figures.palette import MAX_SERIES
+
+MINUS = "\u2212"
+
+
+def bounds_of(scale: float) -> tuple[float, float] | None:
+    """The ends of what a metric of this scale can be; a scale of 0 is that of counts, which have no end."""
+    return (0.0, scale) if scale else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """What its numbers are, and how they are written.
+
+    ``bounds`` are ends that the axis does not pass unless a value does. ``labels`` name the places 0, 1, 2
+    and so on; a date is a number of seconds since 1970.
+    """
+
+    title: str = ""
+    decimals: int = 2
+    kind: Literal["linear", "log", "date"] = "linear"
+    bounds: tuple[float, float] | None = None
+    has_zero: bool = False
+    labels: Sequence[str] = ()
+
+    def written(self, value: float) -> str:
+        return f"{value:z.{self.decimals}f}".replace("-", MINUS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A value with its interval, where they are known; ``text`` is how a table writes the value.
+
+    ``is_faint`` marks what rests on little: its point is drawn open.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    is_faint: bool = False
+
+    @property
+    def numbers(self) -> list[float]:
+        return [number for number in (self.value, self.low, self.high) if number is not None]
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """``values`` are in the order of the figure's labels."""
+
+    name: str
+    values: Sequence[Measured]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMap:
+    """``values`` and ``texts`` go by row and column; a value of None leaves its field empty.
+
+    The colour grows from ``low`` to ``high``.
+    """
+
+    title: str
+    description: str = ""
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    texts: Sequence[Sequence[str]]
+    low: float = 0.0
+    high: float = 1.0
+
+    def strength(self, value: float) -> float:
+        """0 at the low end of the colours, 1 at the high."""
+        width = self.high - self.low
+        return min(1.0, max(0.0, (value - self.low) / width)) if width else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ByLabel:
+    title: str
+    description: str = ""
+    labels: Sequence[str]
+    series: Sequence[Series]
+    axis: Axis
+
+    @property
+    def drawn(self) -> Sequence[Series]:
+        """Series past the last colour are left to the table beside."""
+        return self.series[:MAX_SERIES]
+
+    @property
+    def numbers(self) -> Iterator[float]:
+        return (number for series in self.drawn for value in series.values for number in value.numbers)
+
+    def hover(self, series: Series, place: int) -> str:
+        """What is said of one value."""
+        return f"{series.name}, {self.labels[place]}: {said(series.values[place], self.axis)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(_ByLabel):
+    """A group of bars for each label, one a series, with their intervals."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(_ByLabel):
+    """A line for each label, the first at the top, and a dot with its interval for each series."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    name: str
+    x: Measured
+    y: Measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointSeries:
+    """``is_stepped`` joins points by steps. ``is_reference`` is a thin line that stands for no data."""
+
+    name: str
+    points: Sequence[Point]
+    has_points: bool = True
+    has_line: bool = False
+    is_stepped: bool = False
+    is_reference: bool = False
+    has_names: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Points and lines over two axes."""
+
+    title: str
+    description: str = ""
+    series: Sequence[PointSeries]
+    x: Axis
+    y: Axis
+
+    @property
+    def drawn(self) -> Sequence[PointSeries]:
+        return self.series[:MAX_SERIES]
+
+    @property
+    def across(self) -> Iterator[float]:
+        return (number for series in self.drawn for point in series.points for number in point.x.numbers)
+
+    @property
+    def up(self) -> Iterator[float]:
+        return (number for series in self.drawn for point in series.points for number in point.y.numbers)
+
+    def hover(self, point: Point) -> str:
+        return f"{point.name}: {said(point.y, self.y)} at {said(point.x, self.x)}"
+
+
+Figure = HeatMap | Bars | Dots | Scatter
+
+
+def said(measured: Measured, axis: Axis) -> str:
+    """A value in words, with its interval."""
+    if measured.value is None:
+        return measured.text or "undefined"
+    text = measured.text or axis.written(measured.value)
+    return f"{text} ({axis.written(ends[0])} to {axis.written(ends[1])})" if (ends := measured.ends) else text

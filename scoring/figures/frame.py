@@ -1,0 +1,149 @@
+"""The field that bars, dots and points are drawn in: its place, its axes and its legend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scoring.figures.axes import Span, ticks
+from scoring.figures.description import Axis
+from scoring.figures.elements import DASHES, group, tag, width_of, words
+from scoring.figures.palette import Look
+
+WIDTH = 720.0
+LINE = 18.0
+#: Names of classes are cut where they would take more than this from the field.
+MAX_NAME = 210.0
+TURNED = -40
+MAX_TURNED = 130.0
+
+Swatch = Callable[[Look, float, float], str]
+#: Of a name that is turned, how much of its length is height, and how much is width.
+RISE, RUN = 0.65, 0.77
+
+
+@dataclass(frozen=True)
+class Field:
+    """From where to where values are drawn, in pixels of the drawing."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    across: Span
+    up: Span
+
+    def x(self, value: float) -> float:
+        return self.left + (self.right - self.left) * self.across.share(value)
+
+    def y(self, value: float) -> float:
+        return self.bottom - (self.bottom - self.top) * self.up.share(value)
+
+
+def values_across(field: Field, axis: Axis) -> str:
+    """Numbers below the field, a line of the grid at each, and the axis's title."""
+    named = [(field.x(at), text) for at, text in ticks(axis, field.across)]
+    lines = [tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named]
+    middle = (field.left + field.right) / 2
+    return (
+        group("grid", lines)
+        + group("soft", _spread(named, field.bottom + 16), text_anchor="middle")
+        + group("soft", _title(axis, middle, field.bottom + 36), text_anchor="middle")
+    )
+
+
+def _spread(named: Sequence[tuple[float, str]], y: float) -> Iterator[str]:
+    """Those that do not run into the one before."""
+    end = float("-inf")
+    for x, text in named:
+        half = width_of(text) / 2
+        if x - half > end:
+            end = x + half + 6
+            yield words(x, y, text)
+
+
+def values_up(field: Field, axis: Axis) -> str:
+    """Numbers left of the field, a line of the grid at each, and the axis's title."""
+    named = [(field.y(at), text) for at, text in ticks(axis, field.up)]
+    lines = [tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named]
+    middle = (field.top + field.bottom) / 2
+    return (
+        group("grid", lines)
+        + group("soft", [words(field.left - 6, y + 4, text) for y, text in named], text_anchor="end")
+        + group(
+            "soft",
+            [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")] if axis.title else [],
+            text_anchor="middle",
+        )
+    )
+
+
+def _title(axis: Axis, x: float, y: float) -> list[str]:
+    return [words(x, y, axis.title)] if axis.title else []
+
+
+def left_of(axis: Axis, up: Span) -> float:
+    """What numbers and title of the upright axis need."""
+    return (26 if axis.title else 8) + 8 + max((width_of(text) for _, text in ticks(axis, up)), default=0)
+
+
+def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
+    """Names of groups under their middles, turned where they have too little room."""
+    room = x(1) - x(0)
+    if is_turned(labels, room):
+        parts = [
+            words(
+                x(place) + 4, y + 14, label,
+                width=MAX_TURNED, transform=f"rotate({TURNED} {x(place) + 4:.1f} {y + 14:.1f})",
+            )
+            for place, label in enumerate(labels)
+        ]  # fmt: skip
+        return group("ink", parts, text_anchor="end")
+    return group(
+        "ink", [words(x(place), y + 17, label) for place, label in enumerate(labels)], text_anchor="middle"
+    )
+
+
+def is_turned(labels: Sequence[str], room: float) -> bool:
+    return any(width_of(label) > room - 8 for label in labels)
+
+
+def before_names(labels: Sequence[str], room: float) -> float:
+    """How far turned names reach to the left of the first group."""
+    return RUN * min(MAX_TURNED, width_of(labels[0])) - room / 2 if is_turned(labels, room) else 0.0
+
+
+def below_names(labels: Sequence[str], room: float) -> float:
+    """The height that the names need."""
+    if not is_turned(labels, room):
+        return 26.0
+    longest = max(map(width_of, labels), default=0)
+    return 24.0 + RISE * min(longest, MAX_TURNED)
+
+
+def legend(names: Sequence[tuple[str, Look]], swatch: Swatch, left: float) -> tuple[str, float]:
+    """Each series by its colour and its second channel; with the height that it takes."""
+    x, y = left, 14.0
+    parts = []
+    for name, look in names:
+        width = 26 + min(width_of(name), MAX_NAME)
+        if x > left and x + width > WIDTH - 8:
+            x, y = left, y + LINE
+        parts.append(swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME))
+        x += width + 14
+    return group("ink", parts), y + 12 if names else 14.0
+
+
+def line_swatch(look: Look, x: float, y: float) -> str:
+    return line(look, f"M{x - 8:.1f} {y:.1f}h18")
+
+
+def line(look: Look, path: str, *, is_thin: bool = False) -> str:
+    return tag(
+        "path",
+        d=path,
+        fill="none",
+        stroke=look.color,
+        stroke_width=1 if is_thin else 2,
+        stroke_dasharray="2 3" if is_thin else DASHES[look.dash],
+    )

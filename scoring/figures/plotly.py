@@ -1,0 +1,234 @@
+"""A figure in the form that Plotly draws in the browser.
+
+Colours and fonts that follow the page's theme are left to `charts.js`; series keep their colours.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+from scoring.figures.axes import span, ticks
+from scoring.figures.description import Axis, Bars, Dots, HeatMap, Measured, PointSeries, Scatter
+from scoring.figures.palette import LOOKS, Look
+
+PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
+MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+#: Plotly's axes that have names in place of numbers.
+NAMES = {"automargin": True, "type": "category"}
+
+Part = dict[str, Any]
+
+
+@singledispatch
+def as_plotly(figure: object) -> Part:
+    """`{"data": …, "layout": …}` as `plotly.graph_objects.Figure` takes it."""
+    raise TypeError(f"{type(figure).__name__} is no figure")
+
+
+@as_plotly.register
+def _heat_map(figure: HeatMap) -> Part:
+    trace = {
+        "type": "heatmap",
+        "x": distinct(figure.columns),
+        "y": distinct(figure.rows),
+        "z": [list(line) for line in figure.values],
+        "text": [list(line) for line in figure.texts],
+        "texttemplate": "%{text}",
+        "hoverinfo": "text",
+        "hovertext": [
+            [f"{row}, {column}: {text}" for column, text in zip(figure.columns, line, strict=True)]
+            for row, line in zip(figure.rows, figure.texts, strict=True)
+        ],
+        "zmin": figure.low,
+        "zmax": figure.high,
+        "xgap": 2,
+        "ygap": 2,
+        "showscale": False,
+    }
+    layout = {
+        "height": 90 + 30 * len(figure.rows),
+        "margin": MARGIN,
+        "xaxis": {**NAMES, "side": "top"},
+        "yaxis": {**NAMES, "autorange": "reversed"},
+    }
+    return {"data": [trace], "layout": layout}
+
+
+@as_plotly.register
+def _bars(figure: Bars) -> Part:
+    data = [
+        {
+            "type": "bar",
+            "name": series.name,
+            "x": distinct(figure.labels),
+            "y": [measured.value for measured in series.values],
+            "marker": {"color": look.color, "pattern": {"shape": look.pattern, **PATTERN}},
+            **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
+            **_error("error_y", series.values),
+        }
+        for series, look in zip(figure.drawn, LOOKS, strict=False)
+    ]
+    layout = {
+        "barmode": "group",
+        "bargap": 0.25,
+        "height": 320,
+        "margin": MARGIN,
+        "xaxis": {**NAMES, "showgrid": False},
+        "yaxis": _axis(figure.axis, figure.numbers),
+        "legend": LEGEND,
+        "showlegend": True,
+    }
+    return {"data": data, "layout": layout}
+
+
+@as_plotly.register
+def _dots(figure: Dots) -> Part:
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "orientation": "h",
+            "name": series.name,
+            "x": [measured.value for measured in series.values],
+            "y": distinct(figure.labels),
+            "marker": _marker(look, series.values),
+            **_hover(figure.hover(series, place) for place in range(len(figure.labels))),
+            **_error("error_x", series.values),
+        }
+        for series, look in zip(figure.drawn, LOOKS, strict=False)
+    ]
+    layout = {
+        "height": 110 + max(28, 12 * len(data)) * len(figure.labels),
+        "scattermode": "group",
+        "margin": MARGIN,
+        "xaxis": {**_axis(figure.axis, figure.numbers), "zeroline": True, "zerolinewidth": 2},
+        "yaxis": {**NAMES, "autorange": "reversed", "showgrid": False},
+        "legend": LEGEND,
+        "showlegend": len(data) > 1,
+    }
+    return {"data": data, "layout": layout}
+
+
+@as_plotly.register
+def _scatter(figure: Scatter) -> Part:
+    data = [
+        _reference(series, figure, look) if series.is_reference else _points(series, figure, look)
+        for series, look in zip(figure.drawn, LOOKS, strict=False)
+    ]
+    layout = {
+        "height": 380,
+        "margin": {**MARGIN, "t": 20},
+        "xaxis": _axis(figure.x, figure.across),
+        "yaxis": _axis(figure.y, figure.up),
+        "legend": LEGEND,
+        "showlegend": sum(bool(series.name) for series in figure.drawn) > 1,
+    }
+    return {"data": data, "layout": layout}
+
+
+def _points(series: PointSeries, figure: Scatter, look: Look) -> Part:
+    modes = [("lines", series.has_line), ("markers", series.has_points), ("text", series.has_names)]
+    return {
+        "type": "scatter",
+        "mode": "+".join(name for name, is_drawn in modes if is_drawn),
+        "name": series.name,
+        **_places(series, figure),
+        "text": [point.name for point in series.points],
+        "textposition": "top center",
+        "cliponaxis": False,
+        "marker": _marker(look, [point.y for point in series.points]),
+        "line": {"color": look.color, "dash": look.dash, "shape": "hv" if series.is_stepped else "linear"},
+        **_hover(figure.hover(point) for point in series.points),
+        **_error("error_x", [point.x for point in series.points]),
+        **_error("error_y", [point.y for point in series.points]),
+    }
+
+
+def _reference(series: PointSeries, figure: Scatter, look: Look) -> Part:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": series.name,
+        **_places(series, figure),
+        "line": {"color": look.color, "dash": "dot", "width": 1},
+        "hoverinfo": "skip",
+        "showlegend": bool(series.name),
+    }
+
+
+def _places(series: PointSeries, figure: Scatter) -> Part:
+    across = [point.x.value for point in series.points]
+    return {
+        "x": [_time(at) for at in across] if figure.x.kind == "date" else across,
+        "y": [point.y.value for point in series.points],
+    }
+
+
+def _axis(axis: Axis, numbers: Iterable[float]) -> Part:
+    over = span(axis, numbers)
+    part: Part = {
+        "automargin": True,
+        "type": axis.kind,
+        "range": [_time(over.low), _time(over.high)] if axis.kind == "date" else [over.low, over.high],
+        "title": {"text": axis.title},
+    }
+    if axis.labels or axis.kind != "linear":
+        named = ticks(axis, over)
+        part["tickvals"] = [_time(at) if axis.kind == "date" else at for at, _ in named]
+        part["ticktext"] = [words for _, words in named]
+    return part
+
+
+def _marker(look: Look, values: Sequence[Measured]) -> Part:
+    symbols = [f"{look.symbol}-open" if measured.is_faint else look.symbol for measured in values]
+    return {
+        "color": look.color,
+        "size": 9,
+        "symbol": symbols if any(measured.is_faint for measured in values) else look.symbol,
+    }
+
+
+def _hover(texts: Iterable[str]) -> Part:
+    return {"hoverinfo": "text", "hovertext": list(texts)}
+
+
+def _error(name: str, values: Sequence[Measured]) -> Mapping[str, Part]:
+    """How far intervals reach to either side; nothing where none is known."""
+    ends = [measured.ends for measured in values]
+    if not any(ends):
+        return {}
+    reached = [
+        (None, None)
+        if own is None or measured.value is None
+        else (own[1] - measured.value, measured.value - own[0])
+        for own, measured in zip(ends, values, strict=True)
+    ]
+    return {
+        name: {
+            "type": "data",
+            "symmetric": False,
+            "array": [above for above, _ in reached],
+            "arrayminus": [below for _, below in reached],
+            "thickness": 1.2,
+            "width": 3,
+        }
+    }
+
+
+def _time(at: float | None) -> str | None:
+    """Seconds as Plotly reads a time; without a zone, as it shows no other."""
+    return None if at is None else dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names that occur twice are numbered, since an axis of names would put them into one place."""
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out

@@ -1,0 +1,128 @@
+"""How well metrics agree with people: correlations over systems and over single texts."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from citeboard.core import storage
+from scoring.board.comparisons import Unreadable
+from scoring.board.human_columns import published_sheet
+from scoring.board.names import metric_label
+from scoring.board.standings import Board, Column
+from scoring.comparison.instances import values_by_instance
+from scoring.metrics import Metric, known_metric
+from scoring.metrics.entailment.judgements import read_judgements
+from scoring.models import CRITERIA, Evaluation, JudgedRun, Rating
+from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
+from tasks.models import Phase
+
+#: What people said on average of one run's text for one instance.
+Values = Mapping[tuple[int, str], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A metric's correlations with people, by coefficient: over systems, and over texts of all systems."""
+
+    metric: str
+    over_systems: Mapping[str, Correlation]
+    over_instances: Mapping[str, Correlation]
+
+
+def rated(phase: Phase) -> dict[str, Values]:
+    """By criterion the mean ratings of the sheet that stands on the board."""
+    sheet = published_sheet(phase)
+    if sheet is None:
+        return {}
+    rows = Rating.objects.filter(annotator__sheet=sheet).order_by("pk")
+    found: dict[str, Values] = {}
+    for criterion in CRITERIA:
+        given: dict[tuple[int, str], list[float]] = defaultdict(list)
+        for run, name, value in rows.values_list("text__submission", "text__instance__name", criterion):
+            given[run, name].append(value)
+        found[criterion] = {key: fmean(values) for key, values in given.items()}
+    return found
+
+
+def judged(phase: Phase) -> dict[str, Values]:
+    """By kind what annotators said of the runs' claims, marks and responses, the mean of each response."""
+    found: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in JudgedRun.objects.filter(submission__phase=phase):
+        with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
+            path = storage.local_copy(storage.statistics, run.file, Path(folder))
+            judgements = read_judgements(path, lambda item: True, shown=run.filename)
+        for kind, items in judgements.answers.items():
+            for item, answers in items.items():
+                found[kind][run.submission_id, item[0]].append(fmean(answers.values()))
+    return {kind: {key: fmean(own) for key, own in items.items()} for kind, items in found.items()}
+
+
+def lines(board: Board, people: Values) -> list[Line]:
+    """A line for each metric of the board, in the order of its columns; one without any value is left out."""
+    columns = {column.name: metric for column in board.columns if (metric := _metric(board, column))}
+    on_instances = _on_instances(board, list(columns.values()), people)
+    found = [
+        Line(
+            metric=metric_label(metric.name),
+            over_systems=_over_systems(board, name, people),
+            over_instances=_over_instances(on_instances.get(metric.name, {}), people),
+        )
+        for name, metric in columns.items()
+    ]
+    return [line for line in found if _has_value(line.over_systems) or _has_value(line.over_instances)]
+
+
+def _has_value(found: Mapping[str, Correlation]) -> bool:
+    return any(not math.isnan(each.value) for each in found.values())
+
+
+def _metric(board: Board, column: Column) -> Metric | None:
+    """None for what people said themselves, and for metrics that are no longer known."""
+    if column.metric.startswith("human_") or board.rules is None:
+        return None
+    task = board.phase.task
+    options = task.task_type.checked_options(task.options)
+    return known_metric(task.task_type, column.metric, board.rules, options)
+
+
+def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correlation]:
+    own: dict[int, list[float]] = defaultdict(list)
+    for (run, _), value in people.items():
+        own[run].append(value)
+    cells = [(row.scores.get(column), own[row.submission]) for row in board.rows if row.submission in own]
+    pairs = [(cell.value, fmean(values)) for cell, values in cells if cell and cell.value is not None]
+    x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return {name: of_points(name, x, y) for name in COEFFICIENTS}
+
+
+def _on_instances(
+    board: Board, metrics: Sequence[Metric], people: Values
+) -> dict[str, dict[tuple[int, str], float]]:
+    """By metric its value on each text that people have judged; a mean over units has none, nor has MAUVE."""
+    pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
+    runs = {run for run, _ in people}
+    own = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
+    found: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
+    for evaluation in Evaluation.objects.filter(pk__in=own):
+        try:
+            values = values_by_instance(evaluation, pooled)
+        except Unreadable:
+            continue
+        run = own[evaluation.pk]
+        for metric, by_name in values.items():
+            found[metric] |= {(run, name): value for name, value in by_name.items() if (run, name) in people}
+    return found
+
+
+def _over_instances(values: Mapping[tuple[int, str], float], people: Values) -> dict[str, Correlation]:
+    keys = [key for key, value in values.items() if math.isfinite(value)]
+    x, y = (np.array([side[key] for key in keys], dtype=np.float64) for side in (values, people))
+    return {name: of_grouped(name, x, y, [instance for _, instance in keys]) for name in COEFFICIENTS}

@@ -1,0 +1,122 @@
+"""People's judgements of a run beside the automatic labels, as in Table 4 of Xu et al. 2025."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import File
+from django.db import transaction
+
+from citeboard.core import audit, storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.teams.models import User
+from scoring.human.reading import ITEMS
+from scoring.metrics.entailment.agreement import agreement, automatic_labels, items_of
+from scoring.metrics.entailment.judgements import Judgements
+from scoring.models import Evaluation, JudgedRun
+from scoring.offline.details import load_page
+from scoring.runs.claims import has_claims
+from scoring.runs.results import latest_evaluations
+from tasks.models import Submission
+from tasks.submissions.uploads import safe_filename
+from tasks.types import Problem
+from tasks.types.problems import from_values
+
+#: The program that reads a file of judgements in a confined process.
+READ = "scoring.human.reading:judgements"
+Details = Mapping[str, Mapping[str, Any]]
+
+
+class JudgementsRefused(Exception):
+    """The file cannot be taken as it is; nothing of it was kept."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
+
+
+def judged_evaluation(submission: Submission) -> Evaluation | None:
+    """Under the first rule set that splits responses into claims; None where the run has no claims yet."""
+    return next(
+        (evaluation for evaluation in latest_evaluations(submission).values() if has_claims(evaluation)), None
+    )
+
+
+def keep_judgements(
+    *, submission: Submission, path: Path, filename: str, by: User | None
+) -> dict[str, dict[str, Any]]:
+    """Keep the annotators' file of a run in place of an earlier one, and say how far it agrees.
+
+    Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
+    """
+    found = _agreement(submission, path, filename, by)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        name = storage.statistics.save(f"{submission.pk}/judgements.jsonl", File(file))
+    season = submission.phase.task.season
+    with transaction.atomic():
+        before = JudgedRun.objects.filter(submission=submission).first()
+        if before is not None:
+            old = before.file
+            transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
+            before.delete()
+        judged = JudgedRun.objects.create(
+            submission=submission,
+            filename=safe_filename(filename),
+            sha256=sha256,
+            file=name,
+            imported_by=by,
+        )
+        words = f"brought people's judgements of {submission}"
+        audit.note(actor=by, action="judgements-imported", words=words, subject=judged, place=season)
+    return found
+
+
+def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
+    """Against the labels of now. Raises JudgementsRefused where the run's claims are others since."""
+    with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
+        path = storage.local_copy(storage.statistics, judged.file, Path(folder))
+        return _agreement(judged.submission, path, judged.filename, None)
+
+
+def _agreement(
+    submission: Submission, path: Path, filename: str, by: User | None
+) -> dict[str, dict[str, Any]]:
+    details = _details(submission)
+    return agreement(_judgements(path, filename, details, by), automatic_labels(details))
+
+
+def _details(submission: Submission) -> Details:
+    evaluation = judged_evaluation(submission)
+    if evaluation is None:
+        raise JudgementsRefused(
+            [Problem(message="the run has no claims yet", expected="a run that is scored")]
+        )
+    with storage.statistics.open(evaluation.statistics) as kept:
+        return dict(load_page(kept, 0, sys.maxsize)[0])
+
+
+def _judgements(path: Path, filename: str, details: Details, by: User | None) -> Judgements:
+    """What the file says, read in a confined process. Raises JudgementsRefused or PoolFull."""
+    items = json.dumps(list(items_of(details))).encode()
+    limits, name = limits_for_organisers(), {"filename": filename}
+    found = Judgements()
+    try:
+        with read_upload(READ, path, name, owner=by, limits=limits, files={ITEMS: items}) as done:
+            problems, answers = from_values(done.result["problems"]), done.result["answers"]
+    except UploadUnreadable as reason:
+        raise JudgementsRefused([Problem(file=filename, message=str(reason))]) from reason
+    if problems:
+        raise JudgementsRefused(problems)
+    for kind, item, by_annotator in answers:
+        found.answers[kind][tuple(item)] = by_annotator
+    if not answers:
+        raise JudgementsRefused([Problem(file=filename, message="there is no judgement in it")])
+    return found

@@ -1,0 +1,118 @@
+"""Programs of confined processes that read ratings and judgements; plain Python, JSON values in and out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from scoring.metrics.entailment.judgements import read_judgements
+from tasks.types import InputRefused, Problem
+from tasks.types.problems import as_values
+
+#: A file of ratings may have so many bytes, and is read no further after so many problems.
+MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
+#: What of a run can be judged, beside the file of judgements.
+ITEMS = "items.json"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The columns of a file of ratings, and what may stand in them."""
+
+    code: str
+    criteria: Sequence[str]
+    lowest: int
+    highest: int
+
+
+def ratings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """By code the ratings of a text; lines without any are passed over."""
+    shown, form = given["filename"], Form(**given["form"])
+    found: dict[str, dict[str, int]] = {}
+    try:
+        text = _text(shown)
+    except InputRefused as refused:
+        return {"ratings": {}, "problems": as_values(refused.problems)}
+    problems: list[Problem] = []
+    codes = set(given["codes"])
+    for line, row in _rows(text, shown, [form.code, *form.criteria], problems):
+        faults = [*_faults(row, form, codes, found)]
+        problems += [
+            Problem(file=shown, line=line, message=message, expected=expected) for message, expected in faults
+        ]
+        if len(problems) >= MAX_PROBLEMS:
+            break
+        if not faults and any(row[name] for name in form.criteria):
+            found[row[form.code]] = {name: int(row[name]) for name in form.criteria}
+    if not found and not problems:
+        expected = f"{form.lowest} to {form.highest}"
+        problems.append(Problem(file=shown, message="no ratings are here", expected=expected))
+    return {"ratings": found, "problems": as_values(problems)}
+
+
+def judgements(given: Mapping[str, Any]) -> dict[str, Any]:
+    """By kind and item each annotator's answer."""
+    items = {tuple(item) for item in json.loads(Path(ITEMS).read_bytes())}
+    try:
+        read = read_judgements(Path(UPLOAD), items.__contains__, shown=given["filename"])
+    except InputRefused as refused:
+        return {"answers": [], "problems": as_values(refused.problems)}
+    answers = [
+        [kind, item, by_annotator] for kind, own in read.answers.items() for item, by_annotator in own.items()
+    ]
+    return {"answers": answers, "problems": []}
+
+
+def _text(shown: str) -> str:
+    with Path(UPLOAD).open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        message = f"the file is larger than {MAX_BYTES >> 20} MB"
+        raise InputRefused([Problem(file=shown, message=message)])
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise InputRefused([Problem(file=shown, message="the file is not UTF-8")]) from fault
+
+
+def _rows(
+    text: str, shown: str, needed: Sequence[str], problems: list[Problem]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and what the needed columns have, commas or semicolons between them."""
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
+    try:
+        head = [name.strip() for name in next(reader, [])]
+        if missing := [name for name in needed if name not in head]:
+            message = f"no column {', '.join(missing)}"
+            problems.append(Problem(file=shown, line=1, message=message, expected=", ".join(needed)))
+            return
+        places = {name: head.index(name) for name in needed}
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                own = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
+                yield reader.line_num, own
+    except csv.Error as fault:
+        problems.append(Problem(file=shown, line=reader.line_num, message=f"not CSV: {fault}"))
+
+
+def _faults(
+    row: Mapping[str, str], form: Form, codes: set[str], found: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    code = row[form.code]
+    if code not in codes:
+        yield f"no text of this sheet is called “{code[:40]}”", f"a {form.code} of the sheet"
+    elif code in found:
+        yield f"{code} is rated twice", "one line for each text"
+    given = [row[name] for name in form.criteria]
+    allowed = {str(value) for value in range(form.lowest, form.highest + 1)}
+    if any(given):
+        for name, value in zip(form.criteria, given, strict=True):
+            if value not in allowed:
+                yield f"{name} is “{value[:20]}”", f"a whole number from {form.lowest} to {form.highest}"

@@ -1,0 +1,52 @@
+"""`manage.py backup TARGET`: the whole site in a folder, while it goes on."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted, file_size
+from scoring.ops.backup.manifest import BackupRefused
+from scoring.ops.backup.writing import remove_older, write_backup
+
+#: The exit code where the backup is complete but for files that the site itself has lost.
+LOST = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Write database, files and secret key into a folder, with the digest of each and of every board, and "
+        "read them back. The site may go on meanwhile. Exits 3 where the site has itself lost files."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("target", metavar="TARGET", type=Path, help="a folder that is not there yet")
+        parser.add_argument("--without-secret", action="store_true", help="leave the secret key out")
+        parser.add_argument(
+            "--keep", type=int, metavar="N", help="remove all but the N newest backups beside this one"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        target, keep = options["target"].absolute(), options["keep"]
+        if keep is not None and keep < 1:
+            raise CommandError("--keep takes a number of at least 1")
+        try:
+            manifest = write_backup(target, with_secret=not options["without_secret"])
+        except (BackupRefused, OSError) as reason:
+            raise CommandError(f"No backup was made: {reason}") from reason
+        files, boards = counted(len(manifest.files), "file"), counted(len(manifest.boards), "board")
+        self.stdout.write(
+            f"{target}: {files} of {file_size(manifest.size)} and {boards}, read back and found equal; "
+            f"secret key {manifest.secret}"
+        )
+        if keep is not None:
+            for folder in remove_older(target, keep):
+                self.stdout.write(f"{folder}: removed")
+        if manifest.lost:
+            for name in manifest.lost:
+                self.stderr.write(f"{name}: lost or damaged in the site's own storage")
+            number = counted(len(manifest.lost), "file")
+            raise CommandError(f"The backup lacks {number} that the site has lost", returncode=LOST)

@@ -1,0 +1,61 @@
+"""`manage.py demo [--json]`"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from scoring.demo.prepare import Demo, prepare_demo
+from tasks.management.problems import problems_told
+
+
+class Command(BaseCommand):
+    help = "Load the demo season and say how to sign in; once more, it changes nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="for programs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with problems_told(self, otherwise="the demo season was not loaded"):
+            demo = prepare_demo()
+        if options["json"]:
+            self.stdout.write(json.dumps(as_facts(demo), ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(as_words(demo)))
+
+
+def as_facts(demo: Demo) -> dict[str, Any]:
+    return {
+        "base_url": settings.BASE_URL,
+        "users": [
+            {"role": role, "email": user.email, "password": demo.passwords[role]}
+            for role, user in demo.users.items()
+        ],
+        "token": demo.token,
+        "phases": [
+            {
+                "id": phase.pk,
+                "season": phase.task.season.slug,
+                "task": phase.task.slug,
+                "task_type": phase.task.type,
+                "example_run": str(run),
+            }
+            for phase, run in demo.example_runs.items()
+        ],
+    }
+
+
+def as_words(demo: Demo) -> list[str]:
+    return [
+        f"Citeboard with the demo season, at {settings.BASE_URL}",
+        "Sign in as",
+        *(
+            f"  {role:<12} {user.email:<28} password {demo.passwords[role]}"
+            for role, user in demo.users.items()
+        ),
+        f"The participant's token for the API: {demo.token}",
+    ]

@@ -1,0 +1,69 @@
+"""`manage.py export_season SLUG --out DIR [--archive]`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from scoring.archive.write import FolderInUse, write_archive
+from tasks.models import Season
+from tasks.seasons.file.export import export_season
+
+
+class Command(BaseCommand):
+    help = (
+        "Write a season as the folder of a season file with its gold and baselines, which load_season reads; "
+        "with --archive as one that works from disk: public boards as pages with charts and as JSON, the "
+        "runs on them, scores with signatures, checksums, metadata; `citeboard verify` computes it again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("season", metavar="SLUG")
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+        )
+        parser.add_argument("--archive", action="store_true", help="write the archive of what is public")
+        parser.add_argument(
+            "--with-gold",
+            action="store_true",
+            help="put in the gold, which the organisers have released; else its digest alone",
+        )
+        parser.add_argument(
+            "--archive-version", default="1", metavar="TEXT", help="of a deposit; 1 unless given"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        season = Season.objects.filter(slug=options["season"]).first()
+        if season is None:
+            raise CommandError(f"there is no season “{options['season']}”")
+        if not options["archive"]:
+            self._export(season, options["out"])
+            return
+        try:
+            written = write_archive(
+                season, options["out"], version=options["archive_version"], with_gold=options["with_gold"]
+            )
+        except FolderInUse as refused:
+            raise CommandError(str(refused)) from refused
+        self.stdout.write(
+            f"{options['out']}: {written.boards} boards, {written.runs} runs, "
+            f"{written.gold} versions of the gold, {written.files} files"
+        )
+        if written.withheld:
+            self.stderr.write(
+                f"not over, so without their runs and their splits' gold: {', '.join(written.withheld)}"
+            )
+
+    def _export(self, season: Season, folder: Path) -> None:
+        exported = export_season(season)
+        try:
+            exported.write(folder)
+        except FileExistsError as there:
+            raise CommandError(f"{folder} is there already") from there
+        self.stdout.write(f"{folder}: season.toml and {counted(len(exported.files), 'file')}")
+        if any(task.published for task in season.tasks.all()):
+            self.stderr.write("published results are loaded from their own files, before the season")

@@ -1,0 +1,49 @@
+"""`manage.py import_labels FILE`: labels of an entailment model, for all seasons or for one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from scoring.management.seasons import season_named
+from scoring.worker.entailment_labels import LabelsRefused, import_labels
+from tasks.types.problems import capped
+
+
+class Command(BaseCommand):
+    help = (
+        "Keep the labels of a file of JSON lines, all or none; runs that wait for nothing else go on. "
+        "All seasons share them unless one is named. The same labels again change nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="as `python -m scoring decide` writes it")
+        parser.add_argument(
+            "--model",
+            default="",
+            metavar="NAME",
+            help="whose labels they are, where the file does not say",
+        )
+
+        parser.add_argument(
+            "--season", default="", metavar="SLUG", help="the only season whose runs they decide"
+        )
+
+    def handle(self, *args: Any, file: Path, model: str, season: str, **options: Any) -> None:
+        if not file.is_file():
+            raise CommandError(f"there is no file {file}")
+        own = season_named(season)
+        try:
+            done = import_labels(path=file, filename=file.name, by=None, model=model, season=own)
+        except LabelsRefused as refused:
+            problems, more = capped(refused.problems)
+            lines = [*map(str, problems), *([f"and {more} more problems"] if more else [])]
+            raise CommandError("\n".join(["nothing was kept:", *lines])) from refused
+        self.stdout.write(
+            f"{counted(done.added, 'label')} of {done.model} added, {done.known} were there; "
+            f"{counted(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"
+        )

@@ -1,0 +1,54 @@
+"""`manage.py restore TARGET`: a site as it was when the backup was made."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from scoring.ops.backup.manifest import BackupRefused
+from scoring.ops.backup.restoring import restore_backup
+
+#: The exit code where all was put back and something is not as it was.
+DIFFERS = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Put a backup in the place of this system: database, files, secret key, and static files made anew. "
+        "Everything is verified first, and every file and board afterwards. Stop the site before."
+    )
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("target", metavar="TARGET", type=Path, help="the folder of the backup")
+        parser.add_argument(
+            "--overwrite", action="store_true", help="although this system has people or seasons of its own"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        target = options["target"].absolute()
+        try:
+            restored = restore_backup(target, overwrite=options["overwrite"])
+        except BackupRefused as reason:
+            raise CommandError(f"{target}: {reason}") from reason
+        manifest = restored.manifest
+        self.stdout.write(
+            f"Restored as of {manifest.made_at}: {counted(len(manifest.files), 'file')}, "
+            f"{counted(len(manifest.boards), 'board')}; secret key {manifest.secret}"
+        )
+        if restored.has_other_key:
+            self.stdout.write(
+                "The secret key is another one than the site had: everybody signs in anew, and links in "
+                "mails that were sent before do not work any more."
+            )
+        for name in manifest.lost:
+            self.stdout.write(f"{name}: was lost before the backup was made")
+        if restored.differing:
+            for name in restored.differing:
+                self.stderr.write(f"{name} is not what it was")
+            raise CommandError("The site is restored and is not what it was", returncode=DIFFERS)
+        self.stdout.write("Every file and every board is what it was.")

@@ -1,0 +1,81 @@
+"""Moving a site between a folder and a bucket, in either direction."""
+
+from __future__ import annotations
+
+import hashlib
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.storage import storages
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.storage.copying import Copied, copy_all
+from citeboard.core.storage_address import backend, bucket_at
+from citeboard.core.words import counted, file_size
+from scoring.ops.stored_names import stored_names
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "`storage copy FROM TO`: copy all runs, gold and statistics between two places, each an absolute "
+        "folder or s3://NAME/PREFIX?endpoint=URL, and compare each by its checksum. Nothing is removed or "
+        "overwritten. What was interrupted goes on where it was when it is started again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("act", choices=["copy"])
+        parser.add_argument("source", metavar="FROM", help="a folder, or a bucket as in CITEBOARD_STORAGE")
+        parser.add_argument("target", metavar="TO", help="the same")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be copied")
+
+    def handle(self, *args: Any, source: str, target: str, dry_run: bool, **options: Any) -> None:
+        given, wanted = _place(source), _place(target)
+        if given == wanted:
+            raise CommandError("FROM and TO are the same place.")
+        name = hashlib.sha256(repr((given, wanted)).encode()).hexdigest()[:16]
+        journal = Path(settings.DATA_DIR) / "copying" / f"{name}.jsonl"
+        of, to = storages.create_storage(given), storages.create_storage(wanted)
+        tell = self.stdout.write if options["verbosity"] > 1 else lambda _: None
+        try:
+            done = copy_all(of, to, journal, tell, is_dry_run=dry_run)
+            if not dry_run:
+                done.refused += [f"{lost} is named by the database and is not there" for lost in _lost(to)]
+        except OSError as reason:
+            raise CommandError(f"{reason}. What was copied stands; start the command again.") from reason
+        self._say(done, is_dry_run=dry_run)
+        if done.refused:
+            raise CommandError(
+                f"{counted(len(done.refused), 'file')} not copied; let the site stay where it is. "
+                + "; ".join(done.refused[:SHOWN])
+            )
+
+    def _say(self, done: Copied, *, is_dry_run: bool) -> None:
+        verb = "would be copied" if is_dry_run else "copied and compared"
+        self.stdout.write(
+            f"{counted(done.copied, 'file')} ({file_size(done.bytes)}) {verb}, "
+            f"{counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
+        )
+
+
+def _place(address: str) -> dict[str, Any]:
+    if not address.startswith("s3:"):
+        folder = Path(address)
+        if not folder.is_absolute():
+            raise CommandError(f"“{address}” is neither an absolute folder nor the address of a bucket.")
+        return backend(None, folder)
+    try:
+        return backend(bucket_at(address), Path())
+    except ValueError:
+        raise CommandError(
+            "That is not the address of a bucket, such as s3://name?endpoint=https://s3.example.org, without "
+            "credentials."
+        ) from None
+
+
+def _lost(place: Any) -> list[str]:
+    there = {entry.name for entry in place.entries("")}
+    return sorted(name for name in set(stored_names()) if name not in there)

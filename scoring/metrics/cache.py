@@ -1,0 +1,81 @@
+"""Arrays that are worth keeping between runs, in files named by a digest of what they follow from.
+
+CITEBOARD_CACHE_DIR names the folder, else `citeboard` in the user's own cache folder. What is kept can
+be removed at any time. When it takes more than CITEBOARD_CACHE_MB megabytes, what has not been used for
+longest goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+DEFAULT_MEGABYTES = 4096
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """One digest for a list of texts; where one ends and the next begins matters."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+def folder() -> Path:
+    given = os.environ.get("CITEBOARD_CACHE_DIR")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citeboard"
+
+
+def load(kind: str, digest: str) -> Arrays | None:
+    """What was kept, or None; a damaged file counts as none."""
+    path = folder() / kind / f"{digest}.npz"
+    try:
+        # Opened here, since NumPy leaves a damaged archive open.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return arrays
+
+
+def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file as a whole or not at all. Where there is no room, nothing is kept and nobody minds."""
+    target = folder() / kind
+    with suppress(OSError):
+        target.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+            Path(name).replace(target / f"{digest}.npz")
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _make_room(target)
+
+
+def _make_room(target: Path) -> None:
+    given = os.environ.get("CITEBOARD_CACHE_MB", "")
+    room = (int(given) if given.isdecimal() else DEFAULT_MEGABYTES) << 20
+    found = sorted(
+        ((path.stat(), path) for path in target.glob("*.npz")), key=lambda entry: -entry[0].st_mtime
+    )
+    for status, path in found:
+        room -= status.st_size
+        if room < 0:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,128 @@
+"""Whether a run's probabilities can be believed: Brier score and expected calibration error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Floats, Metric
+from scoring.metrics.means import MeanMetric
+
+#: Bins of equal width of the expected calibration error.
+BINS = 10
+BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
+ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Of n instances: ``given`` (n, c) probabilities, ``wanted`` (n,) the gold's label as a number, -1 where
+    it is none of the labels. ``has_gold`` and ``is_given`` say which instances have gold and probabilities.
+    """
+
+    given: Floats
+    wanted: NDArray[np.intp]
+    has_gold: NDArray[np.bool_]
+    is_given: NDArray[np.bool_]
+
+
+def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]) -> Forecasts:
+    """``answers`` have an attribute ``probabilities``, by label, or give none."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    by_row = [getattr(answer, "probabilities", None) for answer in answers]
+    given = [[own.get(label, 0.0) for label in labels] if own else [0.0] * len(labels) for own in by_row]
+    return Forecasts(
+        given=np.array(given, dtype=np.float64).reshape(len(by_row), len(labels)),
+        wanted=np.array([numbers.get(label, -1) for label in gold], dtype=np.intp),
+        has_gold=np.array([label is not None for label in gold], dtype=bool),
+        is_given=np.array([bool(own) for own in by_row], dtype=bool),
+    )
+
+
+class Brier(MeanMetric):
+    """The mean over instances of the squared differences between the probabilities and 1 for the gold's
+    label, 0 for the others, summed over the labels: from 0 to 2. For two labels it is twice the score of one.
+
+    In a run that gives probabilities, an instance without counts as if each label had 0, which costs 1. A
+    run without any has no value.
+    """
+
+    higher_is_better = False
+    citation = BRIER
+    columns = ("loss", "missing")
+
+    def __init__(self, name: str, rules: str, *, labels: Sequence[str]) -> None:
+        super().__init__(name, rules, column="loss")
+        self.labels = tuple(labels)
+        self.statistic = f"brier:{','.join(labels)}"
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (0.0, 2.0)
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {**super().parameters, "labels": ",".join(self.labels), "unanswered": 1}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """(n, 3): the loss, whether probabilities are missing, and whether the instance counts."""
+        own = forecasts_of(gold, answers, self.labels)
+        counts = own.has_gold & own.is_given.any()
+        is_label = own.wanted >= 0
+        truth = np.zeros_like(own.given)
+        truth[np.flatnonzero(is_label), own.wanted[is_label]] = 1
+        loss = ((own.given - truth) ** 2).sum(axis=1) + ~is_label
+        return np.column_stack([loss, ~own.is_given, np.ones(len(loss))]) * counts[:, None]
+
+    def notes(self, stats: Floats) -> Mapping[str, int]:
+        missing = int(stats[:, 1].sum())
+        return {"instances_without_probabilities": missing} if missing else {}
+
+
+class CalibrationError(Metric):
+    """The expected calibration error: how far confidence and the share that is right are apart.
+
+    Instances are put into bins of equal width by their confidence, the largest of their probabilities. The
+    error is the mean over bins, weighted by their instances, of the distance between mean confidence and the
+    share of which that label is right. A bin has its upper end, not its lower one; of labels with the same
+    probability the first counts. Instances without probabilities are left out; over none it is undefined
+    (NaN). It is biased upwards where bins have few instances, since distances by chance count too.
+    """
+
+    higher_is_better = False
+    citation = ECE
+
+    def __init__(self, name: str, rules: str, *, labels: Sequence[str], bins: int = BINS) -> None:
+        super().__init__(name, rules)
+        self.labels, self.bins = tuple(labels), bins
+        self.statistic = f"calibration:{bins}:{','.join(labels)}"
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {"bins": self.bins, "labels": ",".join(self.labels)}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
+        own = forecasts_of(gold, answers, self.labels)
+        confidence = own.given.max(axis=1, initial=0.0)
+        is_right = own.given.argmax(axis=1) == own.wanted
+        inner_edges = np.linspace(0, 1, self.bins + 1)[1:-1]
+        places = np.searchsorted(inner_edges, confidence)
+        rows = np.flatnonzero(own.has_gold & own.is_given)
+        stats = np.zeros((len(confidence), 3 * self.bins))
+        for part, values in enumerate((np.ones(len(confidence)), confidence, is_right)):
+            stats[rows, part * self.bins + places[rows]] = values[rows]
+        return stats
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        return int(stats[:, : self.bins].sum())
+
+    def aggregate(self, sums: Floats) -> Floats:
+        counts, confidence, right = np.split(sums, 3, axis=-1)
+        total = counts.sum(axis=-1)
+        distance = np.abs(confidence - right).sum(axis=-1)
+        return np.asarray(np.divide(distance, total, out=np.full(total.shape, np.nan), where=total > 0))

@@ -1,0 +1,78 @@
+"""A board as it stood: what a citation leads to, whatever the board shows later."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from typing import Any, ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from tasks.models import Gold, Phase
+
+
+class SnapshotQuerySet(models.QuerySet["Snapshot"]):
+    def keep(self, content: str, **facts: Any) -> Snapshot:
+        """The same content is kept once for each occasion and audience."""
+        packed = content.encode()
+        kept, _ = self.get_or_create(
+            phase=facts.pop("phase"),
+            audience=facts.pop("audience"),
+            occasion=facts.pop("occasion"),
+            digest=hashlib.sha256(packed).hexdigest(),
+            defaults={**facts, "packed": zlib.compress(packed, 6)},
+        )
+        return kept
+
+
+class Snapshot(models.Model):
+    """The rows of a board as JSON, as ``audience`` saw them then; it never changes."""
+
+    class Occasion(models.TextChoices):
+        CITED = "cited", "somebody cited the board"
+        GOLD = "gold", "a newer version of the gold took its place"
+        CLOSE = "close", "the phase closed"
+
+    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="snapshots")
+    audience = models.CharField(max_length=12, help_text="As whom the board was read.")
+    occasion = models.CharField(max_length=8, choices=Occasion)
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the JSON; its beginning is the address.")
+    packed = models.BinaryField(help_text="The JSON, compressed by zlib.")
+    has_scores = models.BooleanField(help_text="False where ranks alone were shown.")
+    has_names = models.BooleanField(help_text="False where it did not say whose the systems are.")
+    rules = models.CharField(max_length=60)
+    gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="snapshots")
+    version = models.PositiveBigIntegerField(help_text="The phase's, when the board was kept.")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = SnapshotQuerySet.as_manager()
+
+    #: So much of the digest stands in the address.
+    LETTERS: ClassVar[int] = 16
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "audience", "occasion", "digest"], name="snapshot_once_an_occasion"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.phase}, version {self.version}"
+
+    @property
+    def short(self) -> str:
+        return self.digest[: self.LETTERS]
+
+    @property
+    def text(self) -> bytes:
+        """The JSON, byte by byte as its digest says."""
+        return zlib.decompress(self.packed)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found

@@ -1,0 +1,1 @@
+"""The offline scorer: check, score and compare without a database."""

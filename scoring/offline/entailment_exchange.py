@@ -1,0 +1,131 @@
+"""Pending pairs go out as JSON lines, labels come back as JSON lines; what has been decided is never
+asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from scoring.metrics.base import Metric
+from scoring.metrics.entailed import CitationMetric
+from scoring.metrics.entailment.credits import judged
+from scoring.metrics.entailment.judges import Watched
+from scoring.metrics.entailment.labels import EntailmentLabels, label_line, stored_labels
+from scoring.metrics.entailment.models import ModelJudge
+from scoring.metrics.entailment.pairs import Pair
+from tasks.types.base import OptionRefused, Pairs
+from tasks.types.files import open_input
+from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.text import json_lines
+from tasks.types.unavailable import Pending
+
+EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
+
+
+def pending_pairs(
+    metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
+) -> list[Pair]:
+    """The distinct pairs that the metrics may still have to ask, or those that they have to ask next."""
+    found: dict[Pair, None] = {}
+    for metric in {metric.statistic: metric for metric in metrics}.values():
+        for verdict in judged(metric.cases(pairs.gold, pairs.answers), metric.judge):
+            found |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
+    return list(found)
+
+
+def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
+    """Write the pairs that are pending, with a mark on those that have to be decided in any case.
+
+    Raises Pending where there are any.
+    """
+    asking = {metric.statistic: metric for metric in metrics if isinstance(metric, CitationMetric)}
+    watched = {name: Watched(metric.judge) for name, metric in asking.items()}
+    verdicts = [
+        verdict
+        for name, metric in asking.items()
+        for verdict in judged(metric.cases(pairs.gold, pairs.answers), watched[name])
+    ]
+    pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
+    if not pending:
+        return
+    first = {pair for verdict in verdicts for pair in verdict.next}
+    with path.open("w", encoding="utf-8") as file:
+        _keep(file, [{**pair_line(pair), "next": pair in first} for pair in pending])
+    raise Pending(len(pending), len({pair for judge in watched.values() for pair in judge.answers}))
+
+
+def pair_line(pair: Pair) -> dict[str, str]:
+    return {"premise": pair.premise, "hypothesis": pair.hypothesis}
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Distinct pairs in their order. Raises InputRefused with every line that is none."""
+    problems: list[Problem] = []
+    found: dict[Pair, None] = {}
+    for file in open_input(path):
+        for line, record, raw in json_lines(file, problems):
+            if _is_pair(record):
+                found[Pair(record["premise"], record["hypothesis"])] = None
+            else:
+                problems.append(
+                    Problem(
+                        file=file.shown, line=line, message="not a pair", expected=EXAMPLE, quote=quoted(raw)
+                    )
+                )
+    if problems:
+        raise InputRefused(problems)
+    return list(found)
+
+
+def decide(
+    pairs: Iterable[Pair], judge: ModelJudge, path: Path, progress: Callable[[int, int], None]
+) -> tuple[int, int]:
+    """Add what the model says to the file of labels, batch by batch; how many were decided, now and
+    before.
+
+    May be stopped at any time: the next call goes on behind the last whole line.
+    """
+    known = _known(path, judge.name)
+    asked = list(dict.fromkeys(pairs))
+    new = [pair for pair in asked if known is None or pair not in known]
+    done = 0
+    with path.open("a", encoding="utf-8") as file:
+        for batch in judge.decided(new):
+            _keep(file, [label_line(pair, entailed=entailed, model=judge.name) for pair, entailed in batch])
+            done += len(batch)
+            progress(done, len(new))
+    return done, len(asked) - len(new)
+
+
+def _known(path: Path, model: str) -> EntailmentLabels | None:
+    """What the file holds, after a line that was cut short by a stop has been removed.
+
+    Raises OptionRefused.
+    """
+    if not path.exists():
+        return None
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        with path.open("r+b") as file:
+            file.truncate(whole)
+    if not whole:
+        return None
+    known = stored_labels(path)
+    if len(known) and known.model != model:
+        raise OptionRefused(f"{path} holds labels of {known.model}, not of {model}; give each model a file")
+    return known
+
+
+def _keep(file: IO[str], lines: Sequence[Mapping[str, Any]]) -> None:
+    file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _is_pair(record: Mapping[str, Any]) -> bool:
+    return isinstance(record.get("premise"), str) and isinstance(record.get("hypothesis"), str)

@@ -1,0 +1,255 @@
+"""Scoring without a database: what the commands do, and what the worker's child does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scoring.stats.interval_methods import METHODS
+from tasks.types import InputRefused, Pairs, Split, TaskType
+from tasks.types.files import input_digest, open_input, open_inputs
+from tasks.types.problems import fatal
+from tasks.types.runs import read_run
+from tasks.types.showing import as_written
+from tasks.types.shown import ShownInstance
+
+if TYPE_CHECKING:
+    from scoring.metrics import Metric
+    from scoring.offline.compare import Measurements
+    from scoring.offline.evaluate import Resampling, Scores
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What is asked of the offline scorer."""
+
+    task_type: TaskType
+    gold: Sequence[Path]
+    run: Path
+    rules: str
+    options: Mapping[str, str]
+    resamples: int = 1000
+    seed: int = 0
+    method: str = METHODS[0]
+    statistics: Path | None = None
+    run_name: str | None = None
+    #: Where pending pairs are written; a run that has any is then not scored.
+    pending: Path | None = None
+
+    @property
+    def resampling(self) -> Resampling:
+        from scoring.offline.evaluate import Resampling
+
+        return Resampling(resamples=self.resamples, seed=self.seed, method=self.method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checking:
+    """What is asked of a check: by the gold, or by the public inputs that participants have."""
+
+    task_type: TaskType
+    run: Path
+    options: Mapping[str, str]
+    gold: Sequence[Path] = ()
+    inputs: Sequence[Path] = ()
+    run_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing:
+    """What is asked of a comparison of two runs."""
+
+    task_type: TaskType
+    gold: Sequence[Path]
+    runs: tuple[Path, Path]
+    rules: str
+    options: Mapping[str, str]
+    trials: int = 10_000
+    seed: int = 0
+
+
+def no_progress(step: str, done: float) -> None:
+    """For those who do not ask."""
+
+
+def read_split(task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]) -> Split:
+    return task_type.read_gold(open_inputs(gold), options)
+
+
+def run_name(asked: Checking | Scoring) -> str:
+    """What problems call the run."""
+    return asked.run_name or str(asked.run)
+
+
+def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any]:
+    """What `check --json` prints. Raises InputRefused with every problem where one is fatal."""
+    task_type, options = checking.task_type, checking.options
+    found: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
+    if checking.gold:
+        progress("reading gold", 0.0)
+        split = read_split(task_type, checking.gold, options)
+        index = split.index
+        found["gold"] = {"sha256": split.digest, "instances": split.instances}
+    else:
+        index = task_type.read_inputs(open_inputs(checking.inputs), options)
+    progress("reading the run", 0.5)
+    files = open_input(checking.run, shown=checking.run_name)
+    problems = read_run(task_type, files, index, options, name=run_name(checking))[1]
+    if fatal(problems):
+        raise InputRefused(problems)
+    progress("done", 1.0)
+    found["run"] = {"sha256": input_digest(files)}
+    return {**found, "warnings": [problem.as_dict() for problem in problems]}
+
+
+def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
+    """What `score --json` prints.
+
+    Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
+    """
+    from scoring.offline.evaluate import evaluate
+
+    progress("reading gold", 0.0)
+    split = read_split(scoring.task_type, scoring.gold, scoring.options)
+    progress("reading the run", 0.2)
+    files = open_input(scoring.run, shown=scoring.run_name)
+    answers, problems = read_run(
+        scoring.task_type, files, split.index, scoring.options, name=run_name(scoring)
+    )
+    if fatal(problems):
+        raise InputRefused(problems)
+    progress("scoring", 0.4)
+    pairs = scoring.task_type.pair(split, answers, scoring.rules, scoring.options)
+    if scoring.pending:
+        from scoring.metrics import metrics_of
+        from scoring.offline.entailment_exchange import stop_where_pending
+
+        metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
+        stop_where_pending(metrics, pairs, scoring.pending)
+    scores = evaluate(
+        scoring.task_type,
+        pairs,
+        rules=scoring.rules,
+        options=scoring.options,
+        gold=split.digest,
+        resampling=scoring.resampling,
+        progress=lambda share: progress("scoring", 0.4 + 0.5 * share),
+    )
+    if scoring.statistics:
+        progress("keeping the statistics", 0.9)
+        show = scoring.task_type.show_instances or as_written
+        shown = show(open_inputs(scoring.gold), split, pairs, scoring.options)
+        keep_statistics(scoring, scoring.statistics, scores, pairs, shown)
+    progress("done", 1.0)
+    warnings = [problem.as_dict() for problem in problems]
+    return printed(scoring, split, scores) | {"run": {"sha256": input_digest(files)}, "warnings": warnings}
+
+
+def keep_statistics(
+    scoring: Scoring, path: Path, scores: Scores, pairs: Pairs, instances: Iterable[ShownInstance] = ()
+) -> None:
+    from scoring.metrics import metrics_of
+    from scoring.offline.details import details_of
+    from scoring.offline.matrices import save_statistics
+
+    metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
+    save_statistics(path, scores, pairs, details_of(metrics, pairs.answers), instances)
+
+
+def printed(scoring: Scoring, split: Split, scores: Scores) -> dict[str, Any]:
+    """The scores and what they were computed with; whose run it is follows."""
+    return {
+        "task_type": scoring.task_type.slug,
+        "rules": scoring.rules,
+        "options": dict(scoring.options),
+        "gold": {"sha256": split.digest, "instances": split.instances, "notes": list(split.notes)},
+        "run": {},
+        "metrics": {name: value.as_dict() for name, value in scores.metrics.items()},
+        "breakdowns": scores.breakdowns,
+        "notes": dict(scores.notes),
+        "warnings": [],
+    }
+
+
+def compare(comparing: Comparing) -> dict[str, Any]:
+    """What `compare --json` prints. Raises InputRefused with every fatal problem of either run."""
+    from scoring.offline.compare import compare_runs
+
+    read = read_runs(
+        comparing.task_type, comparing.gold, comparing.runs, rules=comparing.rules, options=comparing.options
+    )
+    a, b = read.measurements
+    return {
+        **read.described,
+        "seed": comparing.seed,
+        "metrics": compare_runs(read.metrics, a, b, trials=comparing.trials, seed=comparing.seed),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsRead:
+    """Several runs beside one gold, and the head of what is printed of them."""
+
+    metrics: list[Metric]
+    measurements: list[Measurements]
+    described: dict[str, Any]
+
+
+def read_runs(
+    task_type: TaskType, gold: Sequence[Path], runs: Sequence[Path], *, rules: str, options: Mapping[str, str]
+) -> RunsRead:
+    """Raises InputRefused with every fatal problem of any run."""
+    from scoring.metrics import metrics_of
+
+    split = read_split(task_type, gold, options)
+    metrics = metrics_of(task_type, rules, options)
+    inputs = [open_input(run) for run in runs]
+    answers = [
+        read_run(task_type, files, split.index, options, name=str(run))
+        for files, run in zip(inputs, runs, strict=True)
+    ]
+    if problems := fatal([problem for _, found in answers for problem in found]):
+        raise InputRefused(problems)
+    return RunsRead(
+        metrics=metrics,
+        measurements=[_measured(metrics, task_type.pair(split, own, rules, options)) for own, _ in answers],
+        described={
+            "task_type": task_type.slug,
+            "rules": rules,
+            "options": dict(options),
+            "gold": {"sha256": split.digest, "instances": split.instances},
+            "runs": [{"sha256": input_digest(files)} for files in inputs],
+        },
+    )
+
+
+def _measured(metrics: Sequence[Metric], pairs: Pairs) -> Measurements:
+    from scoring.offline.compare import Measurements
+    from scoring.offline.evaluate import matrices, numbered_units
+
+    names, units = numbered_units(pairs)
+    return Measurements(matrices=matrices(metrics, pairs), units=units, unit_names=names)
+
+
+def described(task_type: TaskType) -> dict[str, Any]:
+    """What `types --json` prints of one task type."""
+    return {
+        "slug": task_type.slug,
+        "title": task_type.title,
+        "rules": list(task_type.rules),
+        "metrics": list(task_type.metrics),
+        "dimensions": list(task_type.dimensions),
+        "options": [
+            {"name": o.name, "default": o.default, "summary": o.summary, "choices": list(o.choices)}
+            for o in task_type.options
+        ],
+    }
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,84 @@
+"""What people at a terminal see: colours, and a bar while something takes long; programs see neither."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
+#: A bar is drawn anew so many seconds apart, and not before so many have passed.
+_PAUSE = 0.1
+_WIDTH = 24
+_CLEAR = "\r\x1b[K"
+_STEPS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+Done = Callable[[float], None]
+
+
+def is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, colour: str, stream: TextIO) -> str:
+    """The text in a colour, where the stream is a terminal and NO_COLOR (no-color.org) is not set."""
+    if os.environ.get("NO_COLOR") or not is_terminal(stream):
+        return text
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def printable(text: str) -> str:
+    """Text of others without what a terminal would take as a command."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+@contextmanager
+def bar(label: str, total: float, unit: str = "", stream: TextIO | None = None) -> Iterator[Done]:
+    """Gives what is to be called with how much of ``total`` is done.
+
+    The unit `B` is shown as kB and MB. Where standard error is no terminal, nothing is written.
+    """
+    out = stream or sys.stderr
+    if not is_terminal(out):
+        yield lambda done: None
+        return
+    started = time.monotonic()
+    drawn = started
+
+    def at(done: float) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        if now - drawn >= _PAUSE:
+            drawn = now
+            out.write(_CLEAR + drawing(label, done, total, unit, now - started))
+            out.flush()
+
+    try:
+        yield at
+    finally:
+        out.write(_CLEAR)
+        out.flush()
+
+
+def drawing(label: str, done: float, total: float, unit: str, seconds: float) -> str:
+    share = min(done / total, 1.0) if total else 1.0
+    filled = round(share * _WIDTH)
+    left = f", {_time(seconds / share - seconds)} left" if 0 < share < 1 else ""
+    amounts = f" {_amount(done, unit)} of {_amount(total, unit)}" if unit else ""
+    return f"{label} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}{amounts}{left}"
+
+
+def _amount(number: float, unit: str) -> str:
+    if unit == "B":
+        for size, name in _STEPS:
+            if number >= size:
+                return f"{number / size:.1f} {name}"
+    return f"{number:,.0f} {unit}"
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

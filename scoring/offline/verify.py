@@ -1,0 +1,255 @@
+"""A season's archive: every number in it computed again from the runs and the gold that it holds.
+
+Equality is that of published numbers: counts exactly, values to 12 significant digits, intervals to 10, and
+values that rest on a model to 5 decimals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from scoring.offline.archive_files import (
+    FileMissing,
+    OutsideArchive,
+    changed_files,
+    existing,
+    read_json,
+    read_season,
+    refused,
+)
+from scoring.offline.scoring import Scoring, score
+from scoring.stats.interval_methods import METHODS
+from scoring.stats.signature import provenance_of
+from tasks.types import InputRefused, OptionRefused, UnknownTaskType, task_type
+from tasks.types.positional_citations.options import ENTAILMENT, LABELS
+from tasks.types.unavailable import Unavailable
+
+VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
+#: Packages whose arithmetic differs in the last digits from machine to machine.
+MODELS = {"torch", "transformers"}
+NO_GOLD = "the gold is not in the archive"
+NO_RUN = "the run is not in the archive"
+NO_SCORER = "no metric of the scorer has them (human evaluation)"
+OTHER_GOLD = "the board stands on another version of the gold than the scores"
+RANKS = "ranks and groups rest on paired tests, which are not repeated"
+RANKED = ("rank", "rank_low", "rank_high", "group")
+
+Evaluation = Mapping[str, Any]
+Numbers = dict[str, Any]
+
+
+@dataclass
+class Verified:
+    """``differing`` has a line for each number; ``unchecked`` counts others by why they are not checked."""
+
+    equal: int = 0
+    unequal: int = 0
+    differing: list[str] = field(default_factory=list)
+    unchecked: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def checked(self) -> int:
+        return self.equal + self.unequal
+
+    def differs(self, line: str) -> None:
+        """What is no number and yet not as it should be."""
+        if line not in self.differing:
+            self.differing.append(line)
+
+    def compare(
+        self, place: str, found: Mapping[str, Any], expected: Mapping[str, Any], *, is_model: bool = False
+    ) -> None:
+        """Number by number; one that only one of the two has differs."""
+        for name in dict.fromkeys([*found, *expected]):
+            one, other = found.get(name), expected.get(name)
+            if is_same(name, one, other, is_model=is_model):
+                self.equal += 1
+            else:
+                self.unequal += 1
+                self.differing.append(f"{place} {name}: the archive has {one}, computed again it is {other}")
+
+    def summary(self) -> list[str]:
+        """What differs, what was not checked and why, and at last how many numbers are equal."""
+        return [
+            *self.differing,
+            *(f"not checked, {why}: {count} numbers" for why, count in self.unchecked.items() if count),
+            f"{self.equal} of {self.checked} numbers equal",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "numbers": self.checked,
+            "equal": self.equal,
+            "differing": self.differing,
+            "unchecked": dict(self.unchecked),
+        }
+
+
+def verify(archive: Path, progress: Callable[[float], None] = lambda done: None) -> Verified:
+    """Raises InputRefused where the folder is no archive, or names files outside it."""
+    season = read_season(archive)
+    verified = Verified()
+    for line in changed_files(archive):
+        verified.differs(line)
+    try:
+        _check_numbers(archive, season, verified, progress)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise refused(archive, f"not as an archive is written: {type(fault).__name__} {fault}") from fault
+    return verified
+
+
+def _check_numbers(
+    archive: Path, season: Mapping[str, Any], verified: Verified, progress: Callable[[float], None]
+) -> None:
+    gold = {(task["slug"], own["sha256"]): own["file"] for task in season["tasks"] for own in task["gold"]}
+    printed: dict[tuple[int, str], Evaluation] = {}
+    for done, run in enumerate(season["runs"]):
+        progress(done / len(season["runs"]))
+        for evaluation in _list_of(archive, run["scores"], verified):
+            printed[run["id"], evaluation["rules"]] = evaluation
+            gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
+            _check_evaluation(archive, run, evaluation, gold_file, verified)
+    for task in season["tasks"]:
+        for path in (path for phase in task["phases"] for path in phase["boards"]):
+            try:
+                _check_board(path, read_json(archive, path), printed, verified)
+            except FileMissing as missing:
+                verified.differs(str(missing))
+
+
+def _list_of(archive: Path, name: str, verified: Verified) -> list[Any]:
+    try:
+        found: list[Any] = read_json(archive, name)
+    except FileMissing as missing:
+        verified.differs(str(missing))
+        return []
+    return found
+
+
+def _check_evaluation(
+    archive: Path, run: Mapping[str, Any], evaluation: Evaluation, gold: str | None, verified: Verified
+) -> None:
+    own = dict(numbers(evaluation))
+    count = sum(len(parts) for parts, _ in own.values())
+    if not run["file"] or not gold:
+        verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
+        return
+    try:
+        again = _scored(archive, gold, run["file"], evaluation)
+    except (Unavailable, OptionRefused, UnknownTaskType) as missing:
+        verified.unchecked[str(missing)] += count
+        return
+    except FileMissing as missing:
+        verified.differs(str(missing))
+        return
+    except OutsideArchive:
+        raise
+    except InputRefused as fault:
+        verified.differs(f"run {run['id']}: {fault}")
+        return
+    head = f"run {run['id']} {evaluation['rules']}"
+    for name, metric in evaluation["metrics"].items():
+        column = again["metrics"].get(name, {}).get("column")
+        if metric["column"] != column:
+            verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
+    expected = dict(numbers(again))
+    for place in dict.fromkeys([*own, *expected]):
+        parts, is_model = own.get(place, ({}, False))
+        # Classes of few instances are not shown to everybody.
+        if parts or not place.startswith("breakdowns"):
+            others = expected.get(place, ({}, False))[0]
+            verified.compare(f"{head} {place}", parts, others, is_model=is_model)
+
+
+def _scored(archive: Path, gold: str, run: str, evaluation: Evaluation) -> Mapping[str, Any]:
+    """The run scored as the signatures of its numbers say."""
+    kind = task_type(evaluation["task_type"])
+    options = _options(archive, evaluation)
+    drawn: dict[str, str] = {}
+    for metric in evaluation["metrics"].values():
+        drawn |= provenance_of(metric["signature"])
+    return score(
+        Scoring(
+            task_type=kind,
+            gold=[existing(archive, gold)],
+            run=existing(archive, run),
+            rules=kind.checked_rules(evaluation["rules"]),
+            options=kind.checked_options(options),
+            resamples=int(drawn.get("resamples", 1000)),
+            seed=int(drawn.get("seed", 0)),
+            method=drawn.get("interval", METHODS[0]),
+        )
+    )
+
+
+def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
+    """With the archive's own files. Raises Unavailable where an option names a file elsewhere."""
+    options = dict(evaluation["options"])
+    for name, path in evaluation["files"].items():
+        place = existing(archive, path)
+        options[name] = f"{LABELS}:{place}" if name == ENTAILMENT.name else str(place)
+    for name in options.keys() - evaluation["files"].keys():
+        if _is_path(options[name]):
+            raise Unavailable(f"the file that the option {name} names is not in the archive")
+    return options
+
+
+def _is_path(value: str) -> bool:
+    """What an archive from elsewhere may not have read here."""
+    head, _, rest = value.partition(":")
+    path = rest or head
+    is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(value).is_absolute()
+    return is_absolute or head == LABELS or ".." in PurePosixPath(path).parts or path.startswith("~")
+
+
+def _check_board(
+    path: str, board: Mapping[str, Any], printed: Mapping[tuple[int, str], Evaluation], verified: Verified
+) -> None:
+    """A board's numbers are those of its runs, which have been computed again where they can be."""
+    metrics = {column["name"]: column["metric"] for column in board["columns"]}
+    for row in board["rows"]:
+        verified.unchecked[RANKS] += sum(row[name] is not None for name in RANKED)
+        verified.unchecked["teams report them"] += len(row["team_reported"])
+        evaluation = printed.get((row["submission"], board["rules"]))
+        for name, cell in row["scores"].items():
+            own = evaluation["metrics"].get(metrics[name]) if evaluation else None
+            if evaluation is None or own is None:
+                verified.unchecked[NO_SCORER if evaluation else NO_RUN] += len(cell)
+            elif evaluation["gold"]["sha256"] != board["gold"]["sha256"]:
+                verified.unchecked[OTHER_GOLD] += len(cell)
+            else:
+                place = f"{path} {row['system']} {name}"
+                verified.compare(place, _parts(cell, "low", "high"), _parts(own, "low", "high"))
+
+
+def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]]:
+    """By place what is to be equal, and whether it rests on a model."""
+    models = {}
+    for name, metric in evaluation["metrics"].items():
+        models[name] = bool(MODELS & provenance_of(metric["signature"]).keys())
+        yield f"metrics {name}", (_parts(metric, "low", "high", "n"), models[name])
+    for dimension, classes in evaluation["breakdowns"].items():
+        for label, own in classes.items():
+            for name, cell in own.items():
+                yield f"breakdowns {dimension} {label} {name}", (_parts(cell, "n"), models.get(name, False))
+
+
+def _parts(cell: Mapping[str, Any], *more: str) -> Numbers:
+    value = math.inf if cell.get("infinite") else cell["value"]
+    return {"value": value, **{part: cell[part] for part in more}}
+
+
+def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return one is None and other is None
+    if part == "n":
+        return one == other
+    if is_model:
+        return one == other or abs(one - other) < 10.0**-MODEL_DECIMALS
+    digits = INTERVAL_DIGITS if part in ("low", "high") else VALUE_DIGITS
+    return math.isclose(one, other, rel_tol=10.0**-digits, abs_tol=10.0**-digits)

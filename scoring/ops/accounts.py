@@ -1,0 +1,123 @@
+"""Deleting somebody's account: runs stay with the team, without a name."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from django.contrib.admin.models import LogEntry
+from django.db import transaction
+from django.db.models import Q
+
+from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.teams.invitations import revoke_invitation
+from citeboard.teams.membership import hand_over, locked
+from citeboard.teams.models import MailedInvitation, Membership, Team, User
+from scoring.models import Annotator
+from scoring.ops.own_data import confirmed_addresses
+from tasks.models import (
+    JoinRequest,
+    Organiser,
+    Registration,
+    Season,
+    SeasonFile,
+    Submission,
+    TermsAcceptance,
+)
+from tasks.notifications.of_teams import forget_join_asked
+
+_USER = "teams.user"
+
+
+def delete_account(user: User) -> str:
+    """Delete the person, and give what they are called from now on where something of theirs stays.
+
+    A lead is handed to whoever is longest in the team. The last of a team that took part leaves it without
+    members, its runs where they are; a team that took part nowhere goes too.
+    """
+    called = f"deleted account {user.pk}"
+    with transaction.atomic():
+        for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
+            _leave(membership.team, user)
+        for organiser in Organiser.objects.filter(user=user).select_related("season"):
+            words = f"left as {organiser.get_role_display()}"
+            changes = [audit.Change("role", organiser.role, None)]
+            audit.note(
+                actor=user,
+                action=f"{organiser.role}-left",
+                words=words,
+                subject=user,
+                place=organiser.season,
+                changes=changes,
+            )
+        for asked in JoinRequest.objects.filter(user=user):
+            forget_join_asked(asked)
+        MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
+        _forget_in_history(user, called)
+        _forget_address(user.email, called)
+        Annotator.objects.filter(user=user).update(user=None, name=called)
+        TermsAcceptance.objects.filter(user=user).update(name=called)
+        LogEntry.objects.filter(content_type__app_label="teams", object_id=str(user.pk)).delete()
+        user.delete()
+    return called
+
+
+def _leave(team: Team, user: User) -> None:
+    team = locked(team)
+    others = Membership.objects.filter(team=team).exclude(user=user).order_by("joined_at", "pk")
+    heir = others.first()
+    own = Membership.objects.get(team=team, user=user)
+    if heir is not None and own.role == Membership.Role.LEAD:
+        hand_over(team=team, to=heir.user, by=user)
+    revoke_invitation(team=team, by=user)
+    took_part = Registration.objects.filter(team=team).exists() or team.submissions.exists()
+    if heir is None and not took_part:
+        team.delete()
+        return
+    Membership.objects.filter(team=team, user=user).delete()
+    audit.note(actor=user, action="member-left", words="left", subject=user, place=team)
+
+
+def _forget_in_history(user: User, called: str) -> None:
+    """In what they did, what was done to them, and in the reasons of runs that they took back."""
+    own = AuditEntry.objects.filter(actor=user)
+    names = {str(user), *own.values_list("actor_name", flat=True).distinct()}
+    runs = own.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
+    for run in Submission.objects.filter(pk__in=list(runs)).exclude(reason=""):
+        reason = run.reason
+        for name in names:
+            reason = re.sub(
+                rf"^(Cancelled|Withdrawn) by (the organiser )?{re.escape(name)}(?=[.:])",
+                lambda found: f"{found[1]} by {found[2] or ''}{called}",
+                reason,
+            )
+        Submission.objects.filter(pk=run.pk).update(reason=reason)
+    about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
+    named = AuditEntry.objects.filter(
+        Q(action="organiser-added", words__in=[f"made {name} an organiser" for name in names])
+        | Q(action="organiser-removed", words__in=[f"removed {name} as an organiser" for name in names])
+    )
+    for entry in (about | named).distinct():
+        for name in names:
+            entry.words = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: called, entry.words)
+        entry.subject = called
+        entry.save(update_fields=["words", "subject"])
+    own.update(actor_name=called)
+
+
+def _forget_address(address: str, called: str) -> None:
+    """Where organisers wrote it: season files that were loaded, lists of who may enter, and the history."""
+    written = re.compile(re.escape(address), re.IGNORECASE)
+    for file in SeasonFile.objects.filter(season__in=Season.objects.all()):
+        others = {key: value for key, value in file.values.items() if not written.search(key)}
+        if others != file.values:
+            SeasonFile.objects.filter(pk=file.pk).update(values=others)
+    for season in Season.objects.filter(entry_list__icontains=address):
+        lines = [line for line in season.entry_list.splitlines() if line.lower() != address.lower()]
+        Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
+    entries = AuditEntry.objects.filter(Q(words__icontains=address) | Q(changes__icontains=address))
+    for entry in entries:
+        entry.words = written.sub(lambda _: called, entry.words)
+        entry.changes = json.loads(written.sub(lambda _: called, json.dumps(entry.changes)))
+        entry.save(update_fields=["words", "changes"])

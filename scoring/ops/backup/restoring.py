@@ -1,0 +1,151 @@
+"""Putting a backup in the place of a site: everything is verified before anything is touched."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
+
+from citeboard.core import storage
+from citeboard.core.schema import unknown_migrations
+from citeboard.teams.models import Team, User
+from scoring.exchange.mounted import FOLDER as ARCHIVES
+from scoring.models import BoardOrder
+from scoring.ops.backup.boards import board_digests
+from scoring.ops.backup.database import load_database
+from scoring.ops.backup.manifest import (
+    CHUNK,
+    BackupRefused,
+    Manifest,
+    differences,
+    digest_of,
+    digests_in,
+    read_manifest,
+)
+from scoring.ops.backup.secret import INCLUDED, is_given, print_of, put_secret
+from scoring.ops.backup.writing import FILES
+from scoring.ops.named_files import named_files
+from tasks.models import Phase, Season
+
+#: Browsers and caches may hold pages of versions that the site had reached after the backup was made. Those
+#: of the restored site are counted from where none of them was.
+VERSIONS_APART = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """``differing`` names what is not as it was in the backup; ``has_other_key`` of the secret key."""
+
+    manifest: Manifest
+    differing: list[str]
+    has_other_key: bool
+
+
+def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
+    """Database, files, secret key and static files as the backup has them. Raises BackupRefused."""
+    manifest = verified(folder)
+    if not overwrite and (found := what_is_here()):
+        raise BackupRefused(f"this system is not empty: it has {found}; nothing was changed")
+    _put_files(folder / FILES)
+    load_database(folder, dict(manifest.database), list(manifest.migrations))
+    _put_archives(folder / ARCHIVES)
+    has_other_key = _put_key(folder, manifest)
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    _set_versions_apart()
+    return Restored(manifest=manifest, differing=list(_differing(manifest)), has_other_key=has_other_key)
+
+
+def verified(folder: Path) -> Manifest:
+    """The manifest of a backup that is whole and that this installation can take. Raises BackupRefused."""
+    manifest = read_manifest(folder)
+    if wrong := differences(manifest, digests_in(folder)):
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise BackupRefused(f"the backup is damaged: {wrong[0]}{more}; nothing was changed")
+    if manifest.database["vendor"] != connection.vendor:
+        raise BackupRefused(
+            f"the backup is of {manifest.database['vendor']}, and DATABASE_URL names a {connection.vendor} "
+            "database; nothing was changed"
+        )
+    if unknown := unknown_migrations(list(manifest.migrations)):
+        raise BackupRefused(
+            f"the backup is of a newer release, with migrations that this one does not have ({unknown[0]}); "
+            "nothing was changed"
+        )
+    return manifest
+
+
+def what_is_here() -> str:
+    """What the system has of its own, in a few words; empty where it is empty."""
+    tables = connection.introspection.table_names()
+    for model in (User, Team, Season):
+        if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
+            return str(model._meta.verbose_name_plural)  # noqa: SLF001  (the same)
+    found = next((entry for folder in storage.FOLDERS for entry in folder.entries("")), None)
+    return f"files in its storage, such as {found.name}" if found else ""
+
+
+def _put_files(folder: Path) -> None:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if _stored_digest(name) == digest_of(path)[1]:
+            continue
+        default_storage.delete(name)
+        with path.open("rb") as content:
+            stored_name = default_storage.save(name, File(content))
+        if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
+            raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
+
+
+def _put_archives(folder: Path) -> None:
+    """Those of the backup and no others."""
+    own = settings.DATA_DIR / ARCHIVES
+    shutil.rmtree(own, ignore_errors=True)
+    if folder.is_dir():
+        shutil.copytree(folder, own)
+
+
+def _put_key(folder: Path, manifest: Manifest) -> bool:
+    """True where the site has another key than it had."""
+    if manifest.secret == INCLUDED and not is_given():
+        put_secret(folder)
+        return False
+    return print_of(settings.SECRET_KEY) != manifest.secret_print
+
+
+def _set_versions_apart() -> None:
+    Phase.objects.update(version=F("version") + VERSIONS_APART)
+    BoardOrder.objects.update(version=F("version") + VERSIONS_APART)
+
+
+def _differing(manifest: Manifest) -> Iterator[str]:
+    lost = set(manifest.lost)
+    for file in named_files():
+        found = _stored_digest(file.name)
+        if file.name not in lost and (found is None or not found.startswith(file.sha256)):
+            yield f"the file {file.name}"
+    boards = board_digests()
+    for name in [*manifest.boards, *(name for name in boards if name not in manifest.boards)]:
+        if boards.get(name) != manifest.boards.get(name):
+            yield f"the board {name}"
+
+
+def _stored_digest(name: str) -> str | None:
+    """None where there is no such file."""
+    digest = hashlib.sha256()
+    try:
+        with default_storage.open(name, "rb") as stored:
+            while part := stored.read(CHUNK):
+                digest.update(part)
+    except FileNotFoundError:
+        return None
+    return digest.hexdigest()

@@ -1,0 +1,342 @@
+"""What is wrong with an installation, and what to do about it: each check says one thing in a sentence."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.util
+import json
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.core import checks
+from django.core.cache import caches
+from django.core.files.base import ContentFile
+from django.core.mail import get_connection
+from django.db import connection
+from django.db.models import Exists, OuterRef, Sum
+from django.utils import timezone
+from django_q.brokers import get_broker
+from django_q.status import Stat
+
+from citeboard.core import storage
+from citeboard.core.clock import LARGEST_SKEW, skew
+from citeboard.core.confinement import read_upload
+from citeboard.core.database_time import database_now, from_now
+from citeboard.core.health import GIGABYTE, LEAST_FREE
+from citeboard.core.machine import host_of
+from citeboard.core.schema import schema_state
+from citeboard.core.words import counted
+from scoring.models import EntailmentModel
+from scoring.ops.model_status import missing_models
+from scoring.worker.pending_labels import pairs_left, waiting_jobs
+from tasks.jobs.groups import why_unserved
+from tasks.jobs.needs import queue_of
+from tasks.jobs.sweeper import last_sweep
+from tasks.models import Gold, Job, Submission, Task
+
+FEW_FREE = 2 * GIGABYTE
+MAIL_PATIENCE = 5  # seconds
+MAX_WAITING = dt.timedelta(hours=1)
+ASKED = 4  # times for signs of life: enough for a dozen dead groups before a living one
+#: Tries what a process that reads uploads should not be able to do.
+PROBE = "citeboard.core.confined.probe:attempt"
+OF_MODELS = ("torch", "transformers", "spacy", "bert_score")
+
+
+class State(StrEnum):
+    GOOD, ODD, BAD = "good", "odd", "bad"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a check found; ``advice`` says what to do where that is not nothing."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return {name: str(value) for name, value in asdict(self).items()}
+
+
+def examine(names: list[str] | None = None) -> list[Finding]:
+    """The findings of all checks, or of those named. A check that breaks is a finding as well."""
+    return [_examined(name, CHECKS[name]) for name in names or CHECKS]
+
+
+def _examined(name: str, check: Callable[[], tuple[State, str, str]]) -> Finding:
+    try:
+        state, found, advice = check()
+    except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
+        state, found = State.BAD, f"it could not be examined: {type(reason).__name__}: {reason}"
+        advice = "See what the other checks say; the log of the site has more."
+    return Finding(name=name, state=state, found=found, advice=advice)
+
+
+Said = tuple[State, str, str]
+
+
+def _settings() -> Said:
+    found = checks.run_checks(include_deployment_checks=False)
+    serious = [message for message in found if message.is_serious()]
+    if serious:
+        return State.BAD, "; ".join(message.msg for message in serious), serious[0].hint or ""
+    if found:
+        return State.ODD, "; ".join(message.msg for message in found), found[0].hint or ""
+    return State.GOOD, "nothing contradicts itself", ""
+
+
+def _database() -> Said:
+    missing = schema_state().missing
+    if missing:
+        return State.BAD, f"{len(missing)} migration(s) behind this release", "Run `manage.py migrate`."
+    return State.GOOD, f"{connection.display_name} answers and is of this release", ""
+
+
+def _clock() -> Said:
+    """Of the database, by which leases go, against this machine's, by which phases open and close."""
+    seconds = skew()
+    if seconds > LARGEST_SKEW:
+        advice = "Let all machines keep time by NTP; phases open and close by it."
+        return State.BAD, f"this machine and the database differ by {seconds:.1f} s", advice
+    return State.GOOD, "this machine and the database agree on the time", ""
+
+
+def _storage() -> Said:
+    place = str(settings.BUCKET or settings.FILES_DIR)
+    if trouble := _trouble_of_storage():
+        advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
+        return State.BAD, f"{place}: {trouble}", advice
+    names = {name for gold in Gold.objects.all() for name in (gold.file, gold.index, gold.public)}
+    missing = sorted(name for name in names if not storage.gold.exists(name))
+    if missing and len(missing) == len(names):
+        found = (
+            f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"
+        )
+        advice = (
+            "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
+            "with `manage.py storage copy`, or restore them from a backup."
+        )
+        return State.BAD, found, advice
+    if missing:
+        advice = "Load the gold again with `manage.py load_gold`; the same content keeps its version."
+        return State.BAD, f"{len(missing)} files of gold are missing, such as {missing[0]}", advice
+    found = f"files can be written to {place} and read; all {len(names)} files of gold are there"
+    return State.GOOD, found, ""
+
+
+def _trouble_of_storage() -> str:
+    """Why a file cannot be written, read and removed; empty where it can."""
+    content = secrets.token_bytes(1024)
+    try:
+        written = storage.statistics.save(f"doctor/{secrets.token_hex(8)}", ContentFile(content))
+        try:
+            with storage.statistics.open(written) as file:
+                came_back = file.read()
+        finally:
+            storage.statistics.delete(written)
+    except OSError as trouble:
+        return f"a file cannot be written and read there: {trouble.strerror or trouble}"
+    return "" if came_back == content else "a file came back changed"
+
+
+def _disk() -> Said:
+    free = shutil.disk_usage(settings.DATA_DIR).free
+    found = f"{free / GIGABYTE:.1f} GB are free for {settings.DATA_DIR}"
+    if free < FEW_FREE:
+        advice = "Make room; runs wait while nothing can be written."
+        return State.BAD if free < LEAST_FREE else State.ODD, found, advice
+    return State.GOOD, found, ""
+
+
+def _mail() -> Said:
+    """Signs in at the mail server and sends nothing."""
+    if not settings.EMAIL_HOST:
+        advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
+        return State.ODD, "no mail server is set; mails are written to the console", advice
+    place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    try:
+        with get_connection(timeout=MAIL_PATIENCE):
+            return State.GOOD, f"{place} lets the site send mails", ""
+    except (OSError, SMTPException) as trouble:
+        advice = "See CITEBOARD_EMAIL_HOST, _PORT, _USER, _PASSWORD and _SECURITY."
+        return State.BAD, f"{place} lets no mail be sent: {trouble}", advice
+
+
+def _static() -> Said:
+    """Pages need each file that the last `collectstatic` has named."""
+    advice = "Run `manage.py collectstatic --no-input`."
+    manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
+    try:
+        named = sorted(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
+    except (OSError, ValueError, KeyError, AttributeError) as trouble:
+        return State.BAD, f"{manifest} cannot be read: {trouble}", advice
+    missing = [name for name in named if not (manifest.parent / name).is_file()]
+    if missing:
+        return State.BAD, f"{len(missing)} static files are missing, such as {missing[0]}", advice
+    return State.GOOD, f"all {len(named)} static files are in {settings.STATIC_ROOT}", ""
+
+
+def _confinement() -> Said:
+    """Found out by a process that tries; a file is closed if one of the machine's own is."""
+    with read_upload(PROBE, Path(__file__), {"file": "/etc/passwd"}, owner=None) as done:
+        closed = [name for name, is_closed in done.result.items() if is_closed]
+        still_open = [name for name, is_closed in done.result.items() if not is_closed]
+    if not still_open:
+        return State.GOOD, f"closed to processes that read uploads: {', '.join(closed)}", ""
+    found = f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
+    if settings.CONFINEMENT == "limits":
+        advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
+    else:
+        advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
+    return State.ODD, found, advice
+
+
+def _queue() -> Said:
+    broker = get_broker()
+    broker.ping()
+    waiting = Job.objects.filter(state=Job.State.QUEUED).order_by("created_at")
+    oldest = waiting.first()
+    found = f"{broker.info()} answers; {waiting.count()} jobs are queued"
+    if oldest is None:
+        return State.GOOD, found, ""
+    return State.GOOD, f"{found}, the oldest since {_ago(oldest.created_at)}", ""
+
+
+def _queues() -> Said:
+    """Whether each queue that something waits in, or that an open task uses, has a group that serves it."""
+    waiting = Counter(Job.objects.filter(state=Job.State.QUEUED).order_by().values_list("queue", flat=True))
+    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
+    used = {*waiting, *(queue_of(task) for task in tasks)}
+    unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
+    if unserved:
+        found = "; ".join(
+            f"{why} ({counted(waiting[queue], 'job')} in it)" for queue, why in unserved.items()
+        )
+        advice = "Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it."
+        return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, found, advice
+    return State.GOOD, f"all queues in use are served: {', '.join(sorted(used)) or 'none is'}", ""
+
+
+def _signs_of_life() -> list[Stat]:
+    """One of each group that lives. For each dead one that it drops, django-q passes over the next."""
+    found = {group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()}
+    return list(found.values())
+
+
+def _workers() -> Said:
+    groups = _signs_of_life()
+    busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
+    owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
+    if not groups and not owners and (trouble := _trouble_of_signs()):
+        advice = "Mend that first; whether there are workers is not known before."
+        return State.BAD, f"no sign of life can be kept where workers leave them: {trouble}", advice
+    if not groups and not owners:
+        advice = "Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own."
+        return State.BAD, "no group of workers gives a sign of life", advice
+    hosts = sorted({group.host for group in groups} | owners)
+    restarts = sum(group.reincarnations for group in groups)
+    found = f"{counted(len(groups), 'group')}, {counted(busy.count(), 'job')} at work, on {', '.join(hosts)}"
+    return State.GOOD, f"{found}; {counted(restarts, 'worker')} replaced", ""
+
+
+def _trouble_of_signs() -> str:
+    """Why none can be left or found; empty where they can."""
+    name, sign = f"doctor-{secrets.token_hex(8)}", secrets.token_hex(8)
+    try:
+        caches["queue"].set(name, sign, 60)
+        came_back = caches["queue"].get(name)
+        caches["queue"].delete(name)
+    except Exception as trouble:  # noqa: BLE001  (a cache may be a file, a table or Redis)
+        return f"{type(trouble).__name__}: {trouble}"
+    return "" if came_back == sign else "what was written is not there"
+
+
+def _sweeper() -> Said:
+    last = last_sweep()
+    if last is None and (trouble := _trouble_of_signs()):
+        advice = "Mend that first; whether somebody sweeps is not known before."
+        return State.BAD, f"no sign of life can be kept where sweepers leave them: {trouble}", advice
+    advice = "`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`."
+    if last is None:
+        return State.BAD, "nobody sweeps, so that lost jobs stay lost", advice
+    late = database_now() - last > dt.timedelta(seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS)
+    return (State.BAD if late else State.GOOD), f"the last sweep was {_ago(last)}", advice if late else ""
+
+
+def _jobs() -> Said:
+    """Every run leaves every state within a bound, so whatever stays longer is stuck."""
+    now = database_now()
+    bound = dt.timedelta(seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS)
+    lost = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__lt=now - bound).count()
+    moving = Job.objects.filter(
+        submission=OuterRef("pk"),
+        sets_status=True,
+        state__in=(Job.State.QUEUED, Job.State.RUNNING, Job.State.WAITING),
+    )
+    left = Submission.objects.filter(~Exists(moving), status__in=Submission.MOVING).count()
+    if lost or left:
+        advice = "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."
+        return State.BAD, f"{lost} jobs are held by nobody, {left} runs move without a job", advice
+    waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
+    if first := waiting.first():
+        long = first.started_at and now - first.created_at > MAX_WAITING
+        found = f"{waiting.count()} jobs wait: {first.reason}"
+        return (State.ODD if long else State.GOOD), found, "They go on by themselves." if long else ""
+    return State.GOOD, "no job is stuck", ""
+
+
+def _models() -> Said:
+    """What the tasks need that is not on this machine, which should be one of the workers'."""
+    absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
+    missing = [f"{model.kind} {model.name}: {model.missing}" for model in missing_models()]
+    waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()
+    if waiting:
+        found = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
+        return State.BAD, found, "Run `make models` on the workers."
+    if missing:
+        return State.ODD, "; ".join(missing), "Runs will wait for them; run `make models` on the workers."
+    if absent:
+        return State.GOOD, f"{', '.join(absent)} are not installed, and no task needs them", ""
+    return State.GOOD, "what the tasks are scored with is here", ""
+
+
+def _labels() -> Said:
+    waiting = list(waiting_jobs())
+    if waiting:
+        models = ", ".join(sorted({row.model.name for row in waiting}))
+        found = f"{pairs_left(waiting_jobs())} pairs of {len(waiting)} scorings wait for {models}"
+        return State.ODD, found, "`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`."
+    labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
+    return State.GOOD, f"{labels} labels are kept and nothing waits for others", ""
+
+
+def _ago(then: dt.datetime) -> str:
+    return f"{(database_now() - then).total_seconds():.0f} s ago"
+
+
+CHECKS: dict[str, Callable[[], Said]] = {
+    "settings": _settings,
+    "database": _database,
+    "clock": _clock,
+    "storage": _storage,
+    "disk": _disk,
+    "mail": _mail,
+    "static": _static,
+    "confinement": _confinement,
+    "queue": _queue,
+    "queues": _queues,
+    "workers": _workers,
+    "sweeper": _sweeper,
+    "jobs": _jobs,
+    "models": _models,
+    "labels": _labels,
+}

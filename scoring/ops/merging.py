@@ -1,0 +1,216 @@
+"""Two teams of a season become one: runs, tries and members go into the team that stays.
+
+Runs keep what they are and get the next numbers of that team. The other team stays without a place in the
+season; its runs in other seasons are its own as before.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.db import transaction
+from django.db.models import Max, Sum
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.words import counted
+from citeboard.teams.membership import add_member, locked
+from citeboard.teams.models import Membership, Team, User
+from scoring.models import Evaluation
+from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
+from tasks.models.seasons import bump_version
+from tasks.notifications.of_teams import forget_merge_asked, tell_merge_asked, tell_merged
+from tasks.registration.entries import EntryRefused, check_joining, check_size
+from tasks.submissions.quotas import counted_runs
+
+MAX_REASON = 500
+
+
+class MergeRefused(EntryRefused):
+    """The teams cannot merge as things stand; the message says why."""
+
+
+def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeProposal:
+    """Ask the lead of ``into`` to take ``team`` in; once more changes nothing.
+
+    Raises MergeRefused, and for the members what joining raises.
+    """
+    with transaction.atomic():
+        _hold(team, into)
+        season = Season.objects.select_for_update().get(pk=season.pk)
+        _check_date(season)
+        _entries(season, team, into)
+        present = MergeProposal.objects.filter(season=season, team=team).first()
+        if present is not None and present.into_id == into.pk:
+            return present
+        if present is not None:
+            raise MergeRefused(f"{team} has asked {present.into} already; withdraw that first")
+        made = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
+        words = f"proposed that {team} merges into {into}"
+        audit.note(actor=by, action="merge-proposed", words=words, subject=team, place=season)
+        tell_merge_asked(made)
+    return made
+
+
+def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
+    """The one team withdraws it, or the other declines. Raises MergeRefused."""
+    with transaction.atomic():
+        held = _held(proposal)
+        words = f"dropped that {held.team} merges into {held.into}"
+        audit.note(actor=by, action="merge-dropped", words=words, subject=held.team, place=held.season)
+        forget_merge_asked(held)
+        held.delete()
+
+
+def accept_merge(*, proposal: MergeProposal, by: User) -> int:
+    """By the lead of the team that stays; how many runs moved.
+
+    Raises MergeRefused, or what joining raises.
+    """
+    with transaction.atomic():
+        held = _held(proposal)
+        _check_date(held.season)
+        members = set(
+            Membership.objects.filter(team__in=(held.team, held.into)).values_list("user", flat=True)
+        )
+        check_size(held.season, len(members))
+        _check_tries(held.season, held.team, held.into)
+        return _merge(held.season, held.team, held.into, by, reason="")
+
+
+def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
+    """By an organiser, whatever the date and the size; how many runs moved. Raises as `accept_merge`."""
+    if team.pk == into.pk:
+        raise MergeRefused("a team does not merge with itself")
+    with transaction.atomic():
+        _hold(team, into)
+        season = Season.objects.select_for_update().get(pk=season.pk)
+        _check_elsewhere(season, into, by)
+        return _merge(season, team, into, by, reason=reason)
+
+
+def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
+    # Whoever sends a run for either team waits here, and finds it merged then.
+    registration, _ = _entries(season, team, into)
+    registration.delete()
+    joined = _take_members(season, team, into)
+    moved = _move_runs(season, team, into)
+    ExtraTries.objects.filter(phase__task__season=season, team=team).update(team=into)
+    _move_bundles(season, team, into)
+    for proposal in MergeProposal.objects.filter(season=season, team=team):
+        forget_merge_asked(proposal)
+        proposal.delete()
+    for proposal in MergeProposal.objects.filter(season=season, into=team):
+        forget_merge_asked(proposal)
+        proposal.delete()
+    words = f"merged {team} into {into}, with {counted(len(moved), 'run')}" + (
+        f": {reason}" if reason else ""
+    )
+    changes = [audit.Change("team", team.name, into.name), audit.Change("members", None, joined), *moved]
+    for subject in (into, team):
+        audit.note(
+            actor=by, action="teams-merged", words=words, subject=subject, place=season, changes=changes
+        )
+    audit.note(actor=by, action="teams-merged", words=words, subject=team, place=into, changes=changes)
+    tell_merged(season, team, into, at=timezone.now(), reason=reason)
+    for phase in Phase.objects.filter(task__season=season).order_by("pk"):
+        bump_version(phase.pk)
+    return len(moved)
+
+
+def _take_members(season: Season, team: Team, into: Team) -> list[str]:
+    """Everybody of the one team is in the other too; what other seasons of that team say holds."""
+    joined = []
+    present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
+    for membership in Membership.objects.filter(team=team).select_related("user").order_by("joined_at", "pk"):
+        if membership.user_id not in present:
+            check_joining(into, membership.user, besides=season)
+            add_member(team=into, user=membership.user)
+            joined.append(str(membership.user))
+    return joined
+
+
+def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
+    moved = []
+    runs = Submission.objects.select_for_update().filter(team=team, phase__task__season=season)
+    for run in runs.select_related("phase__task").order_by("phase", "number"):
+        own = Submission.objects.filter(phase=run.phase_id, team=into)
+        before, place = run.number, f"{run.phase.task.slug}/{run.phase.slug}"
+        run.number = (own.aggregate(last=Max("number"))["last"] or 0) + 1
+        run.team = into
+        if run.idempotency_key and own.filter(idempotency_key=run.idempotency_key).exists():
+            run.idempotency_key = ""
+        # One run of a team is selected: that of the team that stays.
+        run.is_selected = run.is_selected and not own.filter(is_selected=True).exists()
+        run.save(update_fields=["number", "team", "idempotency_key", "is_selected"])
+        moved.append(audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}"))
+    Evaluation.objects.filter(team=team, phase__task__season=season).update(team=into)
+    return moved
+
+
+def _move_bundles(season: Season, team: Team, into: Team) -> None:
+    keys = Bundle.objects.filter(season=season, team=into).exclude(idempotency_key="")
+    own = Bundle.objects.filter(season=season, team=team)
+    own.filter(idempotency_key__in=list(keys.values_list("idempotency_key", flat=True))).update(
+        idempotency_key=""
+    )
+    own.update(team=into)
+
+
+def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:
+    """Both places in the season, held. Raises MergeRefused where one of the teams takes no part."""
+    held = Registration.objects.select_for_update().filter(season=season, is_approved=True)
+    by_team = {entry.team_id: entry for entry in held.filter(team__in=(team, into)).order_by("team")}
+    for own in (team, into):
+        if own.pk not in by_team:
+            raise MergeRefused(f"{own} does not take part in {season}")
+    return by_team[team.pk], by_team[into.pk]
+
+
+def _check_date(season: Season) -> None:
+    """Raises MergeRefused."""
+    if season.merge_until is None:
+        raise MergeRefused(f"teams do not merge by themselves in {season}; its organisers can merge them")
+    if season.merge_until <= timezone.now():
+        until = season.merge_until.astimezone(dt.UTC)
+        raise MergeRefused(f"the teams of {season} could merge until {until:%Y-%m-%d %H:%M} UTC")
+
+
+def _check_elsewhere(season: Season, into: Team, by: User) -> None:
+    """Members read all that a team has, in other seasons too: there its own lead lets them in. Raises
+    MergeRefused.
+    """
+    others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
+    if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
+        raise MergeRefused(
+            f"{into} is in other seasons too, which its new members would read; merge the other way round, "
+            "or let its lead accept a proposal"
+        )
+
+
+def _check_tries(season: Season, team: Team, into: Team) -> None:
+    """Together they have sent no more than one team may. Raises MergeRefused."""
+    for phase in Phase.objects.filter(task__season=season, runs_in_total__isnull=False):
+        given = ExtraTries.objects.filter(phase=phase, team__in=(team, into)).aggregate(n=Sum("tries"))["n"]
+        sent = sum(counted_runs(phase, own).count() for own in (team, into))
+        most = (phase.runs_in_total or 0) + (given or 0)
+        if sent > most:
+            raise MergeRefused(
+                f"together the teams have sent {counted(sent, 'run')} in {phase.task}, {phase}, where one "
+                f"may send {most}; an organiser can merge them"
+            )
+
+
+def _hold(*teams: Team) -> None:
+    """Always in the same order, so that of two merges one waits."""
+    for team in sorted(teams, key=lambda own: own.pk):
+        locked(team)
+
+
+def _held(proposal: MergeProposal) -> MergeProposal:
+    """As it is now, with its teams held. Raises MergeRefused where it was answered or withdrawn."""
+    _hold(proposal.team, proposal.into)
+    found = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
+    if found is None:
+        raise MergeRefused("this has been answered or withdrawn already")
+    return found

@@ -1,0 +1,102 @@
+"""What a site keeps and nobody needs any more: found first, so that a dry run says what would go.
+
+Scores and breakdowns of a run against older gold are superseded once the run is scored, under the same rules,
+against a newer version. Their scores stay, as pages say what a fix of the gold has changed; the tables by
+class, the matrices per instance and the comparisons that follow from them go.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.sessions.models import Session
+from django.core.files.storage import default_storage
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from citeboard.core import storage
+from citeboard.core.models import Limit
+from scoring.models import Breakdown, Comparison, Evaluation
+from scoring.ops.named_files import full_name, named_files
+from tasks.submissions.orphaned_files import SAFE_AGE
+
+#: Rows that one transaction removes, so that nobody waits long for it.
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """How many there were of one kind, and of files how many bytes."""
+
+    what: str
+    count: int
+    size: int = 0
+
+
+def prune(*, dry_run: bool) -> Iterator[Pruned]:
+    """Each kind in turn; with ``dry_run`` nothing is removed and the same is said."""
+    now = timezone.now()
+    yield _rows("expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run)
+    yield _rows("expired counts", Limit.objects.filter(expires_at__lt=now.timestamp()), dry_run=dry_run)
+    old = superseded()
+    matrices = _sizes_of(list(old.values_list("statistics", flat=True)))
+    of_old = {"evaluation__in": old.values("pk")}
+    pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
+    yield _rows("superseded breakdowns", Breakdown.objects.filter(**of_old), dry_run=dry_run)
+    yield _rows("superseded comparisons", Comparison.objects.filter(pairs), dry_run=dry_run)
+    yield Pruned(what="superseded statistics", count=len(matrices), size=sum(matrices.values()))
+    if not dry_run:
+        _forget_statistics(old)
+    orphaned = _orphaned(now - SAFE_AGE, matrices)
+    yield Pruned(what="orphaned files", count=len(orphaned), size=sum(orphaned.values()))
+    if not dry_run:
+        for name in orphaned:
+            default_storage.delete(name)
+
+
+def superseded() -> QuerySet[Evaluation]:
+    """Those that have matrices yet."""
+    newer = Evaluation.objects.filter(
+        submission=OuterRef("submission"), rules=OuterRef("rules"), gold__number__gt=OuterRef("gold__number")
+    )
+    return Evaluation.objects.filter(Exists(newer)).exclude(statistics="").order_by("pk")
+
+
+def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
+    count = rows.count()
+    while not dry_run and (some := list(rows.values_list("pk", flat=True)[:AT_ONCE])):
+        rows.model._default_manager.filter(pk__in=some).delete()  # noqa: SLF001  (public by name)
+    return Pruned(what=what, count=count)
+
+
+def _forget_statistics(old: QuerySet[Evaluation]) -> None:
+    """Row first: a file without a row is orphaned, and a row without its file would be lost."""
+    for pk, name in list(old.values_list("pk", "statistics")):
+        if Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
+            storage.statistics.delete(name)
+
+
+def _sizes_of(names: list[str]) -> dict[str, int]:
+    """Of matrices, by their names in the one storage; what is not there has none."""
+    found = {}
+    for name in names:
+        with suppress(FileNotFoundError):
+            found[full_name(storage.statistics, name)] = storage.statistics.size(name)
+    return found
+
+
+def _orphaned(before: dt.datetime, spared: Collection[str]) -> dict[str, int]:
+    """Files, with their sizes, that no row names and that were left alone for longer than a request lives."""
+    found = {
+        full_name(folder, entry.name): entry.size
+        for folder in storage.FOLDERS
+        for entry in folder.entries("")
+        if entry.modified < before
+    }
+    # Asked after the files were found: a row that is written later belongs to a file that is younger.
+    named = {file.name for file in named_files()}
+    return {name: size for name, size in found.items() if name not in named and name not in spared}

@@ -1,0 +1,123 @@
+"""What the rows of jobs and runs say now, as `/metrics` and the operator's page tell it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import (
+    Avg,
+    Case,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    Func,
+    Max,
+    Min,
+    QuerySet,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
+
+from tasks.models import Job, Submission
+
+RECENT = dt.timedelta(hours=1)
+#: Seconds at which the durations of jobs are divided; the last part has no end.
+BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+_TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+
+
+class _Seconds(Func):
+    """From one instant to another, by the database itself: all jobs are asked for it at each scrape."""
+
+    output_field = FloatField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        template = "((julianday(%(expressions)s)) * 86400)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=") - julianday(", **extra)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        template = "EXTRACT(EPOCH FROM %(expressions)s)::float"
+        return self.as_sql(compiler, connection, template=f"({template})", arg_joiner=" - ", **extra)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTimes:
+    """Of the jobs of one step that were done within the last hour, in seconds."""
+
+    step: str
+    done: int
+    mean: float
+    longest: float
+
+
+def jobs_by_queue() -> dict[str, dict[str, int]]:
+    """How many jobs each queue has in each state; the queue for light runs is always among them."""
+    rows = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
+    found = {(queue, state): count for queue, state, count in rows}
+    return {
+        queue: {state: found.get((queue, state), 0) for state in Job.State.values}
+        for queue in sorted({Job.LIGHT} | {queue for queue, _ in found})
+    }
+
+
+def oldest_queued(now: dt.datetime) -> dict[str, float]:
+    """Seconds since the first of a queue's queued jobs was made, or was last begun; 0 for none."""
+    queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
+    rows = queued.values_list("queue").annotate(first=Min(Coalesce("started_at", "created_at")))
+    return {Job.LIGHT: 0.0} | {queue: (now - first).total_seconds() for queue, first in rows}
+
+
+def leases_lost() -> dict[str, int]:
+    """How often a lease has ended without a sign of life of its worker, by queue, since the site began."""
+    rows = Job.objects.order_by().values_list("queue").annotate(n=Sum("leases_lost"))
+    return {Job.LIGHT: 0} | dict(rows)
+
+
+def jobs_begun_again() -> int:
+    return Job.objects.filter(attempt__gt=1).count()
+
+
+def step_times(now: dt.datetime) -> list[StepTimes]:
+    done = _done().filter(finished_at__gt=now - RECENT)
+    rows = done.values_list("step").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
+    return [
+        StepTimes(step=step, done=count, mean=mean.total_seconds(), longest=most.total_seconds())
+        for step, count, mean, most in rows
+    ]
+
+
+def step_buckets() -> dict[str, tuple[list[int], float]]:
+    """Of the jobs of each step that are done: how many took up to each of BUCKETS, and at last how many there
+    are; and the sum of their seconds.
+    """
+    places = [When(seconds__lte=upper, then=Value(place)) for place, upper in enumerate(BUCKETS)]
+    measured = _done().annotate(seconds=_Seconds("finished_at", "started_at"))
+    rows = (
+        measured.annotate(place=Case(*places, default=Value(len(BUCKETS))))
+        .values_list("step", "place")
+        .annotate(n=Count("pk"), total=Sum("seconds"))
+    )
+    numbers: dict[str, list[int]] = {}
+    sums: dict[str, float] = {}
+    for step, place, number, total in rows:
+        numbers.setdefault(step, [0] * (len(BUCKETS) + 1))[place] = number
+        sums[step] = sums.get(step, 0.0) + total
+    return {step: (list(accumulate(found)), sums[step]) for step, found in numbers.items()}
+
+
+def _done() -> QuerySet[Job]:
+    return Job.objects.filter(
+        state=Job.State.DONE, started_at__isnull=False, finished_at__isnull=False
+    ).order_by()
+
+
+def runs_by_status() -> dict[str, int]:
+    found = dict(Submission.objects.order_by().values_list("status").annotate(n=Count("pk")))
+    return {status: found.get(status, 0) for status in Submission.Status.values}

@@ -1,0 +1,158 @@
+"""How a season goes, for its organisers: runs by day, how long they wait, and what they take on the disk."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from statistics import median
+
+from django.db.models import Count, Min, Q, Sum
+from django.db.models.functions import Coalesce, TruncDate
+
+from citeboard.core.database_time import database_now
+from scoring.figures import Axis, Bars, Measured, Series
+from tasks.models import Job, Season, Submission
+
+Status = Submission.Status
+
+#: Days on which runs were sent, the newest ones.
+DAYS = 30
+#: Jobs of the last days of which times are told.
+TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day:
+    """Runs that teams sent on one day (UTC), by what has become of them."""
+
+    day: dt.date
+    scored: int
+    not_scored: int
+    moving: int
+
+    @property
+    def sent(self) -> int:
+        return self.scored + self.not_scored + self.moving
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """One queue's share of the season; the oldest of those that nobody has begun."""
+
+    queue: str
+    queued: int
+    running: int
+    oldest: dt.datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Of the newest jobs that scored a run within a week, in seconds; medians, and the longest of all."""
+
+    jobs: int
+    waited: float
+    took: float
+    longest: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """``run_bytes`` is what the files of the runs take, as they were sent or computed."""
+
+    days: list[Day]
+    queues: list[Waiting]
+    times: Times | None
+    runs: int
+    run_bytes: int
+
+    @property
+    def figure(self) -> Bars:
+        kinds = (("scored", "scored"), ("on the way", "moving"), ("not scored", "not_scored"))
+        return Bars(
+            title="Runs by day",
+            labels=[f"{day.day:%d %b}" for day in self.days],
+            series=[
+                Series(name=name, values=[Measured(value=getattr(day, field)) for day in self.days])
+                for name, field in kinds
+            ],
+            axis=Axis(title="runs", decimals=0, has_zero=True),
+        )
+
+
+def progress_of(season: Season) -> Progress:
+    runs = Submission.objects.filter(phase__task__season=season)
+    sizes = runs.aggregate(n=Count("pk"), size=Coalesce(Sum("size"), 0))
+    return Progress(
+        days=_days(season),
+        queues=_queues(season),
+        times=_times(season),
+        runs=sizes["n"],
+        run_bytes=sizes["size"],
+    )
+
+
+def _days(season: Season) -> list[Day]:
+    """The oldest first."""
+    rows = (
+        Submission.objects.filter(phase__task__season=season, team__isnull=False)
+        .order_by()
+        .annotate(day=TruncDate("submitted_at", tzinfo=dt.UTC))
+        .values("day")
+        .annotate(
+            n=Count("pk"),
+            scored=Count("pk", filter=Q(status=Status.SCORED)),
+            moving=Count("pk", filter=Q(status__in=Submission.MOVING)),
+        )
+        .order_by("-day")[:DAYS]
+    )
+    return [
+        Day(
+            day=row["day"],
+            scored=row["scored"],
+            moving=row["moving"],
+            not_scored=row["n"] - row["scored"] - row["moving"],
+        )
+        for row in reversed(rows)
+    ]
+
+
+def _queues(season: Season) -> list[Waiting]:
+    is_queued = Q(state=Job.State.QUEUED)
+    rows = (
+        Job.objects.filter(submission__phase__task__season=season)
+        .filter(state__in=(Job.State.QUEUED, Job.State.RUNNING))
+        .order_by()
+        .values("queue")
+        .annotate(
+            queued=Count("pk", filter=is_queued),
+            running=Count("pk", filter=~is_queued),
+            oldest=Min("created_at", filter=is_queued),
+        )
+        .order_by("queue")
+    )
+    return [Waiting(**row) for row in rows]
+
+
+def _times(season: Season) -> Times | None:
+    done = Job.objects.filter(
+        submission__phase__task__season=season,
+        step=Job.Step.SCORE,
+        state=Job.State.DONE,
+        started_at__isnull=False,
+        finished_at__gt=database_now() - TIMED_WITHIN,
+    ).order_by("-finished_at")
+    times = [
+        (made, begun, ended)
+        for made, begun, ended in done.values_list("created_at", "started_at", "finished_at")[:TIMED]
+        if begun and ended
+    ]
+    if not times:
+        return None
+    waited = [(begun - made).total_seconds() for made, begun, _ in times]
+    took = [(ended - begun).total_seconds() for _, begun, ended in times]
+    return Times(
+        jobs=len(times),
+        waited=median(waited),
+        took=median(took),
+        longest=max((ended - made).total_seconds() for made, _, ended in times),
+    )

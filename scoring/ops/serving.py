@@ -1,0 +1,271 @@
+"""Site and workers under one roof: started together, restarted when they die or hang, ended together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from citeboard.core.confined.pool import PRESENT_PER_PLACE
+from citeboard.core.database_time import database_now
+from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
+from citeboard.core.processes import ProcessGroup
+from citeboard.core.schema import NewerSchema, refuse_newer_schema
+from scoring.board import comparison_state as board_orders
+from scoring.ops.probe import Probe
+from scoring.ops.sweeping import attempt, post_until, sweep_all
+from tasks.jobs.groups import forget_group
+from tasks.jobs.sweeper import end_leases, sweep, wake_again
+from tasks.jobs.watchdog import Watchdog
+from tasks.submissions.orphaned_files import remove_half_uploads
+
+SITE, WORKER = "site", "worker"
+PARTS = (SITE, WORKER)
+
+TICK = 0.1  # seconds between looks at the processes
+STOP_SECONDS = 10  # what has not ended by then is killed
+HANG_SECONDS = 2  # the same for a part that hangs and is started anew
+START_SECONDS = 60  # a site that does not answer by then has failed to start
+MAX_FAILURES = 5  # starts in a row that come to nothing, until all is ended
+
+#: A file of the work folder, touched after each look at the workers; scripts/healthcheck.py looks at it.
+SIGN = "workers-watched"
+
+ROOT = Path(__file__).resolve().parents[2]
+
+log = logging.getLogger(__name__)
+
+
+class Failed(Exception):
+    """A part cannot be kept running; the message says which."""
+
+
+class Serving:
+    """What `manage.py serve` does until it is told to end."""
+
+    def __init__(self, parts: Collection[str], *, announce: Callable[[str], object]) -> None:
+        self._address = f"{settings.BIND}-{settings.PORT}"
+        told = environment()
+        if SITE in parts:
+            told[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
+        self.groups = {part: ProcessGroup(part, command(part), told) for part in parts}
+        self.announce = announce
+        self._ending = threading.Event()
+        self._hurry = threading.Event()
+        self._hangs = {part: threading.Event() for part in parts}
+        self._failure = ""
+        self._newer_schema: NewerSchema | None = None
+
+    def run(self) -> None:
+        """Returns once everything has ended as it was told. Raises NewerSchema or Failed otherwise."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        for group in self.groups.values():
+            group.start()
+        keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
+        threads = [threading.Thread(target=keepers[part], name=part, daemon=True) for part in self.groups]
+        threads += self._further_threads()
+        for thread in threads:
+            thread.start()
+        try:
+            while not self._ending.wait(TICK):
+                for part in self.groups:
+                    self._look_after(part)
+                reap_orphans({group.pid for group in self.groups.values()})
+                gone = [thread.name for thread in threads if not thread.is_alive()]
+                if gone and not self._ending.is_set():
+                    self._fail(f"Nobody looks after the {gone[0]} any more; the log says why.")
+        finally:
+            self._end(self.groups, within=STOP_SECONDS)
+            if SITE in self.groups:
+                forget_counts(self._address)
+        if self._newer_schema:
+            raise self._newer_schema
+        if self._failure:
+            raise Failed(self._failure)
+
+    def _further_threads(self) -> list[threading.Thread]:
+        """Whatever mail servers and programs of organisers take, jobs are looked after in time."""
+        threads = [threading.Thread(target=self._watch_schema, name="schema", daemon=True)]
+        if WORKER in self.groups:
+            post = partial(post_until, self._ending)
+            threads.append(threading.Thread(target=post, name="posting", daemon=True))
+        return threads
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        """The first asks everything to end, the second does not wait for it."""
+        if self._ending.is_set():
+            self._hurry.set()
+        self._ending.set()
+
+    def _fail(self, reason: str) -> None:
+        self._failure = reason
+        self._ending.set()
+
+    def _look_after(self, part: str) -> None:
+        group = self.groups[part]
+        if self._hangs[part].is_set():
+            log.error("The %s hangs and is started anew", part)
+            self._end([part], within=HANG_SECONDS)
+            self._hangs[part].clear()
+        if not group.is_over():
+            return
+        if group.failures >= MAX_FAILURES:
+            self._fail(f"The {part} ended {group.failures} times in a row as soon as it was started.")
+        else:
+            group.start_when_due()
+
+    def _end(self, parts: Collection[str], *, within: float) -> None:
+        groups = [self.groups[part] for part in parts]
+        if SITE in parts:
+            # Requests under way come to their end.
+            self.groups[SITE].ask_leader_to_end()
+        if WORKER in parts:
+            # Busy workers give their jobs back. The queue's own way to end would wait until they are scored.
+            self.groups[WORKER].ask_followers_to_end()
+        until = time.monotonic() + within
+        while not _are_over(groups):
+            if self._hurry.is_set() or time.monotonic() > until:
+                log.warning("What has not ended in time is killed: %s", ", ".join(parts))
+                break
+            time.sleep(TICK)
+        for group in groups:
+            group.kill()
+
+    def _keep_jobs_moving(self) -> None:
+        """Sweeps, and watches whether the group of workers takes jobs."""
+        ready = f"The worker is ready: {settings.WORKERS} at a time."
+        known, watchdog = None, _watchdog("")
+        while not self._ending.is_set():
+            name = self.groups[WORKER].group_name
+            if name is not None and name != known and attempt(partial(_take_over, known)):
+                known, watchdog = name, _watchdog(name)
+            done = sweep_all()
+            if known == self.groups[WORKER].group_name and attempt(watchdog.is_stuck):
+                self._hangs[WORKER].set()
+            if done and ready and SITE not in self.groups:
+                self.announce(ready)
+            ready = ready if not done else ""
+            leave_sign()
+            self._wait_for_next_sweep(known)
+
+    def _watch_schema(self) -> None:
+        """Ends everything, in good order, once a newer release has taken away what this one uses."""
+        while not self._ending.wait(settings.SWEEP_SECONDS):
+            try:
+                refuse_newer_schema()
+            except NewerSchema as newer:
+                self._newer_schema = newer
+                self._ending.set()
+            except DatabaseError:
+                # Who needs it says so; the next look comes by itself.
+                connections.close_all()
+
+    def _wait_for_next_sweep(self, known: str | None) -> None:
+        """A group that was started anew is looked at without delay."""
+        until = time.monotonic() + settings.SWEEP_SECONDS
+        while time.monotonic() < until and not self._ending.wait(TICK):
+            if self.groups[WORKER].group_name not in (None, known):
+                return
+
+    def _keep_site_answering(self) -> None:
+        """Says when the site answers, and watches that it goes on; one just started is given time."""
+        answered = partial(answered_so_far, self._counts)
+        probe = Probe(settings.BIND, settings.PORT, answered)
+        known, ready = None, f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it)."
+        while not self._ending.wait(probe.pause if known else TICK):
+            pid = self.groups[SITE].pid
+            if pid is not None and pid != known:
+                if probe.wait_for_answer(START_SECONDS, self._ending):
+                    known = pid
+                    if ready:
+                        self.announce(ready)
+                    ready = ""
+                elif ready and not self._ending.is_set():
+                    self._fail(f"The site did not answer within {START_SECONDS} seconds of its start.")
+                else:
+                    self._hangs[SITE].set()
+            elif pid is not None and probe.finds_it_hanging():
+                self._hangs[SITE].set()
+            elif WORKER not in self.groups:
+                # Whatever the disk says, the site is looked after.
+                with suppress(OSError):
+                    remove_half_uploads()
+
+
+def leave_sign() -> None:
+    """That workers are looked after here; where it cannot be left, a health check finds out."""
+    with suppress(OSError):
+        settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
+        (settings.WORK_DIR / SIGN).touch()
+
+
+def _are_over(groups: Collection[ProcessGroup]) -> bool:
+    # Each is looked at, since looking is what clears the remains of a group away.
+    return not [group for group in groups if not group.is_over()]
+
+
+def command(part: str) -> list[str]:
+    manage = str(ROOT / "manage.py")
+    if part == WORKER:
+        return [sys.executable, manage, "qcluster"]
+    options = {
+        "host": settings.BIND,
+        "port": settings.PORT,
+        "workers": settings.WEB_WORKERS,
+        "interface": "wsgi",
+        # Requests that wait for a file to be read must not keep pages from being served.
+        "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + PRESENT_PER_PLACE * settings.CHECKS,
+        "respawn-interval": 0.5,
+        "workers-kill-timeout": STOP_SECONDS // 2,
+        # Below are hints for people who start it by hand.
+        "log-level": "error",
+    }
+    given = [f"--{name}={value}" for name, value in options.items()]
+    start = [sys.executable, "-P", "-m", "granian", *given, "--respawn-failed-workers", "--no-ws"]
+    return [*start, "citeboard.wsgi:application"]
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
+    return {**os.environ, "PYTHONPATH": path, "DJANGO_SETTINGS_MODULE": "citeboard.settings"}
+
+
+def reap_orphans(own: Collection[int | None]) -> None:
+    """In a container this process is the first, to which every process falls whose parent is gone."""
+    if os.getpid() != 1:
+        return
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid in own:
+            return
+        os.waitpid(ended.si_pid, 0)
+
+
+def _watchdog(owner: str) -> Watchdog:
+    """A worker that compares the rows of a board is busy as well."""
+    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=board_orders.held_by)
+
+
+def _take_over(gone: str | None) -> bool:
+    """A new group begins with what the one before it has left."""
+    if gone is not None:
+        end_leases(gone)
+        board_orders.end_leases(gone)
+        forget_group(gone)
+        sweep()
+    wake_again(before=database_now())
+    return True

@@ -1,0 +1,230 @@
+"""How a site stands, for its operators: the page and the API give what is gathered here.
+
+Every fact comes from where `/metrics`, `/health/ready` and `manage.py doctor` take it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import django
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Max, Min
+
+from citeboard.core import health
+from citeboard.core.database_time import database_now
+from citeboard.core.last_done import last_done
+from citeboard.core.machine import host_of
+from citeboard.core.models import SchemaEpoch
+from citeboard.core.release import release
+from citeboard.core.schema import EPOCH, SchemaState, schema_state
+from scoring.distribution.backend import version
+from scoring.ops import queue_facts
+from scoring.ops.backup.writing import BACKUP
+from scoring.ops.doctor import Finding, examine
+from tasks.jobs.groups import MAX_SILENCE, why_unserved
+from tasks.jobs.sweeper import last_sweep
+from tasks.models import Job, WorkerGroup
+from tasks.notifications.sending import MailState, mail_state
+
+#: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
+EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
+FAILED_WITHIN = dt.timedelta(days=1)
+SHOWN = 50
+OF_A_RUN = ("submission__phase__task__season", "submission__team")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """``why_unserved`` is a clause, empty where some group of workers takes its jobs."""
+
+    name: str
+    queued: int
+    running: int
+    waiting: int
+    oldest_seconds: float
+    leases_lost: int
+    why_unserved: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A group of workers that was seen within the last day; ``queues`` are empty for all of them."""
+
+    name: str
+    host: str
+    queues: Sequence[str]
+    workers: int
+    seen_at: dt.datetime
+    is_living: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Jobs that wait for one reason; ``submission`` is the run of the one that waits longest."""
+
+    reason: str
+    jobs: int
+    since: dt.datetime
+    submission: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A job that failed; ``trace`` is the id of the request that made it, by which the log is searched."""
+
+    job: int
+    submission: int
+    run: str
+    step: str
+    reason: str
+    at: dt.datetime
+    trace: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where files are; bytes of the disk of the data folder, None where it cannot be asked."""
+
+    files: str
+    data_folder: str
+    free: int | None
+    size: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """``epoch`` is that of the database, ``known_epoch`` the latest that this release works with."""
+
+    version: str
+    release: str
+    python: str
+    django: str
+    database: str
+    epoch: int
+    known_epoch: int
+    schema: SchemaState
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteState:
+    at: dt.datetime
+    findings: Sequence[Finding]
+    missing: Sequence[health.Missing]
+    queues: Sequence[Queue]
+    groups: Sequence[Group]
+    waiting: Sequence[Waiting]
+    failures: Sequence[Failure]
+    failures_in_all: int
+    place: Place
+    mails: MailState
+    last_sweep: dt.datetime | None
+    last_backup: dt.datetime | None
+    versions: Versions
+
+
+def site_state() -> SiteState:
+    """Some thirty queries, none of which grows with the number of runs on boards."""
+    now = database_now()
+    failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - FAILED_WITHIN)
+    return SiteState(
+        at=now,
+        findings=examine(EXAMINED),
+        missing=health.missing(health.clock_skew()),
+        queues=_queues(now),
+        groups=_groups(now),
+        waiting=_waiting(),
+        failures=[_failure(job) for job in failed.select_related(*OF_A_RUN).order_by("-finished_at")[:SHOWN]],
+        failures_in_all=failed.count(),
+        place=_place(),
+        mails=mail_state(),
+        last_sweep=last_sweep(),
+        last_backup=last_done(BACKUP),
+        versions=_versions(),
+    )
+
+
+def _queues(now: dt.datetime) -> list[Queue]:
+    oldest, lost = queue_facts.oldest_queued(now), queue_facts.leases_lost()
+    return [
+        Queue(
+            name=name,
+            queued=states[Job.State.QUEUED],
+            running=states[Job.State.RUNNING],
+            waiting=states[Job.State.WAITING],
+            oldest_seconds=oldest.get(name, 0.0),
+            leases_lost=lost[name],
+            why_unserved=why_unserved(name),
+        )
+        for name, states in queue_facts.jobs_by_queue().items()
+    ]
+
+
+def _groups(now: dt.datetime) -> list[Group]:
+    living = now - dt.timedelta(seconds=MAX_SILENCE)
+    return [
+        Group(
+            name=group.name,
+            host=host_of(group.name),
+            queues=group.queues,
+            workers=group.workers,
+            seen_at=group.seen_at,
+            is_living=group.seen_at > living,
+        )
+        for group in WorkerGroup.objects.order_by("-seen_at")[:SHOWN]
+    ]
+
+
+def _waiting() -> list[Waiting]:
+    jobs = Job.objects.filter(state=Job.State.WAITING).order_by()
+    rows = jobs.values("reason").annotate(
+        jobs=Count("pk"), since=Min("created_at"), submission=Min("submission")
+    )
+    return [Waiting(**row) for row in rows.order_by("since")[:SHOWN]]
+
+
+def _failure(job: Job) -> Failure:
+    assert job.finished_at is not None
+    return Failure(
+        job=job.pk,
+        submission=job.submission_id,
+        run=str(job.submission),
+        step=job.step,
+        reason=job.reason,
+        at=job.finished_at,
+        trace=job.trace,
+    )
+
+
+def _place() -> Place:
+    try:
+        disk = shutil.disk_usage(settings.DATA_DIR)
+    except OSError:
+        free = size = None
+    else:
+        free, size = disk.free, disk.total
+    return Place(
+        files=str(settings.BUCKET or settings.FILES_DIR),
+        data_folder=str(settings.DATA_DIR),
+        free=free,
+        size=size,
+    )
+
+
+def _versions() -> Versions:
+    epoch = SchemaEpoch.objects.aggregate(last=Max("number"))["last"]
+    return Versions(
+        version=version(settings.BASE_DIR),
+        release=release(),
+        python=platform.python_version(),
+        django=django.get_version(),
+        database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}",
+        epoch=epoch or 1,
+        known_epoch=EPOCH,
+        schema=schema_state(),
+    )

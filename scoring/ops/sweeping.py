@@ -1,0 +1,88 @@
+"""What a sweep does, step by step; one that fails is told and skips no other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import connections
+
+from citeboard.core.outage_log import DATABASE, note_outage, note_recovery
+from citeboard.core.outages import outage_of
+from citeboard.teams.mailed_invitations import forget_invitations
+from scoring.board import comparison_state as board_orders
+from scoring.board import snapshots
+from scoring.worker import rescoring
+from scoring.worker.database_retries import DATABASE_ERRORS
+from scoring.worker.local_copies import remove_leftovers
+from tasks.jobs.sweeper import sweep
+from tasks.notifications.of_seasons import remind_of_deadlines
+from tasks.notifications.sending import send_mails
+from tasks.submissions.orphaned_files import remove_abandoned
+from tasks.webhooks.sending import send_deliveries
+
+#: Each with what it says of its result.
+STEPS: dict[Callable[[], object], str] = {
+    sweep: "{}",
+    rescoring.fill_up: "{} scorings queued again",
+    board_orders.ask_again: "{} boards to be compared",
+    snapshots.keep_due: "{} boards kept as they stood",
+    remove_leftovers: "{} folders of gone workers removed",
+    remove_abandoned: "{} files of uploads that broke off removed",
+    remind_of_deadlines: "{} people reminded of a deadline",
+    forget_invitations: "{} ended invitations forgotten",
+}
+#: What waits for machines of others, in a thread of its own, so that a sweep never does.
+POSTING: dict[Callable[[], object], str] = {
+    send_mails: "{} e-mails sent",
+    send_deliveries: "{} events posted",
+}
+
+FILES = "storage"
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+def post_until(ended: threading.Event) -> None:
+    """Send what is due, at the pace of sweeps, until it is ended; a step that fails is tried again."""
+    while not ended.is_set():
+        for step in POSTING:
+            attempt(step)
+        ended.wait(settings.SWEEP_SECONDS)
+
+
+def post_all() -> list[str]:
+    """What was sent, in words; shorter than POSTING where something failed."""
+    results = ((attempt(step), words) for step, words in POSTING.items())
+    return [words.format(result) for result, words in results if result is not None]
+
+
+def sweep_all() -> list[str]:
+    """What was done, in words; shorter than STEPS where something failed."""
+    results = ((attempt(step), words) for step, words in STEPS.items())
+    done = [words.format(result) for result, words in results if result is not None]
+    if len(done) == len(STEPS):
+        note_recovery(DATABASE)
+        note_recovery(FILES)
+    return done
+
+
+def attempt(step: Callable[[], Result]) -> Result | None:
+    """None if it failed, whatever the reason, such as a disk that is full: the next sweep tries again."""
+    name = getattr(step, "__name__", "a step")
+    try:
+        return step()
+    except DATABASE_ERRORS as reason:
+        note_outage(DATABASE, f"sweeping is put off, {name} first; the database is locked or away: {reason}")
+    except Exception as reason:
+        if outage_of(reason) is None:
+            log.exception("Sweeping: %s failed", name)
+        else:
+            note_outage(FILES, f"sweeping is put off, {name} first: {reason}")
+    connections.close_all()
+    return None

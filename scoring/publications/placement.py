@@ -1,0 +1,226 @@
+"""Which published table stands on a task's board, and how: its rows beside the systems, or by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from scoring.publications.printed_form import Feature, Publication, Row
+from scoring.publications.printed_form import Table as Printed
+from tasks.seasons.file.tables import Table, near, one_of
+from tasks.types.base import current_rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recomputed:
+    """What of a board stands beside a published table.
+
+    ``systems`` names, for a printed system, the one of the board that is the same as far as that is known;
+    ``metrics`` does so for the metrics, under the task's ``rules``. ``dimension`` is what the classes are on
+    the board. ``classes`` names, for a printed class, the board's: `verb`, or `pos_before:verb` where it is
+    of another dimension. Classes that it does not name go by their own names, small letters or large.
+    """
+
+    rules: str
+    metrics: Mapping[str, str]
+    systems: Mapping[str, str]
+    dimension: str = ""
+    classes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """A table, as a task shows it.
+
+    Without ``by`` each row is a system. With it a row is a system's figure for one class of that field, and
+    ``overall`` names the class that stands for all. ``where`` picks rows by other fields. ``metric`` leads,
+    and the two of ``interval`` are the ends of its interval.
+    """
+
+    paper: str
+    table: str
+    metric: str
+    by: str = ""
+    overall: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+    interval: tuple[str, ...] = ()
+    recomputed: Recomputed | None = None
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Placement:
+        """As a task keeps it."""
+        beside = kept.get("recomputed")
+        return cls(
+            **{
+                **kept,
+                "interval": tuple(kept.get("interval", ())),
+                "recomputed": Recomputed(**beside) if beside else None,
+            }
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "where": dict(self.where), "interval": list(self.interval)}
+
+    def takes(self, features: Mapping[str, Feature]) -> bool:
+        return all(str(features.get(name)) == value for name, value in self.where.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementEntry:
+    """What a season file says of one; ``read_from`` is where, for what is found later."""
+
+    read_from: Table
+    paper: str
+    table: str
+    metric: str
+    by: str
+    overall: str
+    where: Mapping[str, str]
+    interval: tuple[str, ...]
+    recomputed: RecomputedEntry | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecomputedEntry:
+    """What a season file says of one, with where."""
+
+    read_from: Table
+    said: Recomputed
+
+
+def read_placement(table: Table) -> PlacementEntry:
+    entry = PlacementEntry(
+        read_from=table,
+        paper=table.text("paper", ""),
+        table=table.text("table"),
+        metric=table.text("metric", ""),
+        by=table.text("by", ""),
+        overall=table.text("overall", ""),
+        where=table.words("where"),
+        interval=table.texts("interval", ()),
+        recomputed=_read_recomputed(table.table("recomputed")) if "recomputed" in table else None,
+    )
+    table.close()
+    return entry
+
+
+def _read_recomputed(table: Table) -> RecomputedEntry:
+    said = Recomputed(
+        rules=current_rules(table.text("rules")),
+        metrics=table.words("metrics"),
+        systems=table.words("systems"),
+        dimension=table.text("dimension", ""),
+        classes=table.words("classes"),
+    )
+    table.close()
+    return RecomputedEntry(read_from=table, said=said)
+
+
+def judged_placement(
+    entry: PlacementEntry, publications: Sequence[Publication], metrics: Mapping[str, Sequence[str]]
+) -> Placement | None:
+    """The placement, where all that it names is in the publications; what is not is noted on its line.
+
+    ``metrics`` are the task's, by rule set.
+    """
+    here = entry.read_from
+    publication = _named_paper(entry, publications)
+    if publication is None:
+        return None
+    printed = next((table for table in publication.tables if table.name == entry.table), None)
+    if printed is None:
+        names = [table.name for table in publication.tables]
+        message = f"{publication.paper.key} has no “{entry.table}”{near(entry.table, names)}"
+        here.refuse("table", message, one_of(names))
+        return None
+    measures = [measure.name for measure in printed.measures]
+    for key, wanted in (("metric", [entry.metric] if entry.metric else []), ("interval", entry.interval)):
+        for name in wanted:
+            if name not in measures:
+                here.refuse(key, f"{printed.name} has no metric “{name}”", one_of(measures))
+    if len(entry.interval) not in (0, 2):
+        here.refuse(
+            "interval", f"“interval” names {len(entry.interval)} metrics", "the lower and the upper end"
+        )
+    placement = Placement(
+        paper=publication.paper.key,
+        table=printed.name,
+        metric=entry.metric or measures[0],
+        by=entry.by,
+        overall=entry.overall,
+        where=entry.where,
+        interval=entry.interval,
+        recomputed=entry.recomputed.said if entry.recomputed else None,
+    )
+    _judge_rows(here, printed, placement)
+    if entry.recomputed:
+        _judge_recomputed(entry.recomputed, printed, metrics)
+        _judge_class_names(entry.recomputed, printed, placement)
+    return placement
+
+
+def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping[str, Sequence[str]]) -> None:
+    """Whether it names what the table and the task have."""
+    here, said = entry.read_from, entry.said
+    if said.rules not in metrics:
+        here.refuse("rules", f"the task has no rules “{said.rules}”", one_of(metrics) if metrics else "")
+        return
+    systems = list(dict.fromkeys(row.system for row in printed.rows if row.system))
+    names = [measure.name for measure in printed.measures]
+    for key, given, known in (("systems", said.systems, systems), ("metrics", said.metrics, names)):
+        if not given:
+            here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
+        for name in given:
+            if name not in known:
+                here.refuse(key, f"{printed.name} has no “{name}”{near(name, known)}", one_of(known))
+    for name in said.metrics.values():
+        if name not in metrics[said.rules]:
+            here.refuse("metrics", f"{said.rules} has no metric “{name}”", one_of(metrics[said.rules]))
+
+
+def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Placement) -> None:
+    """Whether the classes that it names are printed."""
+    known = list(
+        dict.fromkeys(_class(row, placement) for row in printed.rows if placement.takes(row.features))
+    )
+    for name in entry.said.classes:
+        if name not in known:
+            message = f"{printed.name} has no class “{name}” here{near(name, known)}"
+            entry.read_from.refuse("classes", message, one_of(known))
+
+
+def _named_paper(entry: PlacementEntry, publications: Sequence[Publication]) -> Publication | None:
+    """The paper that is named; without a name the only one."""
+    keys = [publication.paper.key for publication in publications]
+    if not entry.paper and len(publications) == 1:
+        return publications[0]
+    if entry.paper in keys:
+        return publications[keys.index(entry.paper)]
+    said = f"“{entry.paper}” is not among the season's publications" if entry.paper else "“paper” is missing"
+    entry.read_from.refuse("paper", said, one_of(keys) if keys else "“published” in [season] names its file")
+    return None
+
+
+def _judge_rows(here: Table, printed: Printed, placement: Placement) -> None:
+    """Whether the placement picks rows, and each system once, or once for each class."""
+    fields = sorted({name for row in printed.rows for name in row.features})
+    for key, names in (("by", [placement.by] if placement.by else []), ("where", list(placement.where))):
+        for name in names:
+            if name not in fields:
+                here.refuse(key, f"the rows of {printed.name} have no “{name}”", one_of(fields))
+                return
+    rows = [row for row in printed.rows if placement.takes(row.features)]
+    if not rows:
+        here.refuse("where" if placement.where else "table", f"no row of {printed.name} is picked")
+        return
+    classes = [_class(row, placement) for row in rows]
+    if placement.overall and placement.overall not in classes:
+        here.refuse("overall", f"{printed.name} has no {placement.by or 'class'} “{placement.overall}”")
+    if len({(row.system, name) for row, name in zip(rows, classes, strict=True)}) < len(rows):
+        message = f"{printed.name} has several rows of one system"
+        here.refuse("table", message, "“by” or “where”, so that each stands once")
+
+
+def _class(row: Row, placement: Placement) -> str:
+    return str(row.features.get(placement.by)) if placement.by else ""

@@ -1,0 +1,60 @@
+"""What happened to a run, step by step, as its team may know it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from citeboard.core.audit import about
+from scoring.runs.told import hides_outcome
+from tasks.models import Job, Submission
+
+ENDS = {
+    Job.State.DONE: "done",
+    Job.State.FAILED: "failed",
+    Job.State.CANCELLED: "stopped",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One step; ``by`` is empty for what the site did itself."""
+
+    at: dt.datetime
+    words: str
+    by: str = ""
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+def events(run: Submission, viewer: object) -> list[Event]:
+    """First things first. Whoever is not told how far a run is reads of no scoring."""
+    steps = [] if hides_outcome(run, viewer) else list(_steps(run))
+    return sorted([*_sent(run), *steps, *_acts(run)], key=lambda event: event.at)
+
+
+def _sent(run: Submission) -> Iterator[Event]:
+    if run.begun_at is not None:
+        yield Event(at=run.begun_at, words="the upload began")
+    by = str(run.submitted_by) if run.submitted_by else ""
+    name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else "no file yet"
+    yield Event(at=run.submitted_at, words=f"received: {name}", by=by)
+
+
+def _steps(run: Submission) -> Iterator[Event]:
+    for job in run.jobs.select_related("gold"):
+        what = str(Job.Step(job.step).label)
+        if job.rules:
+            what = f"{what} under “{job.rules}” against gold v{job.gold.number}"
+        if job.started_at is not None:
+            again = f", attempt {job.attempt}" if job.attempt > 1 else ""
+            yield Event(at=job.started_at, words=f"{what} began{again}")
+        if job.finished_at is not None and job.state in ENDS:
+            why = f": {job.reason}" if job.reason else ""
+            yield Event(at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}")
+
+
+def _acts(run: Submission) -> Iterator[Event]:
+    for entry in about(run):
+        yield Event(at=entry.at, words=entry.words, by=entry.actor_name, changes=entry.changes)

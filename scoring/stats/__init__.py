@@ -1,0 +1,1 @@
+"""Statistics over units, in plain Python: intervals, significance, breakdowns, signatures."""

@@ -1,0 +1,148 @@
+"""Intervals by resampling: from weights times a matrix of sufficient statistics, the same on every machine.
+
+Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile intervals), section 14.3
+(BCa). A unit is what is drawn: an instance, or the cluster (topic, paper) that its task type declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from scoring.metrics.base import Floats, Metric
+from scoring.stats.exact_sums import on_grid
+from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
+
+#: So many draws at most are held in memory at once.
+BLOCK = 1_000_000
+LEVEL = 0.95
+
+Bounds = tuple[float, float]
+#: A metric and the (units, m) rows whose sum it turns into a value.
+Measured = tuple[Metric, Floats]
+
+
+class Resampler:
+    """Draws units with replacement; the same size and seed give the same draws, whatever is measured on them.
+
+    The draws come from the raw bits of PCG64, whose stream NumPy promises to keep, and not from its
+    distributions, which may change between versions. Each draw takes 32 bits, so that no unit is favoured
+    by more than units / 2**32.
+    """
+
+    def __init__(self, units: int, *, resamples: int, seed: int) -> None:
+        if not 0 <= units < 2**32:
+            raise ValueError(f"{units} units cannot be drawn from 32 bits")
+        self.units, self.resamples, self.seed = units, resamples, seed
+
+    def weights(self) -> Iterator[Floats]:
+        """Blocks of (b, units) counts: how often each unit was drawn in each resample."""
+        bits = np.random.PCG64(self.seed)
+        per_block = max(1, BLOCK // max(1, self.units))
+        for start in range(0, self.resamples, per_block):
+            count = min(per_block, self.resamples - start)
+            drawn = _draws(bits, count, self.units)
+            drawn += (np.arange(count) * self.units)[:, None]
+            counts = np.bincount(drawn.ravel(), minlength=count * self.units)
+            yield counts.reshape(count, self.units).astype(np.float64)
+
+    def sums(self, tables: Sequence[Floats]) -> list[Floats]:
+        """For each (units, m) table the (resamples, m) sums of drawn rows, from one pass over the draws."""
+        if not tables:
+            return []
+        joined = on_grid(np.hstack(tables), self.units)
+        blocks = [weights @ joined for weights in self.weights()]
+        drawn = np.concatenate(blocks) if blocks else np.zeros((0, joined.shape[1]))
+        ends = np.cumsum([table.shape[1] for table in tables])
+        return np.split(drawn, ends[:-1], axis=1)
+
+    def values(self, metric: Metric, rows: Floats) -> Floats:
+        """(resamples,) values of the metric. ``rows`` is (units, m)."""
+        return metric.aggregate(self.sums([rows])[0])
+
+    def interval(
+        self, metric: Metric, rows: Floats, *, level: float = LEVEL, method: str = PERCENTILE
+    ) -> Bounds | None:
+        """One metric's interval, as in ``intervals``."""
+        return self.intervals([(metric, rows)], level=level, method=method)[0]
+
+    def intervals(
+        self, measured: Sequence[Measured], *, level: float = LEVEL, method: str = PERCENTILE
+    ) -> list[Bounds | None]:
+        """An interval for each metric, all from the same draws.
+
+        None where an interval says nothing: no resamples, fewer than two units, or a value that is
+        undefined or infinite in some resample. Metrics that are given the very same array share its sums.
+        """
+        if method not in RESAMPLED:
+            raise ValueError(f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}")
+        if self.units < 2 or not self.resamples:
+            return [None] * len(measured)
+        tables = {id(rows): rows for _, rows in measured}
+        sums = dict(zip(tables, self.sums(list(tables.values())), strict=True))
+        return [
+            bounds(metric, rows, metric.aggregate(sums[id(rows)]), level=level, method=method)
+            for metric, rows in measured
+        ]
+
+
+def _draws(bits: np.random.PCG64, count: int, units: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """(count, units) numbers below ``units``: the high half of a 32-bit draw times the number of units."""
+    size = count * units
+    halves = bits.random_raw((size + 1) // 2).astype("<u8", copy=False).view("<u4")[:size]
+    scaled = halves.astype(np.uint64)
+    scaled *= np.uint64(units)
+    scaled >>= np.uint64(32)
+    return scaled.view(np.int64).reshape(count, units)
+
+
+def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method: str) -> Bounds | None:
+    """The interval that a metric's resampled values give; None where one of them is undefined or infinite."""
+    if not np.isfinite(values).all():
+        return None
+    shares = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == BCA:
+        corrected = _bca_shares(metric, rows, values, shares)
+        if corrected is None:
+            return None
+        shares = corrected
+    low, high = np.quantile(values, shares)
+    return float(low), float(high)
+
+
+def _bca_shares(metric: Metric, rows: Floats, values: Floats, shares: Floats) -> Floats | None:
+    """The shares of resampled values at which a BCa interval ends (Efron and Tibshirani, equations 14.9 to
+    14.15).
+
+    The bias is taken from the share of values below the metric's own, equal ones counted half; at least
+    half a resample lies on either side, so that it stays finite. The acceleration comes from leaving out
+    one unit at a time; None where the metric is undefined without some unit.
+    """
+    exact = on_grid(rows, len(rows))
+    total = exact.sum(axis=0)
+    value = metric.aggregate(total[None])[0]
+    left_out = metric.aggregate(total - exact)
+    if not np.isfinite(left_out).all():
+        return None
+    below = np.mean(values < value) + np.mean(values == value) / 2
+    margin = 0.5 / len(values)
+    normal = NormalDist()
+    bias = normal.inv_cdf(float(np.clip(below, margin, 1 - margin)))
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    corrected = []
+    for share in shares:
+        shifted = bias + normal.inv_cdf(float(share))
+        corrected.append(normal.cdf(bias + shifted / (1 - acceleration * shifted)))
+    return np.array(corrected)
+
+
+def percentiles(values: Floats, level: float = LEVEL) -> Bounds | None:
+    """The ends of the middle share of resampled values; None where one of them is undefined or infinite."""
+    if not len(values) or not np.isfinite(values).all():
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,138 @@
+"""The words that let others recompute a number: what may share a column, and where the number came from.
+
+After sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores). The short form is the column key;
+the long one is the column key and its provenance.
+"""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import metadata
+
+from scoring.metrics.base import Metric
+
+#: Enough of a digest to tell gold versions apart by eye; the whole digest stands beside the score.
+DIGEST_LENGTH = 12
+#: The part with the digest of the entailment labels that decided a run.
+ENTAILMENT_LABELS = "entailment_labels"
+
+
+def column_key(metric: Metric, *, gold: str) -> str:
+    """What decides which numbers may stand in one column: metric, rules, parameters, gold, version.
+
+    >>> column_key(metric, gold="1a2b3c4d5e6f…")
+    'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
+    """
+    return _joined(
+        metric.name,
+        {
+            "rules": metric.rules,
+            **dict(sorted(metric.parameters.items())),
+            "gold": gold[:DIGEST_LENGTH],
+            "v": metric.version,
+        },
+    )
+
+
+def signature(column: str, provenance: Mapping[str, str | int | float], packages: Sequence[str] = ()) -> str:
+    """The column key and what else a reader needs: counts, resamples and seed, versions."""
+    return _joined(column, {**provenance, **versions(packages)})
+
+
+def versions(packages: Sequence[str] = ()) -> dict[str, str]:
+    """The programs whose arithmetic a number rests on."""
+    return {
+        "numpy": _version("numpy"),
+        **{name: _version(name) for name in packages},
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def _version(package: str) -> str:
+    """Read once, since every metric asks."""
+    return metadata.version(package)
+
+
+def offline_command(
+    task_type: str, *, rules: str, options: Mapping[str, str], signature: str, gold: Sequence[str], run: str
+) -> str:
+    """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths.
+
+    Without a run that is the human line's.
+    """
+    drawn = provenance_of(signature)
+    words = ["python", "-m", "scoring", "score" if run else "human-line", task_type]
+    for path in gold:
+        words += ["--gold", path]
+    words += [*(["--run", run] if run else []), "--rules", rules]
+    for name, value in options.items():
+        words += ["--option", f"{name}={value}"]
+    for option, part in (("--intervals", "resamples"), ("--method", "interval"), ("--seed", "seed")):
+        words += [option, drawn[part]] if part in drawn else []
+    return shlex.join(words)
+
+
+def compare_command(
+    task_type: str,
+    *,
+    rules: str,
+    options: Mapping[str, str],
+    gold: str,
+    runs: tuple[str, str],
+    trials: int,
+    seed: int,
+) -> str:
+    """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
+    words = [
+        "python",
+        "-m",
+        "scoring",
+        "compare",
+        task_type,
+        "--gold",
+        gold,
+        "--run",
+        runs[0],
+        "--run",
+        runs[1],
+    ]
+    words += ["--rules", rules]
+    for name, value in options.items():
+        words += ["--option", f"{name}={value}"]
+    return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
+
+
+def provenance_of(signature: str) -> dict[str, str]:
+    """A signature's parts by name; the metric's own name stands before them."""
+    return dict(part.split(":", 1) for part in signature.split("|")[1:])
+
+
+def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
+    """The signature with these parts left open, for `filled` to close; a part with another value stays.
+
+    >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
+    'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
+    """
+    return _with_parts(signature, {f"{name}:{count}": f"{name}:*" for name, count in counts.items()})
+
+
+def filled(shared: str, counts: Mapping[str, int | str]) -> str:
+    """The signature of which `shared_form` with the same counts gives ``shared``."""
+    return _with_parts(shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()})
+
+
+def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
+    return "|".join(changed.get(part, part) for part in signature.split("|"))
+
+
+def _joined(head: str, parts: Mapping[str, str | int | float]) -> str:
+    return "|".join([head, *(f"{name}:{_clean(value)}" for name, value in parts.items())])
+
+
+def _clean(value: str | float) -> str:
+    """A bar would begin another part."""
+    return str(value).replace("|", "/")

@@ -1,0 +1,247 @@
+"""Do two runs on the same gold differ? Paired tests over units, and Holm's correction for asking many times.
+
+The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods for Testing
+Hypotheses): if both runs were equally good, either run's rows of a unit could as well be the other's. It is
+exact, by trying every exchange, where few units differ, and approximate elsewhere. The interval of the
+difference comes from its jackknife error: the same unit is left out of both runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Floats, Metric
+from scoring.stats.exact_sums import on_grid
+from scoring.stats.jackknife import MIN_UNITS, as_bounds, difference_bounds, jackknife_error
+from scoring.stats.resampling import BLOCK, LEVEL, Bounds
+
+#: Where at most so many units differ, every one of the 2**units exchanges is tried.
+MAX_EXACT_UNITS = 16
+#: Differences that are equal but for rounding count as equal; on a scale of 1.
+ROUNDING = 1e-12
+EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
+#: A pair is tried further where at most so many of its first exchanges were extreme.
+FEW_EXTREME = 20
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A metric and what two runs have: (units, m) rows each, row i of both belonging to the same unit."""
+
+    metric: Metric
+    a: Floats
+    b: Floats
+
+    def __post_init__(self) -> None:
+        if self.a.shape != self.b.shape:
+            raise ValueError(f"rows of {self.metric.name} do not line up: {self.a.shape}, {self.b.shape}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedTest:
+    """The two-sided p-value of a difference of 0, how it was found, and the number of exchanges tried.
+
+    ``p`` is NaN where a value of the metric is undefined.
+    """
+
+    p: float
+    kind: str
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Two runs by one metric. ``difference`` is a minus b, on the metric's scale, ``error`` its standard
+    error; the error is NaN and the interval None where they are undefined.
+    """
+
+    a: float
+    b: float
+    difference: float
+    error: float
+    low: float | None
+    high: float | None
+    test: PairedTest
+    units: int
+
+
+def differences(
+    pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0, level: float = LEVEL
+) -> list[Difference]:
+    """Each pair's difference with interval and p-value, the p-values as in ``randomisation_tests``."""
+    tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
+    return [_difference(pair, test, level) for pair, test in zip(pairs, tests, strict=True)]
+
+
+def randomisation_tests(
+    pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
+) -> list[PairedTest]:
+    """The randomisation test of each pair; the approximate ones share one pass over their exchanges.
+
+    Pairs of which hardly any exchange is extreme are tried up to ``max_trials`` times, where that is more, so
+    that their p-values are small enough for a correction for many comparisons.
+    """
+    found: dict[int, PairedTest] = {}
+    # Exchanges are shared by pairs that have as many units.
+    by_units: dict[int, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        differing = np.flatnonzero((pair.a != pair.b).any(axis=1))
+        if len(differing) <= MAX_EXACT_UNITS:
+            found[place] = _exact_test(pair, differing)
+        else:
+            by_units.setdefault(len(pair.a), []).append(place)
+    for places in by_units.values():
+        own = [pairs[place] for place in places]
+        found.update(zip(places, _approximate_tests(own, trials=trials, seed=seed), strict=True))
+        few = [place for place in places if may_need_more(found[place].p, trials, max_trials)]
+        own = [pairs[place] for place in few]
+        found.update(zip(few, _approximate_tests(own, trials=max_trials, seed=seed), strict=True))
+    return [found[place] for place in range(len(pairs))]
+
+
+def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
+    """Whether a p-value from so many approximate trials is so small that more trials may make it smaller."""
+    return p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
+
+
+def smallest_p(units: int, trials: int) -> float:
+    """The smallest p-value that any two runs with so many units can have."""
+    return 2.0 / 2.0**units if units <= MAX_EXACT_UNITS else 1 / (1 + trials)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values adjusted for having been asked together (Holm 1979); NaN stays NaN and is not counted."""
+    asked = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    adjusted = [math.nan] * len(p_values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(asked):
+        largest = max(largest, min(1.0, p * (len(asked) - rank)))
+        adjusted[place] = largest
+    return adjusted
+
+
+def _rounding(metric: Metric) -> float:
+    return ROUNDING * max(1.0, metric.scale)
+
+
+class _Exchange:
+    """One pair ready for exchanges: from the sums of a's surplus over the exchanged units to a's and b's
+    values.
+    """
+
+    def __init__(self, pair: Paired) -> None:
+        self.metric = pair.metric
+        units, self.width = pair.a.shape
+        both = on_grid(np.hstack([pair.a, pair.b]), 2 * units)
+        a, b = both[:, : self.width], both[:, self.width :]
+        self.surplus = a - b
+        self.totals = a.sum(axis=0), b.sum(axis=0)
+        self.observed = float(self.values(np.zeros((1, self.width)))[0])
+
+    def values(self, exchanged: Floats) -> Floats:
+        """|a minus b| after each exchange; ``exchanged`` is (trials, m)."""
+        a, b = self.totals
+        return np.abs(differences_of(self.metric, a - exchanged, b + exchanged))
+
+    def extreme(self, exchanged: Floats) -> int:
+        """In how many trials the difference is at least the observed one; undefined ones count as such."""
+        least = self.observed - _rounding(self.metric)
+        return int(np.count_nonzero(~(self.values(exchanged) < least)))
+
+
+def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
+    """Every exchange of the units that differ: exchanging the others changes nothing."""
+    exchange = _Exchange(pair)
+    count = 1 << len(differing)
+    if math.isnan(exchange.observed):
+        return PairedTest(p=math.nan, kind=EXACT, trials=count)
+    chosen = (np.arange(count)[:, None] >> np.arange(len(differing))) & 1
+    extreme = exchange.extreme(chosen.astype(np.float64) @ exchange.surplus[differing])
+    return PairedTest(p=extreme / count, kind=EXACT, trials=count)
+
+
+def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> list[PairedTest]:
+    if not pairs:
+        return []
+    exchanges = [_Exchange(pair) for pair in pairs]
+    joined = np.hstack([exchange.surplus for exchange in exchanges])
+    ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
+    extreme = np.zeros(len(pairs), dtype=np.int64)
+    for chosen in _exchanges(len(joined), trials=trials, seed=seed):
+        parts = np.split(chosen @ joined, ends, axis=1)
+        extreme += [exchange.extreme(part) for exchange, part in zip(exchanges, parts, strict=True)]
+    return [
+        PairedTest(
+            p=math.nan if math.isnan(exchange.observed) else (1 + int(count)) / (1 + trials),
+            kind=APPROXIMATE,
+            trials=trials,
+        )
+        for exchange, count in zip(exchanges, extreme, strict=True)
+    ]
+
+
+def _exchanges(units: int, *, trials: int, seed: int) -> Iterator[Floats]:
+    """Blocks of (b, units) zeros and ones: which units each trial exchanges, a fair coin for each."""
+    bits = np.random.PCG64(seed)
+    per_block = max(1, BLOCK // units)
+    for start in range(0, trials, per_block):
+        count = min(per_block, trials - start)
+        size = count * units
+        raw = bits.random_raw((size + 63) // 64).astype("<u8", copy=False).view(np.uint8)
+        yield np.unpackbits(raw, count=size).reshape(count, units).astype(np.float64)
+
+
+def _difference(pair: Paired, test: PairedTest, level: float) -> Difference:
+    a, b = _values(pair)
+    error = difference_error(pair)
+    interval = _interval(pair, a - b, error, level)
+    return Difference(
+        a=a,
+        b=b,
+        difference=a - b,
+        error=error,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        test=test,
+        units=len(pair.a),
+    )
+
+
+def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
+    """None with fewer than three units, and where the difference or its error is undefined."""
+    a, b = _values(pair)
+    return _interval(pair, a - b, difference_error(pair), level)
+
+
+def difference_error(pair: Paired) -> float:
+    """The jackknife's standard error of a minus b; NaN where it is undefined."""
+    units, width = pair.a.shape
+    if units < MIN_UNITS or not all(pair.metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
+        return math.nan
+    both = on_grid(np.hstack([pair.a, pair.b]), units)
+    without = both.sum(axis=0) - both
+    left_out = differences_of(pair.metric, without[:, :width], without[:, width:])
+    return float(jackknife_error(left_out)) if np.isfinite(left_out).all() else math.nan
+
+
+def _values(pair: Paired) -> tuple[float, float]:
+    a, b = (float(pair.metric.aggregate(rows.sum(axis=0))) for rows in (pair.a, pair.b))
+    return a, b
+
+
+def _interval(pair: Paired, difference: float, error: float, level: float) -> Bounds | None:
+    if math.isnan(error) or not math.isfinite(difference):
+        return None
+    ends = difference_bounds(difference, np.asarray(error), len(pair.a), pair.metric.value_range, level=level)
+    return as_bounds(ends)
+
+
+def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
+    """a minus b from (…, m) sums of either; undefined where either is, or both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(metric.aggregate(a) - metric.aggregate(b))

@@ -1,0 +1,64 @@
+"""How a figure reaches the page: drawn as SVG, and as data for Plotly, in which no name is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join, json_script
+from django.utils.safestring import SafeString
+
+from scoring.exchange.figure_files import file_forms
+from scoring.figures import as_plotly, as_svg
+
+register = template.Library()
+
+#: Plotly reads texts as HTML and turns `<a href>` into a link. These are the entities that it knows; it would
+#: show those of quotation marks as they are written.
+ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+@register.simple_tag(takes_context=True)
+def chart(context: Mapping[str, Any], *name: object) -> SafeString:
+    """The figure that `figures` of the context has by this name, which is its id on the page too.
+
+    The drawing stands until a script draws over it. Where `figure_address` gives the address
+    of a file of the page's, the figure can be had as one.
+    """
+    key = "".join(map(str, name))
+    figure = context["figures"][key]
+    return format_html(
+        '<div class="chart" id="{0}" data-figure="{0}-data" tabindex="0" role="group" aria-label="{1}">'
+        "{2}</div>{3}{4}",
+        key,
+        figure.title,
+        SafeString(as_svg(figure)),
+        json_script(escaped(as_plotly(figure)), f"{key}-data"),
+        _files(context.get("figure_address"), key, figure.title),
+    )
+
+
+def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeString:
+    if address is None:
+        return SafeString("")
+    links = format_html_join(
+        " ",
+        '<a href="{}" download="{}" aria-label="{}: {}">{}</a>',
+        (
+            (address(file := f"{key}.{form}"), file, form.upper(), title, form.upper())
+            for form in file_forms()
+        ),
+    )
+    return format_html('<p class="figure-files">Figure as {}</p>', links)
+
+
+def escaped(part: Any) -> Any:
+    """The same part of a figure, all texts in it written for readers of HTML."""
+    if isinstance(part, str):
+        return part.translate(ENTITIES)
+    if isinstance(part, Mapping):
+        return {name: escaped(value) for name, value in part.items()}
+    if isinstance(part, Sequence):
+        return [escaped(value) for value in part]
+    return part

@@ -1,0 +1,1 @@
+"""Plain Python around the scorer: baselines, builders of data sets, training."""

@@ -1,0 +1,228 @@
+"""The pilot's systems for task 1A: which reference sentences does a citance mean, by likeness of words.
+
+Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Where it leaves a choice open, the
+choice stands beside it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scoring.metrics.base import Floats
+from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked
+from tasks.types.baselines import Answer, Baseline
+from tasks.types.clsumm.citances import MAJORITY
+from tasks.types.clsumm.documents import Sentence
+from tasks.types.clsumm.features import section_kind
+from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
+from tasks.types.files import InputFile
+
+PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
+MQ_SENTENCES = 3
+#: MMR passes over sentences that are too short to say anything.
+SHORTEST = 50
+CONTEXT = 20
+LAMBDA = 0.97
+#: The titles of the paper and its headings aside, the parts that say what the paper is about count double.
+SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
+SWEEP = "clair_umich's TF-IDF"
+THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+Choice = Callable[[InputTopic], list[list[int]]]
+#: The texts that document frequencies are counted in.
+Counted = Callable[[InputTopic], list[str]]
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Every citance of a topic against every sentence of its reference paper."""
+
+    sentences: Floats
+    citances: Floats
+
+    @property
+    def cosines(self) -> Floats:
+        return cosines(self.citances, self.sentences)
+
+
+def with_citances(topic: InputTopic) -> list[str]:
+    return [*map(_text, topic.sentences), *(citance.text for citance in topic.citances)]
+
+
+def paper_alone(topic: InputTopic) -> list[str]:
+    return list(map(_text, topic.sentences))
+
+
+def with_citing_papers(topic: InputTopic) -> list[str]:
+    return [*map(_text, topic.sentences), *(_text(s) for paper in topic.papers.values() for s in paper)]
+
+
+def _text(sentence: Sentence) -> str:
+    return sentence.text
+
+
+def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
+    """TF-IDF vectors, document frequencies from the counted texts.
+
+    ``context`` adds to each sentence the vectors of so many around it, half of them on each side.
+    """
+    weights = TfIdf(counted(topic), is_plain=True)
+    sentences = weights.vectors([sentence.text for sentence in topic.sentences])
+    citances = weights.vectors([citance.text for citance in topic.citances])
+    return Likeness(_with_neighbours(sentences, context // 2), citances)
+
+
+def _with_neighbours(vectors: Floats, reach: int) -> Floats:
+    if not reach:
+        return vectors
+    sums = np.vstack([np.zeros(vectors.shape[1]), np.cumsum(vectors, axis=0)])
+    places = np.arange(len(vectors))
+    starts, ends = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(vectors))
+    return np.asarray(sums[ends] - sums[starts])
+
+
+def best(own: Likeness, count: int) -> list[list[int]]:
+    """The sentences most like each citance, best first."""
+    return [ranked(row)[:count] for row in own.cosines]
+
+
+def tfidf_top(count: int) -> Choice:
+    return lambda topic: best(likeness(topic, with_citances), count)
+
+
+def mq_tfidf(topic: InputTopic) -> list[list[int]]:
+    return best(likeness(topic, paper_alone), MQ_SENTENCES)
+
+
+def mq_topics(topic: InputTopic) -> list[list[int]]:
+    return best(likeness(topic, with_citing_papers), MQ_SENTENCES)
+
+
+def mq_context(topic: InputTopic) -> list[list[int]]:
+    return best(likeness(topic, with_citing_papers, context=CONTEXT), MQ_SENTENCES)
+
+
+def mq_mmr(topic: InputTopic) -> list[list[int]]:
+    """Of the context's ranks, each next sentence the one that is like the citance and unlike those before."""
+    return mmr(topic, likeness(topic, with_citing_papers, context=CONTEXT), MQ_SENTENCES)
+
+
+def mmr(topic: InputTopic, own: Likeness, count: int) -> list[list[int]]:
+    """Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough."""
+    left = np.array(
+        [place for place, sentence in enumerate(topic.sentences) if len(sentence.text) >= SHORTEST],
+        dtype=np.intp,
+    )
+    alike = cosines(own.sentences[left], own.sentences[left])
+    scores = own.cosines[:, left]
+    rows = np.arange(len(scores))
+    # All citances at once: each step picks one sentence for every one of them.
+    worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
+    picks = []
+    for _ in range(min(count, len(left))):
+        merits = np.where(picked, -np.inf, np.round(LAMBDA * scores - (1 - LAMBDA) * worst, 12))
+        pick = merits.argmax(axis=1)
+        picks.append(left[pick])
+        picked[rows, pick] = True
+        np.maximum(worst, alike[pick], out=worst)
+    return np.array(picks, dtype=np.intp).reshape(-1, len(scores)).T.tolist()
+
+
+def above(threshold: float, counted: Counted = with_citances) -> Choice:
+    """clair_umich's unsupervised run.
+
+    Every sentence whose cosine passes a threshold, none where none does.
+    """
+
+    def choose(topic: InputTopic) -> list[list[int]]:
+        own = likeness(topic, counted)
+        return [[int(place) for place in np.flatnonzero(row > threshold)] for row in own.cosines]
+
+    return choose
+
+
+def taln(topic: InputTopic) -> list[list[int]]:
+    """The sum of a sentence's cosines with the sentences around the citation, weighted by its section.
+
+    The context is the citance's sentences in the citing paper and one on each side; where the citing paper
+    is not at hand, the citance alone.
+    """
+    contexts = [citation_context(topic, citance) for citance in topic.citances]
+    sentences = [sentence.text for sentence in topic.sentences]
+    weights = TfIdf([*sentences, *(text for texts in contexts for text in texts)], is_plain=True)
+    vectors = weights.vectors(sentences)
+    factors = np.array([SECTION_WEIGHTS.get(section_kind(s.section), 1.0) for s in topic.sentences])
+    scores = [cosines(weights.vectors(texts), vectors).sum(axis=0) * factors for texts in contexts]
+    return [
+        [place for place in ranked(row) if len(topic.sentences[place].text) >= SHORTEST][:MQ_SENTENCES]
+        for row in scores
+    ]
+
+
+def citation_context(topic: InputTopic, citance: InputCitance) -> list[str]:
+    paper = topic.citing_paper(citance)
+    places = [place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets]
+    if not places:
+        return [citance.text]
+    return [sentence.text for sentence in paper[max(0, min(places) - 1) : max(places) + 2]]
+
+
+def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
+    """A run of the chosen sentences, all with the most frequent facet."""
+    for topic in topics:
+        for citance, places in zip(topic.citances, choose(topic), strict=True):
+            yield span_answer(topic, citance, places)
+
+
+def span_answer(topic: InputTopic, citance: InputCitance, places: Sequence[int]) -> Answer:
+    name = citance.name
+    return {
+        "topic": topic.name,
+        "citing": name.citing,
+        "marker": name.marker,
+        "citance": name.number,
+        "sentences": [topic.sentences[place].sid for place in places],
+        "facets": [MAJORITY],
+    }
+
+
+def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        return answered(read_input_topics(files, {"annotation": "auto"}), choose)
+
+    return Baseline(name=name, summary=summary, source=PILOT, answers=answers, **facts)
+
+
+BASELINES = (
+    *(
+        declared(
+            f"clsumm-tfidf-top{count}",
+            f"The {f'{count} sentences' if count > 1 else 'sentence'} most like the citance by TF-IDF.",
+            tfidf_top(count),
+        )
+        for count in (1, 2, 3, 5)
+    ),
+    declared(
+        "clsumm-mq-tfidf",
+        "MQ “TF.IDF”: the three sentences most like the citance; IDF from the paper alone.",
+        mq_tfidf,
+    ),
+    declared("clsumm-mq-topics", "MQ “topics”: IDF also from the citing papers.", mq_topics),
+    declared("clsumm-mq-context", "MQ “context”: each sentence with 20 around it.", mq_context),
+    declared("clsumm-mq-mmr", "MQ “MMR”: the ranks of “context”, diversified.", mq_mmr),
+    declared("clsumm-taln", "TALN.UPF: cosines with the citation's context, weighted by section.", taln),
+    *(
+        declared(
+            f"clsumm-umich-{threshold}",
+            f"clair_umich: every sentence with a cosine above {threshold}.",
+            above(threshold),
+            sweep=SWEEP,
+            at=threshold,
+        )
+        for threshold in THRESHOLDS
+    ),
+)

@@ -1,0 +1,170 @@
+"""clair_umich's supervised system of the pilot, with as many of its features as there are data for.
+
+Jaidka et al. 2014, section 5: a classifier over pairs of citance and reference sentence, from TF-IDF, longest
+common subsequences, likeness in WordNet and common dependencies. The first two always count here, with the
+words in common and the sentence's place; WordNet where it is installed, dependencies where a parser is named.
+It is trained on the gold of all topics but the one that it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Floats, ratio
+from scoring.tools.baselines import clsumm_dependencies, clsumm_wordnet
+from scoring.tools.baselines.clsumm_spans import PILOT, span_answer, with_citances
+from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
+from tasks.types.base import Option, Options, checked_options
+from tasks.types.baselines import Answer, Baseline
+from tasks.types.clsumm.citances import CitanceName
+from tasks.types.clsumm.inputs import InputTopic, read_input_topics
+from tasks.types.clsumm.options import ANNOTATION
+from tasks.types.clsumm.topics import read_topics
+from tasks.types.files import InputFile
+from tasks.types.positional_citations.pipelines import pipeline_name
+
+NAME = "clsumm-umich-supervised"
+SENTENCES = 2
+WORDNET = Option(
+    name="wordnet",
+    default="auto",
+    summary="Likeness in WordNet as a feature: `auto` where NLTK has its data, `yes` or `no`.",
+    choices=("auto", "yes", "no"),
+)
+NO_PARSER = "none"
+PARSER = Option(
+    name="parser",
+    default=NO_PARSER,
+    summary="The spaCy pipeline, by name or folder, whose dependencies are a feature; `none` does without.",
+)
+OPTIONS = (ANNOTATION, WORDNET, PARSER)
+Cited = dict[str, dict[CitanceName, set[str]]]
+
+
+def features(topic: InputTopic, options: Options) -> Floats:
+    """(citances, sentences, features) for one topic. Raises Unavailable."""
+    weights = TfIdf(with_citances(topic), is_plain=True)
+    texts = [citance.text for citance in topic.citances], [sentence.text for sentence in topic.sentences]
+    citances, sentences = map(weights.vectors, texts)
+    found = [_features_of_words(topic, cosines(citances, sentences))]
+    if wordnet := clsumm_wordnet.chosen(options[WORDNET.name]):
+        found.append(clsumm_wordnet.text_likeness(citances, sentences, weights.vocabulary, wordnet))
+    if options[PARSER.name] != NO_PARSER:
+        found.append(clsumm_dependencies.overlap(*texts, options[PARSER.name]))
+    return np.concatenate(found, axis=2)
+
+
+def features_used(options: Options) -> str:
+    """In words, for whoever reads the run's scores. Raises Unavailable."""
+    used = ["TF-IDF", "common subsequences", "common words", "place"]
+    if wordnet := clsumm_wordnet.chosen(options[WORDNET.name]):
+        used.append(f"WordNet {wordnet.get_version()}")
+    if options[PARSER.name] != NO_PARSER:
+        used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
+    return f"Its features: {', '.join(used)}."
+
+
+def features_missing(options: Options) -> str:
+    """What the published system had besides, in words; empty where all is there. Raises Unavailable."""
+    missing = [
+        *([] if clsumm_wordnet.chosen(options[WORDNET.name]) else ["WordNet"]),
+        *(["a parser"] if options[PARSER.name] == NO_PARSER else []),
+    ]
+    return f"without the features that need {' or '.join(missing)}" if missing else ""
+
+
+def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
+    from rapidfuzz import process
+    from rapidfuzz.distance import LCSseq
+
+    citances = [words(citance.text) for citance in topic.citances]
+    sentences = [words(sentence.text) for sentence in topic.sentences]
+    common = process.cdist(citances, sentences, scorer=LCSseq.similarity, dtype=np.float64)
+    shared = np.array([[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64)
+    lengths = np.array([[len(c)] for c in citances]), np.array([[len(s) for s in sentences]])
+    place = np.broadcast_to(np.linspace(0, 1, len(sentences)), cosines.shape)
+    is_title = np.broadcast_to(np.arange(len(sentences)) == 0, cosines.shape)
+    ranks = np.argsort(np.argsort(-np.round(cosines, 12), axis=1, kind="stable"), axis=1)
+    return np.stack(
+        [
+            cosines,
+            ratio(common, lengths[0]),
+            ratio(common, lengths[1]),
+            ratio(shared, lengths[0]),
+            ratio(shared, lengths[1]),
+            1 / (1.0 + ranks),
+            place,
+            is_title.astype(np.float64),
+            np.log1p(np.broadcast_to(lengths[1], cosines.shape)),
+        ],
+        axis=2,
+    )
+
+
+def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
+    """What the gold says of each citance, by topic; of several annotators all of it."""
+    cited: Cited = {}
+    for topic in read_topics(files, {"annotation": annotation}).topics:
+        own = cited.setdefault(topic.name, {})
+        for citance in (citance for file in topic.files for citance in file.citances):
+            own.setdefault(citance.name, set()).update(citance.sentences)
+    return cited
+
+
+def answers(files: Sequence[InputFile], given: Options) -> Iterator[Answer]:
+    """Each topic by a model of the others; nothing of its own gold is looked at.
+
+    Options that are not given have their defaults. Raises OptionRefused or Unavailable.
+    """
+    options = checked_options(NAME, OPTIONS, given)
+    topics = read_input_topics(files, options)
+    cited = cited_sentences(files, options[ANNOTATION.name])
+    inputs = [features(topic, options) for topic in topics]
+    targets = [_targets(topic, cited.get(topic.name, {})) for topic in topics]
+    for number, topic in enumerate(topics):
+        others = [other for other in range(len(topics)) if other != number]
+        scores = _scores(inputs[number], [inputs[o] for o in others], [targets[o] for o in others])
+        for citance, row in zip(topic.citances, scores, strict=True):
+            yield span_answer(topic, citance, ranked(row)[:SENTENCES])
+
+
+def _targets(topic: InputTopic, cited: dict[CitanceName, set[str]]) -> NDArray[np.bool_]:
+    return np.array(
+        [
+            [sentence.sid in cited.get(citance.name, ()) for sentence in topic.sentences]
+            for citance in topic.citances
+        ]
+    )
+
+
+def _scores(own: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
+    """The log-odds that a sentence is cited; with nothing to learn from, the cosine alone."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    wanted = np.concatenate([target.ravel() for target in targets]) if targets else np.zeros(0, dtype=bool)
+    if not wanted.any() or wanted.all():
+        return np.asarray(own[..., 0])
+    rows = np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs])
+    model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
+    model.fit(rows, wanted)
+    return np.asarray(model.decision_function(own.reshape(-1, own.shape[2])).reshape(own.shape[:2]))
+
+
+BASELINES = (
+    Baseline(
+        name=NAME,
+        summary="clair_umich: a classifier of citance-sentence similarities, trained on the other topics.",
+        source=PILOT,
+        answers=partial(answers, given={}),
+        learns_from_gold=True,
+        options=OPTIONS,
+        configured=lambda options: partial(answers, given=options),
+        rests_on=features_used,
+    ),
+)

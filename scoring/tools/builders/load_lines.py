@@ -1,0 +1,98 @@
+"""Corpora in our own form: `papers.jsonl`, `references.jsonl` and `contexts.jsonl` in one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scoring.tools.builders.contexts import token_count
+from scoring.tools.builders.corpus import PLACEHOLDER, Context, Paper, Reference, Sink
+from scoring.tools.builders.marks import ANONYMOUS
+from scoring.tools.builders.reading import Record, listed, records, text, whole, without_tokens
+from tasks.types.problems import InputRefused, Problem
+
+PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
+
+
+def fits(path: Path) -> bool:
+    return path.is_dir() and (path / CONTEXTS).is_file()
+
+
+def files(path: Path) -> list[Path]:
+    """The files whose lines can be read on their own."""
+    papers = path / PAPERS
+    return [*([papers] if papers.is_file() else []), path / REFERENCES, path / CONTEXTS]
+
+
+def load(path: Path, sink: Sink) -> None:
+    """Rows may be in any order; a paper that `papers.jsonl` does not have is without field and year."""
+    for file in files(path):
+        for record in records(file):
+            add(record, file, sink)
+
+
+def add(record: Record, file: Path, sink: Sink) -> None:
+    if file.name == PAPERS:
+        sink.add_paper(_paper(record))
+    elif file.name == REFERENCES:
+        sink.add_reference(_needed(record, "paper_id", REFERENCES), _reference(record))
+    else:
+        context = _context(record)
+        sink.add_sentence(token_count(context.sentence))
+        sink.add_context(_needed(record, "paper_id", CONTEXTS), context)
+
+
+def _paper(record: Record) -> Paper:
+    return Paper(
+        paper_id=_needed(record, "paper_id", PAPERS),
+        title=text(record, "title"),
+        authors=text(record, "authors"),
+        abstract=text(record, "abstract"),
+        text=text(record, "text"),
+        field=text(record, "discipline", "field") or None,
+        year=whole(record, "year"),
+        citations=whole(record, "citation_count"),
+        licence=text(record, "license", "licence"),
+    )
+
+
+def _reference(record: Record) -> Reference:
+    ref_id = _needed(record, "ref_id", REFERENCES)
+    return Reference(
+        ref_id=ref_id,
+        target=text(record, "cited_paper_id") or ref_id,
+        raw=text(record, "raw"),
+        title=text(record, "title"),
+        year=whole(record, "year"),
+        citations=whole(record, "citation_count"),
+    )
+
+
+def _context(record: Record) -> Context:
+    gold = [str(reference) for reference in listed(record.get("gold"))]
+    return Context(
+        context_id=_needed(record, "context_id", CONTEXTS),
+        section=without_tokens(text(record, "section")),
+        before=text(record, "before"),
+        sentence=_sentence(record),
+        after=text(record, "after"),
+        gold=tuple(dict.fromkeys(gold)),
+        markers=whole(record, "n_markers") or len(gold),
+        marker=text(record, "marker"),
+        style=text(record, "style") or ANONYMOUS,
+        context_type=text(record, "context_type") or None,
+    )
+
+
+def _sentence(record: Record) -> str:
+    sentence = text(record, "sentence")
+    if PLACEHOLDER not in sentence:
+        message = f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}"
+        raise InputRefused([Problem(file=CONTEXTS, message=message)])
+    return sentence
+
+
+def _needed(record: Record, key: str, file: str) -> str:
+    value = text(record, key)
+    if not value:
+        raise InputRefused([Problem(file=file, message=f"a row without “{key}”", quote=str(record)[:160])])
+    return value

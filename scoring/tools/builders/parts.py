@@ -1,0 +1,179 @@
+"""A corpus in parts, each read by itself into a database of its own, and put together in their order.
+
+Where a part ends depends on the corpus alone and never on who reads it, so that what is built is the same to
+the byte whatever the number of processes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scoring.metrics.discourse.scholarly_sentences import RULES
+from scoring.tools.builders.loading import Loader, loader
+from scoring.tools.builders.processes import UNFINISHED, Workers, whole
+from scoring.tools.builders.reading import records
+from scoring.tools.builders.store import Store
+from tasks.types.problems import InputRefused, Problem
+
+#: Bytes of a part. Files that are packed, or smaller, are parts of their own.
+PART = 64 << 20
+#: Raised whenever a part would be read in another way.
+VERSION = 1
+MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one process reads at a time: a stretch of a file, or a whole corpus that cannot be divided."""
+
+    path: Path
+    form: str
+    with_texts: bool
+    around: int
+    out: Path
+    start: int = 0
+    end: int | None = None
+
+
+def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Part]:
+    """What is to be read, as the store is to have it."""
+    how: dict[str, Any] = {"form": form.name, "with_texts": store.with_texts, "around": store.around}
+    for number, (path, start, end) in enumerate(_stretches(corpus, form)):
+        out = folder / f"{number:06d}"
+        yield Part(path=path, out=out, start=start, end=end, **how)
+
+
+def _stretches(corpus: Path, form: Loader) -> Iterator[tuple[Path, int, int | None]]:
+    if form.files is None:
+        yield corpus, 0, None
+        return
+    for path in form.files(corpus):
+        size = path.stat().st_size if path.is_file() else 0
+        if size <= PART or path.suffix == ".gz":
+            yield path, 0, None
+        else:
+            yield from ((path, start, min(start + PART, size)) for start in range(0, size, PART))
+
+
+def read_part(part: Part) -> list[Problem]:
+    """Read a part into its database; what is wrong with it is given, not raised."""
+    own = whole(part.out)
+    try:
+        form = loader(part.form, part.path)
+        with Store(own, with_texts=part.with_texts, around=part.around) as store:
+            if form.add is None:
+                form.load(part.path, store)
+            else:
+                for record in records(part.path, part.start, part.end):
+                    form.add(record, part.path, store)
+            store.connection.commit()
+    except InputRefused as refused:
+        own.unlink(missing_ok=True)
+        return refused.problems
+    own.replace(part.out)
+    return []
+
+
+@contextmanager
+def read_corpus(
+    corpus: Path,
+    form: str,
+    workers: Workers,
+    work: Path | None = None,
+    *,
+    with_texts: bool = False,
+    around: int = 1,
+) -> Iterator[Store]:
+    """A store with all that the corpus holds.
+
+    In ``work`` what was read stays, so that a build that was stopped goes on where it was.
+    Raises InputRefused.
+    """
+    found = loader(form, corpus)
+    with ExitStack() as stack:
+        if work is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
+        else:
+            folder = work
+            how = {"form": found.name, "with_texts": with_texts, "around": around}
+            stack.enter_context(_opened(work, corpus, how))
+        path = folder / STORE
+        path.unlink(missing_ok=True)
+        store = stack.enter_context(Store(path, with_texts=with_texts, around=around))
+        stack.callback(path.unlink)
+        if work is None and workers.are_alone:
+            found.load(corpus, store)
+        else:
+            _read_parts(corpus, found, store, workers, folder / PARTS)
+        yield store
+
+
+def _read_parts(corpus: Path, form: Loader, store: Store, workers: Workers, folder: Path) -> None:
+    """Read what has not been read yet, and put all parts into the store."""
+    folder.mkdir(exist_ok=True)
+    divided = list(parts(corpus, form, folder, store))
+    workers.run(read_part, divided)
+    for part in divided:
+        store.merge(part.out)
+
+
+@contextmanager
+def _opened(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
+    """Make the folder, or see that it holds parts of this very corpus, and keep other builds out of it."""
+    work.mkdir(parents=True, exist_ok=True)
+    manifest = work / MANIFEST
+    wanted = {
+        "version": VERSION,
+        **how,
+        "sentences": RULES,
+        "part": PART,
+        "files": _files(corpus),
+    }
+    if manifest.is_file():
+        _compare(manifest, wanted)
+    elif any(work.iterdir()):
+        raise _refused(work, "the folder has other files", "an empty one, or a new one")
+    own = whole(manifest)
+    own.write_text(json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8")
+    own.replace(manifest)
+    with work.joinpath(LOCK).open("w") as lock:
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError as taken:
+            raise _refused(work, "another build works in this folder", "one build at a time") from taken
+        for unfinished in work.rglob(f"*{UNFINISHED}"):
+            unfinished.unlink()
+        yield
+
+
+def _files(corpus: Path) -> list[list[Any]]:
+    """Names, sizes and times, which a corpus that was changed does not keep."""
+    found = [corpus] if corpus.is_file() else sorted(path for path in corpus.rglob("*") if path.is_file())
+    facts = ((path, path.stat()) for path in found)
+    return [[str(path.relative_to(corpus)), stat.st_size, stat.st_mtime_ns] for path, stat in facts]
+
+
+def _compare(manifest: Path, wanted: Mapping[str, Any]) -> None:
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if found == wanted:
+        return
+    differing = [name for name in wanted if not isinstance(found, dict) or found.get(name) != wanted[name]]
+    raise _refused(
+        manifest,
+        f"the folder holds parts that were read otherwise: {', '.join(differing)} differ",
+        "the same corpus and options, or another folder",
+    )
+
+
+def _refused(path: Path, message: str, expected: str) -> InputRefused:
+    return InputRefused([Problem(file=str(path), message=message, expected=expected)])

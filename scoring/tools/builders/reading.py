@@ -1,0 +1,132 @@
+"""Reading corpora from disk: JSON objects line by line, packed with gzip or not, and values from them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from tasks.types.problems import InputRefused, Problem, quoted
+
+_ENDINGS = (".jsonl", ".json", ".ndjson")
+_CHUNK = 1 << 20
+_TOKEN = re.compile(r"\{\{[^{}]*\}\}")
+
+Record = Mapping[str, Any]
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """The JSON files of a corpus in the order of their names. Raises InputRefused where there are none."""
+    found = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_json(file))
+    if not found:
+        expected = f"files that end in {', '.join(_ENDINGS)}, packed with gzip or not"
+        raise InputRefused([Problem(file=str(path), message="no corpus was found", expected=expected)])
+    return found
+
+
+def _is_json(path: Path) -> bool:
+    return path.is_file() and path.name.removesuffix(".gz").endswith(_ENDINGS)
+
+
+def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
+    """The objects of a file of JSON lines, or of one JSON list. Raises InputRefused at the first fault.
+
+    From ``start`` to ``end``, bytes of a file that is not packed, are the lines that begin there.
+    """
+    with _opened(path) as stream:
+        place = _next_line(stream, start)
+        for number, line in enumerate(stream, start=1):
+            if end is not None and place >= end:
+                return
+            before, place = place, place + len(line)
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as fault:
+                known = _line_number(path, number, before if start else None)
+                raise InputRefused([_fault(path, known, line, str(fault))]) from fault
+            for record in value if isinstance(value, list) else [value]:
+                if not isinstance(record, dict):
+                    known = _line_number(path, number, before if start else None)
+                    raise InputRefused([_fault(path, known, line, "not a JSON object")])
+                yield record
+
+
+def _next_line(stream: IO[bytes], start: int) -> int:
+    """Go to the first line that begins at ``start`` or behind it, and say where that is."""
+    if not start:
+        return 0
+    stream.seek(start - 1)
+    return start - 1 + len(stream.readline())
+
+
+def _line_number(path: Path, number: int, place: int | None) -> int:
+    """Of the line in its file, where only its place is known."""
+    if place is None:
+        return number
+    with path.open("rb") as stream:
+        chunks = iter(lambda: stream.read(min(_CHUNK, place - stream.tell())), b"")
+        return 1 + sum(chunk.count(b"\n") for chunk in chunks)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def _fault(path: Path, number: int, line: bytes, message: str) -> Problem:
+    return Problem(
+        file=str(path), line=number, message=message, quote=quoted(line[:1000].decode(errors="replace"))
+    )
+
+
+def digest_of(corpus: Path) -> str:
+    """SHA-256 over the names and contents of the files of a corpus, in the order of their names."""
+    digest = hashlib.sha256()
+    for path in (
+        [corpus] if corpus.is_file() else sorted(file for file in corpus.rglob("*") if file.is_file())
+    ):
+        digest.update(f"{path.name}\n".encode())
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def text(record: Record, *keys: str) -> str:
+    """The first of these that is a text, a number or a list of texts; empty where none is."""
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, list):
+            value = "; ".join(str(part) for part in value if isinstance(part, str | int))
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            return " ".join(str(value).split())
+    return ""
+
+
+def without_tokens(content: str) -> str:
+    """A heading without what stands in double braces: a mark there would name the cited reference."""
+    return " ".join(_TOKEN.sub(" ", content).split())
+
+
+def whole(record: Record, *keys: str) -> int | None:
+    """The first of these that is a whole number, or a text that reads as one."""
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, str) and value.strip().isdecimal():
+            return int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+def listed(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def mapped(value: object) -> Record:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,198 @@
+"""Building the gold of Citation Resolution: papers with enough references in the collection."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring.metrics.discourse.scholarly_sentences import RULES
+from scoring.tools.builders.loading import loader
+from scoring.tools.builders.parts import read_corpus
+from scoring.tools.builders.processes import ALONE, Workers
+from scoring.tools.builders.reading import digest_of
+from scoring.tools.builders.season import SeasonFolder
+from scoring.tools.builders.store import Store
+from tasks.types.citation_resolution.names import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
+from tasks.types.ranking.sections import section_class
+
+BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
+#: The collection is the papers of the corpus, or whatever its papers refer to.
+COLLECTIONS = ("papers", "references")
+
+_INTERNAL = """
+CREATE TABLE internal AS
+SELECT r.paper_id, r.target, min(r.place) AS place FROM refs r
+WHERE (:references OR r.target IN (SELECT paper_id FROM papers)) AND r.target <> r.paper_id
+GROUP BY r.paper_id, r.target;
+"""
+_TESTED = """
+CREATE TABLE tested AS SELECT paper_id, count(*) AS candidates FROM internal
+GROUP BY paper_id HAVING count(*) >= :fewest;
+"""
+_REFERENCES = """
+SELECT i.paper_id, i.target AS ref_id, r.raw, coalesce(nullif(p.title, ''), r.title) AS title,
+    nullif(p.abstract, '') AS abstract, nullif(p.text, '') AS text, coalesce(r.year, p.year) AS year
+FROM internal i JOIN tested USING (paper_id) JOIN refs r ON r.place = i.place
+LEFT JOIN papers p ON p.paper_id = i.target ORDER BY i.place
+"""
+_PAPERS = """
+SELECT p.paper_id, p.title, p.authors, p.field AS discipline, p.year, p.licence FROM papers p
+JOIN tested USING (paper_id) ORDER BY paper_id
+"""
+_CONTEXTS = "SELECT c.* FROM contexts c JOIN tested USING (paper_id) ORDER BY c.paper_id, c.number"
+_TARGETS = """
+SELECT r.ref_id, r.target FROM refs r JOIN internal i ON i.paper_id = r.paper_id AND i.target = r.target
+WHERE r.paper_id = ?
+"""
+_CITATIONS = "SELECT paper_id AS citing, target AS cited FROM internal ORDER BY cited, citing"
+_INLINKS = """
+SELECT r.target AS ref_id, c.paper_id AS citing, c.before, c.sentence, c.after
+FROM contexts c, json_each(c.gold) g JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = g.value
+WHERE r.target IN (SELECT target FROM internal JOIN tested USING (paper_id))
+    AND NOT (:without_tested AND c.paper_id IN (SELECT paper_id FROM tested)) ORDER BY r.target, c.number
+"""
+_SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolutionRules:
+    """Which papers are tested: those with so many references in the collection."""
+
+    fewest_references: int = 8
+    collection: str = COLLECTIONS[0]
+    with_texts: bool = False
+    with_inlinks: bool = False
+    #: What never is evidence: citations by any `tested` paper, as in the paper, or by the `citing` one alone.
+    inlinks_without: str = "tested"
+    #: So many sentences before and after the one with the citation are kept.
+    around: int = 1
+
+
+def build_resolution(
+    corpus: Path,
+    season: SeasonFolder,
+    rules: ResolutionRules,
+    *,
+    form: str = "auto",
+    workers: Workers = ALONE,
+    work: Path | None = None,
+) -> dict[str, Any]:
+    """Write the season folder and give the facts of its data sheet.
+
+    What is written is the same whoever works on it. Raises InputRefused where the corpus cannot be read.
+    """
+    name = loader(form, corpus).name
+    season.gold.mkdir(parents=True, exist_ok=True)
+    with read_corpus(corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around) as store:
+        choose(store, rules)
+        counts = _Counts()
+        _write(season.gold / CONTEXTS, counts.counting(resolvable(store)))
+        _write(season.gold / REFERENCES, map(_known, store.rows(_REFERENCES)))
+        _write(season.gold / PAPERS, map(_known, store.rows(_PAPERS)))
+        _write(season.gold / CITATIONS, map(dict, store.rows(_CITATIONS)))
+        if rules.with_inlinks:
+            _write(season.gold / INLINKS, inlinks_of(store))
+        facts = {
+            "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
+            "rules": {**_told(rules), "sentences": RULES if name not in ("lines", "clsumm") else "as given"},
+            "papers": store.value("SELECT count(*) FROM tested"),
+            "candidates": store.value("SELECT coalesce(sum(candidates), 0) FROM tested"),
+            **counts.facts(),
+        }
+    _write_sheet(season.folder, facts)
+    return facts
+
+
+def _told(rules: ResolutionRules) -> dict[str, Any]:
+    """What decides the files of a season; whose words are evidence is asked of baselines alone."""
+    return {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
+
+
+def choose(store: Store, rules: ResolutionRules) -> None:
+    """Fill the tables `internal`, the references that are in the collection, and `tested`, the papers."""
+    store.connection.execute(_INTERNAL.strip().rstrip(";"), {"references": rules.collection == "references"})
+    store.connection.execute("CREATE UNIQUE INDEX by_paper ON internal (paper_id, target)")
+    store.connection.execute(_TESTED.strip().rstrip(";"), {"fewest": rules.fewest_references})
+
+
+def inlinks_of(store: Store, *, without_tested: bool = True) -> Iterator[dict[str, Any]]:
+    """Where papers cite the candidates, and in which words."""
+    return map(dict, store.rows(_INLINKS, {"without_tested": without_tested}))
+
+
+def resolvable(store: Store) -> Iterator[dict[str, Any]]:
+    """The contexts of the tested papers; gold is what the collection has of each group."""
+    paper: str | None = None
+    targets: dict[str, str] = {}
+    for row in store.rows(_CONTEXTS):
+        if row["paper_id"] != paper:
+            paper = row["paper_id"]
+            targets = {row["ref_id"]: row["target"] for row in store.rows(_TARGETS, (paper,))}
+        cited = [targets[ref_id] for ref_id in json.loads(row["gold"]) if ref_id in targets]
+        if cited:
+            yield {
+                **{key: row[key] for key in _SHOWN},
+                "gold": list(dict.fromkeys(cited)),
+                "n_markers": row["markers"],
+            }
+
+
+class _Counts:
+    """Group sizes and sections of the contexts that pass through."""
+
+    def __init__(self) -> None:
+        self._groups: Counter[str] = Counter()
+        self._sections: Counter[str] = Counter()
+
+    def counting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            self._groups[str(len(row["gold"]))] += 1
+            self._sections[section_class(row["section"]) or "None"] += 1
+            yield row
+
+    def facts(self) -> dict[str, Any]:
+        sizes = sorted(self._groups, key=int)
+        return {
+            "contexts": self._groups.total(),
+            "group_sizes": {size: self._groups[size] for size in sizes},
+            "sections": dict(sorted(self._sections.items())),
+        }
+
+
+def _known(row: sqlite3.Row) -> dict[str, Any]:
+    return {key: value for key, value in dict(row).items() if value not in (None, "")}
+
+
+def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _printed(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _write_sheet(folder: Path, facts: Mapping[str, Any]) -> None:
+    """The data sheet as data and as a page, and the card that participants see."""
+    text = json.dumps(facts, ensure_ascii=False, indent=1)
+    (folder / "datasheet.json").write_text(text + "\n", encoding="utf-8")
+    lines = ["# Data sheet", ""]
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            lines += [f"## {name.replace('_', ' ')}", "", "|  |  |", "| --- | --- |"]
+            lines += [f"| {key} | {_printed(entry)} |" for key, entry in value.items()]
+            lines.append("")
+        else:
+            lines += [f"{name.replace('_', ' ')}: {_printed(value)}", ""]
+    (folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
+    fewest = facts["rules"]["fewest_references"]
+    card = (
+        f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have {fewest} or more references "
+        f"in the collection.\n"
+    )
+    (folder / "card.md").write_text(card, encoding="utf-8")

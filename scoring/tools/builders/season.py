@@ -1,0 +1,84 @@
+"""The season folder around a split that was built: a `season.toml` that loads, and runs of the baselines."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.tools.baselines import baseline
+from tasks.types.baselines import Baseline
+from tasks.types.files import open_inputs
+from tasks.types.unavailable import Unavailable
+
+GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
+NO_OTHERS: Mapping[str, Baseline] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeasonFolder:
+    """What names the season; dates stand far apart, for the organisers to change."""
+
+    folder: Path
+    slug: str
+    title: str
+    task_type: str
+    rules: Sequence[str]
+    licence: str = ""
+    card: str = "card.md"
+    #: A file of published results, and the tables of the season file that place it.
+    published: Path | None = None
+    placements: Sequence[str] = ()
+
+    @property
+    def gold(self) -> Path:
+        return self.folder / GOLD
+
+    def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] = NO_OTHERS) -> list[str]:
+        """Write the season file, and a run for each baseline that can be made here; say which could not.
+
+        ``further`` are baselines under other options, by what the board calls them.
+        """
+        missing = []
+        entries = []
+        for name, system in {**{name: baseline(name) for name in baselines}, **further}.items():
+            run = self.folder / BASELINES / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
+            run.parent.mkdir(exist_ok=True)
+            try:
+                system.write(open_inputs([self.gold]), run)
+            except Unavailable as reason:
+                missing.append(f"{name}: {reason}")
+                continue
+            entries.append(_table("tasks.baselines", system=name, run=f"{BASELINES}/{run.name}"))
+        if self.published:
+            shutil.copyfile(self.published, self.folder / self.published.name)
+        tables = [*self._tables(), *self.placements, *entries]
+        self.folder.joinpath(SEASON).write_text("\n".join(tables), encoding="utf-8")
+        return missing
+
+    def _tables(self) -> list[str]:
+        phase = _table("tasks.phases", slug="open", title="Open evaluation")
+        return [
+            _table("season", slug=self.slug, title=self.title, licence=self.licence)
+            + (f"published = {json.dumps([self.published.name])}\n" if self.published else ""),
+            _table(
+                "tasks",
+                slug=self.task_type,
+                title=self.title,
+                type=self.task_type,
+                rules=list(self.rules),
+                card=self.card,
+            ),
+            _table("tasks.gold", paths=[GOLD], reason="First release."),
+            f"{phase}opens = 2026-01-01T00:00:00Z\ncloses = 2035-12-31T23:59:59Z\nruns_per_day = 10\n",
+        ]
+
+
+def _table(name: str, **values: str | list[str]) -> str:
+    """A TOML table; texts and lists of texts are written as in JSON, which TOML reads alike."""
+    brackets = ("[", "]") if name == "season" else ("[[", "]]")
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return "\n".join([f"{brackets[0]}{name}{brackets[1]}", *lines, ""])

@@ -1,0 +1,207 @@
+"""Questions with passages, answers with marks, and what the site needs to score these without a parser or a
+model: the parses of their sentences, and labels of what entails what.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scoring.metrics import metrics_of
+from scoring.metrics.entailed import CitationMetric
+from scoring.metrics.entailment.pairs import Pair
+from scoring.offline.entailment_exchange import pair_line, pending_pairs
+from scoring.tools.demo.chance import chance, write_lines
+from scoring.tools.demo.subjects import SUBJECTS, Subject
+from tasks.types import task_type
+from tasks.types.files import open_input
+from tasks.types.positional_citations.claims import ClaimRules, text_to_parse
+from tasks.types.positional_citations.tree import ROOT
+from tasks.types.runs import read_run
+
+Record = dict[str, Any]
+#: A part of a sentence and what it is there: a phrase with a verb of its own clause, or a lone word.
+Parts = Sequence[tuple[str, str]]
+
+TYPE = "positional-citations"
+#: Whose labels the demo brings; not a model but a rule, as its name says.
+LABELLER = "demo-word-rule@1"
+#: A premise entails what shares so many of its words.
+ENTAILS = 0.8
+#: Questions, by what is asked; answers open with what a question is about.
+ASKED = (
+    ("signals", "What helps with {task}, and what does not?"),
+    ("people", "Who marked the data for {task}, and where do they come from?"),
+)
+_PREPOSITIONS = frozenset(
+    ("of", "with", "in", "from", "by", "over", "on", "for", "at", "to", "between", "without", "across")
+)
+_WORD = re.compile(r"\w+")
+
+
+def questions() -> Iterator[Record]:
+    for subject in SUBJECTS:
+        for dataset, asked in ASKED:
+            phrases = subject.phrases
+            yield {
+                "id": f"{subject.name}-{dataset}",
+                "dataset": dataset,
+                "question": asked.format_map(phrases),
+                "docs": [{"title": title, "text": text} for title, text in passages(subject)],
+                "qa_pairs": [{"short_answers": [phrases[name]]} for name in _SHORT[dataset]],
+                "answer": " ".join(_plain(parts) for parts in _sentences(subject, dataset)),
+            }
+
+
+_SHORT = {"signals": ("cue", "hard"), "people": ("readers", "source")}
+
+
+def passages(subject: Subject) -> list[tuple[str, str]]:
+    """The third and the last vouch for nothing that is asked."""
+    phrases, other = subject.phrases, SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
+    return [
+        (f"What tells in {phrases['task']}", f"{phrases['Cue']} separated {phrases['easy']} in most cases."),
+        (f"Limits of {phrases['rival']}", f"{phrases['Hard']} misled {phrases['rival']} and readers alike."),
+        (f"{phrases['Task']}: an overview", f"The field began with {phrases['rival']} and has grown since."),
+        (
+            "The data",
+            f"{phrases['Readers']} marked {phrases['items']}. The data came from {phrases['source']}.",
+        ),
+        (f"{other['Task']}: an overview", f"{other['Cue']} separated {other['easy']} in most cases."),
+    ]
+
+
+def _sentences(subject: Subject, dataset: str) -> list[Parts]:
+    """Those of a full answer; a phrase that wants a mark names the passage that vouches for it."""
+    phrases = subject.phrases
+    if dataset == "signals":
+        return [
+            (
+                ("subject", phrases["Cue"]), ("verb", "separated"), ("cited:1", phrases["easy"]),
+                ("cc", "and"),
+                ("subject", phrases["hard"]), ("verb", "misled"), ("cited:2", phrases["rival"]),
+            )
+        ]  # fmt: skip
+    return [
+        (("subject", phrases["Readers"]), ("verb", "marked"), ("cited:4", phrases["items"])),
+        (
+            ("subject", "The data"), ("verb", "came"), ("prep", "from"), ("cited:4", phrases["source"]),
+        ),
+    ]  # fmt: skip
+
+
+def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
+    """What a system of this quality says: the worse, the more marks are wrong, missing or doubled."""
+    drawn = chance("answer", system, subject.name, dataset)
+    said = []
+    for parts in _sentences(subject, dataset):
+        texts = []
+        for role, text in parts:
+            mark = ""
+            if role.startswith("cited:"):
+                right = int(role.removeprefix("cited:"))
+                luck = drawn.random()
+                wrong = drawn.choice([number for number in (1, 2, 3, 4, 5) if number != right])
+                if luck < quality:
+                    mark = f" [{right}]"
+                elif luck < quality + (1 - quality) / 2:
+                    mark = f" [{wrong}]"
+                elif luck < quality + (1 - quality) * 0.8:
+                    mark = f" [{right}][{wrong}]"
+            texts.append(text + mark)
+        said.append(" ".join(texts) + ".")
+    if len(said) > 1 and drawn.random() > quality + 0.15:
+        said.pop()
+    return " ".join(said)
+
+
+def _plain(parts: Parts) -> str:
+    return " ".join(text for _, text in parts) + "."
+
+
+def write_parses(path: Path) -> None:
+    """The parse of every sentence that answers are made of."""
+    found: dict[str, Record] = {}
+    for subject in SUBJECTS:
+        for dataset, _ in ASKED:
+            for parts in _sentences(subject, dataset):
+                record = _parse(parts)
+                found[record["text"]] = record
+    write_lines(path, found.values())
+
+
+def _parse(parts: Parts) -> Record:
+    """The tree of a sentence: its clauses in order, the later ones under the first verb."""
+    tree: list[tuple[str, int, str]] = []
+    verbs = [place for place, (role, _) in enumerate(parts) if role == "verb"]
+    lengths = [_count(text) for _, text in parts]
+    starts = [sum(lengths[:place]) for place in range(len(parts))]
+    root = starts[verbs[0]]
+    for place, (role, text) in enumerate(parts):
+        verb = starts[min(verbs, key=lambda at: abs(at - place))]
+        start = len(tree)
+        if role == "verb":
+            found = [(text, root, ROOT if start == root else "conj")]
+        elif role in ("cc", "prep"):
+            found = [(text, root, role)]
+        else:
+            relation = "nsubj" if role == "subject" else "dobj"
+            if place and parts[place - 1][0] == "prep":
+                verb, relation = start - 1, "pobj"
+            found = list(_phrase(_words(text), start, verb, relation))
+        tree += found
+    tokens, heads, relations = map(list, zip(*tree, strict=True))
+    return {"text": " ".join(tokens), "tokens": tokens, "heads": heads, "relations": relations}
+
+
+def _phrase(words: Sequence[str], start: int, above: int, relation: str) -> Iterator[tuple[str, int, str]]:
+    """A noun with what stands before it, and a prepositional phrase behind it where there is one."""
+    cut = next((place for place, word in enumerate(words) if word in _PREPOSITIONS and place), len(words))
+    noun = start + cut - 1
+    for place, word in enumerate(words[:cut]):
+        yield (word, above, relation) if start + place == noun else (word, noun, "compound")
+    if cut < len(words):
+        yield words[cut], noun, "prep"
+        yield from _phrase(words[cut + 1 :], start + cut + 1, start + cut, "pobj")
+
+
+def _words(text: str) -> list[str]:
+    """As the task type hands them to a parser."""
+    return (text_to_parse(f"{text} [1]", ClaimRules()) or "").split()
+
+
+def _count(text: str) -> int:
+    return len(_words(text)) or 1
+
+
+def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
+    """A label for every pair that scoring these runs asks about."""
+    pairs = _pairs(gold, runs, {"parser": str(parses), "entailment": "none"})
+    model: Record = {"model": LABELLER}
+    write_lines(path, [model, *({**pair_line(pair), "entailed": int(_entails(pair))} for pair in pairs)])
+
+
+def _pairs(gold: Path, runs: Sequence[Path], options: Mapping[str, str]) -> list[Pair]:
+    own = task_type(TYPE)
+    rules, checked = own.checked_rules(None), own.checked_options(options)
+    metrics = [metric for metric in metrics_of(own, rules, checked) if isinstance(metric, CitationMetric)]
+    split = own.read_gold(open_input(gold), checked)
+    found: dict[Pair, None] = {}
+    for run in runs:
+        answers, _ = read_run(own, open_input(run), split.index, checked)
+        found |= dict.fromkeys(pending_pairs(metrics, own.pair(split, answers, rules, checked)))
+    return list(found)
+
+
+def _entails(pair: Pair) -> bool:
+    """Titles aside, which name their subject whatever the passage says of it."""
+    said = " ".join(line for line in pair.premise.splitlines() if not line.startswith("Title: "))
+    words = set(_WORD.findall(pair.hypothesis.lower()))
+    return bool(words) and len(words.intersection(_WORD.findall(said.lower()))) >= ENTAILS * len(words)
+
+
+def write_questions(path: Path) -> None:
+    path.write_text(json.dumps(list(questions()), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

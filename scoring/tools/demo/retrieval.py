@@ -1,0 +1,125 @@
+"""Places where papers cite others: for recommending and for resolving citations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scoring.tools.demo.chance import chance
+from scoring.tools.demo.subjects import SUBJECTS, Subject
+
+Record = dict[str, Any]
+
+#: By kind of work its title, two sentences that cite it, near and free, and what for.
+KINDS = (
+    (
+        "{Task} with {method}",
+        "{Task} has been done with {method}<REF>.",
+        "Learning from few marked examples is well established<REF>.",
+        "method",
+    ),
+    (
+        "How far do {cue} carry? A study of {items}",
+        "That {cue} carry much of the signal was shown on {items}<REF>.",
+        "Following <REF>, we trust what is seen more than what is written.",
+        "result",
+    ),
+    (
+        "A corpus of {items} from {source}",
+        "We train on the corpus of {items} from {source} that <REF> made available.",
+        "Data of this kind were first collected by <REF> and are still the largest.",
+        "background",
+    ),
+    (
+        "What makes {hard} hard",
+        "The trouble with {hard} is described in <REF>.",
+        "Some cases are difficult even for experts<REF>, and we leave them out.",
+        "background",
+    ),
+)
+SECTIONS = ("1 Introduction", "2 Related work", "3 Method", "4 Results")
+#: A paper cites its own subject and the next ones, as many as this.
+NEIGHBOURS = 3
+YEARS = ((2005, "2001-2005"), (2012, "2006-2012"), (2020, "2013-2020"))
+#: Fields with few texts.
+LOW_RESOURCE = ("Library science", "Climatology")
+
+
+def reference_id(subject: Subject, kind: int) -> str:
+    return f"{subject.name}-{kind + 1}"
+
+
+def references() -> Iterator[Record]:
+    """The reference list of each citing paper, one reference a record."""
+    for place, _ in enumerate(SUBJECTS):
+        for subject in _cited(place):
+            for kind, (title, *_) in enumerate(KINDS):
+                made = chance("reference", subject.name, kind)
+                year = subject.year - made.randrange(1, 9)
+                raw = f"{subject.authors}, {year}. {title.format_map(subject.phrases)}."
+                yield {"paper_id": _paper_id(place), "ref_id": reference_id(subject, kind), "raw": raw}
+
+
+def papers() -> Iterator[Record]:
+    for place, subject in enumerate(SUBJECTS):
+        title = f"{subject.phrases['Task']} revisited"
+        yield {"paper_id": _paper_id(place), "title": title, "discipline": subject.field, "year": 2020}
+
+
+def diagnostic() -> Iterator[Record]:
+    """Contexts whose citation is to be recommended, with the features that break their scores down."""
+    for number, (place, subject, kind, is_near) in enumerate(_places()):
+        text = _sentence(subject, kind, is_near)
+        before, _, after = text.partition("<REF>")
+        words = len(text.split())
+        yield {
+            "id": f"{_paper_id(place)}_{number}",
+            "citing_id": _paper_id(place),
+            "cited_id": reference_id(subject, kind),
+            "sentence": text,
+            "field": SUBJECTS[place].field,
+            "year_group": next(name for until, name in YEARS if subject.year <= until),
+            "citation_group": str(chance("cited", subject.name, kind).randrange(10)),
+            "length_class": "short" if words <= 9 else "medium" if words <= 12 else "long",
+            "location_class": "end" if len(after) <= 1 else "middle" if len(before) > 20 else "start",
+            "context_type": KINDS[kind][3],
+            "pos_before": "noun" if before[-1:].isalpha() else "preposition",
+            "pos_after": None if len(after) <= 1 else "verb",
+            "low_resource": SUBJECTS[place].field if SUBJECTS[place].field in LOW_RESOURCE else None,
+        }
+
+
+def contexts() -> Iterator[Record]:
+    """Contexts whose reference is one of the citing paper's own."""
+    for number, (place, subject, kind, is_near) in enumerate(_places()):
+        other = SUBJECTS[(place + 1) % len(SUBJECTS)]
+        yield {
+            "context_id": f"{_paper_id(place)}_{number}",
+            "paper_id": _paper_id(place),
+            "section": SECTIONS[number % len(SECTIONS)],
+            "sentence": _sentence(subject, kind, is_near),
+            "before": f"{subject.phrases['Items']} have been studied for long.",
+            "after": f"For {other.items} see <OTHERREF>." if number % 3 == 0 else "",
+            "gold": [reference_id(subject, kind)],
+            "n_markers": 1,
+        }
+
+
+def _places() -> Iterator[tuple[int, Subject, int, bool]]:
+    """A citing paper by its place, what it cites, and whether in a near wording; eight in each paper."""
+    for place, _ in enumerate(SUBJECTS):
+        for turn in range(2 * len(KINDS)):
+            subject = _cited(place)[turn % 2]
+            yield place, subject, turn // 2, chance("near", place, turn).random() < 0.6
+
+
+def _cited(place: int) -> list[Subject]:
+    return [SUBJECTS[(place + step) % len(SUBJECTS)] for step in range(NEIGHBOURS)]
+
+
+def _sentence(subject: Subject, kind: int, is_near: bool) -> str:
+    return KINDS[kind][1 if is_near else 2].format_map(subject.phrases)
+
+
+def _paper_id(place: int) -> str:
+    return f"P{place + 1:02}"

@@ -1,0 +1,232 @@
+"""The runs of the demo's teams. They are drawn and not computed: each takes the gold's answer as often as its
+quality says, and another that is not far from it otherwise. Runs of equal quality are tied by chance alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from scoring.tools.demo import answers, retrieval, texts
+from scoring.tools.demo.chance import chance, write_lines
+from scoring.tools.demo.papers import Paper
+from scoring.tools.demo.subjects import SUBJECTS
+from scoring.tools.demo.topics import Topic
+
+Record = dict[str, Any]
+Topics = Sequence[Topic]
+
+#: CL-Summ's facets, the commonest first.
+FACETS = ("Method", "Results", "Implication", "Aim", "Hypothesis")
+LONGEST = 10
+#: The sentences that the lead of task 2 takes.
+EVERY = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What a team calls its system, and how often its answers are those of the gold."""
+
+    team: str
+    name: str
+    description: str
+    quality: float
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower().replace(" ", "-")
+
+
+def _systems(*rows: tuple[str, str, str, float]) -> tuple[System, ...]:
+    return tuple(
+        System(team=team, name=name, description=description, quality=quality)
+        for team, name, description, quality in rows
+    )
+
+
+_SPANS = _systems(
+    (
+        "Avocet",
+        "Span pointer",
+        "A pointer network over sentences, trained on citances of earlier seasons.",
+        0.74,
+    ),
+    (
+        "Bittern",
+        "Neighbour context",
+        "The citation text with its neighbours, held against each sentence.",
+        0.71,
+    ),
+    ("Curlew", "Facet rules", "The best sentence; facets from keywords and from its section.", 0.55),
+    (
+        "Fulmar",
+        "Lexical top 2",
+        "The two sentences with the highest TF-IDF cosine; facets from keywords.",
+        0.52,
+    ),
+    ("Dunlin", "Bigram overlap", "The sentences that share most word pairs for their length.", 0.36),
+    ("Egret", "Unsteady", "Sentences drawn from the best six.", 0.2),
+)
+#: By slug of the task the systems that teams send to it.
+SYSTEMS = {
+    "1a": _SPANS,
+    "1b": _SPANS,
+    "2": _systems(
+        ("Curlew", "Community first", "What other papers cite most, in the order of the paper.", 0.8),
+        ("Avocet", "Span summariser", "The sentences that the system of task 1A points to most.", 0.76),
+        ("Bittern", "Section leads", "The first sentence of each section and some of the abstract.", 0.45),
+        ("Fulmar", "Central sentences", "The sentences nearest to all others.", 0.4),
+        ("Egret", "Random sentences", "Eight sentences by lot.", 0.05),
+    ),
+    "citation-texts": _systems(
+        ("Bittern", "Draft and check", "A draft from the abstracts, checked sentence by sentence.", 0.8),
+        ("Curlew", "Retrieve and edit", "The nearest citation text of the training data, edited.", 0.75),
+        ("Avocet", "Last sentences", "The last sentence of each cited abstract, behind its mark.", 0.35),
+        ("Fulmar", "Key sentences", "The sentence of each abstract with the most frequent words.", 0.3),
+        ("Egret", "First sentences", "The first sentence of each cited abstract with its mark.", 0.0),
+    ),
+    "recommendation": _systems(
+        ("Dunlin", "Dual encoder", "Sentences and titles in one space, trained on pairs.", 0.66),
+        ("Curlew", "Reranked BM25", "BM25's best hundred, reordered by a cross encoder.", 0.62),
+        ("Fulmar", "Co-citation", "What is cited beside what the paper cites already.", 0.4),
+        ("Avocet", "Title words", "Titles that share the most rare words with the sentence.", 0.36),
+        ("Egret", "Most cited", "The most cited works of the field.", 0.12),
+    ),
+    "resolution": _systems(
+        ("Avocet", "Contexts of others", "A reference is what others write where they cite it.", 0.72),
+        ("Dunlin", "Dual encoder", "Contexts and references in one space.", 0.69),
+        ("Bittern", "Section prior", "References by the section that they are usually cited in.", 0.45),
+        ("Fulmar", "Author names", "Names in the context against names in the reference.", 0.3),
+    ),
+    "positional": _systems(
+        ("Curlew", "Cite while writing", "Each clause is written from one passage and marked at once.", 0.85),
+        ("Bittern", "Attribute after", "The answer first; marks are set by a second model.", 0.8),
+        ("Dunlin", "Prompted marks", "A general model that is asked to cite.", 0.5),
+        ("Egret", "Nearest passage", "The passage that shares the most words with the clause.", 0.35),
+    ),
+}  # fmt: skip
+#: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
+LEAD = System(team="", name="Lead", description="The easiest answer that can be given.", quality=0.0)
+
+
+def write_runs(folder: Path, topics: Topics) -> None:
+    """`TASK/SYSTEM.jsonl` for every system, and `TASK/lead.jsonl`."""
+    made: dict[str, Callable[[System], Iterator[Record]]] = {
+        "1a": lambda system: _spans(system, topics),
+        "1b": lambda system: _spans(system, topics),
+        "2": lambda system: _summaries(system, topics),
+        "citation-texts": _texts,
+        "recommendation": _recommended,
+        "resolution": _resolved,
+        "positional": _answers,
+    }
+    for task, records in made.items():
+        for system in (*SYSTEMS[task], LEAD):
+            write_lines(folder / task / f"{system.slug}.jsonl", records(system))
+
+
+def _spans(system: System, topics: Topics) -> Iterator[Record]:
+    for topic in topics:
+        for citance in topic.citances:
+            drawn = chance(system.name, topic.name, citance.citing, citance.marker)
+            found = [
+                sid if drawn.random() < system.quality else _near(sid, topic, drawn)
+                for sid in citance.sentences
+            ]
+            is_right = system is not LEAD and drawn.random() < system.quality + 0.1
+            yield {
+                "topic": topic.name,
+                "citing": citance.citing,
+                "marker": citance.marker,
+                "citance": citance.number,
+                "sentences": list(dict.fromkeys(found)) if system is not LEAD else ["1"],
+                "facets": list(citance.facets) if is_right else [_facet(drawn, system)],
+            }
+
+
+def _near(sid: str, topic: Topic, drawn: Random) -> str:
+    """Some other sentence, seldom far from the right one."""
+    own = int(sid) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11])
+    return str(own) if str(own) in topic.sentences else topic.abstract[0]
+
+
+def _facet(drawn: Random, system: System) -> str:
+    return FACETS[0] if system is LEAD else drawn.choices(FACETS, weights=(5, 3, 2, 1, 1))[0]
+
+
+def _summaries(system: System, topics: Topics) -> Iterator[Record]:
+    for topic in topics:
+        drawn = chance(system.name, topic.name)
+        everything = list(topic.sentences)
+        picked = set(everything[::EVERY])
+        if system is not LEAD:
+            good = [sid for sid in topic.community if sid in topic.sentences][:LONGEST]
+            picked = {sid if drawn.random() < system.quality else drawn.choice(everything) for sid in good}
+        summary = " ".join(topic.sentences[sid] for sid in sorted(picked, key=int))
+        yield {"topic": topic.name, "summary": summary}
+
+
+def _texts(system: System) -> Iterator[Record]:
+    for source in (texts.sentences(), texts.paragraphs()):
+        for record, papers in source:
+            drawn = chance(system.name, record["id"])
+            said = [_said(system, paper, number, drawn) for number, paper in enumerate(papers)]
+            if drawn.random() < system.quality and len(papers) > 1:
+                said.append("We bring this together.")
+            labels = [(_label(drawn, system), "Single_summ") for _ in said]
+            yield {
+                "id": record["id"],
+                "prediction": " ".join(said),
+                "labels": {"intent": [intent for intent, _ in labels], "corwa": [tag for _, tag in labels]},
+            }
+
+
+def _said(system: System, paper: Paper, number: int, drawn: Random) -> str:
+    """A wording near to that of the gold, or a sentence of the abstract with its mark."""
+    phrases = paper.subject.phrases
+    if drawn.random() < system.quality:
+        wording = drawn.choice([target for _, target, _, _ in texts.TARGETS[:3]])
+        return wording.format_map(phrases).replace("@", f"[{number}]")
+    sentence = {"Last sentences": -1, "Lead": 0, "First sentences": 0}.get(system.name, drawn.randrange(5))
+    return f"{paper.abstract[sentence].removesuffix('.')} [{number}]."
+
+
+def _label(drawn: Random, system: System) -> str:
+    return "Uses" if drawn.random() < system.quality / 3 else "Background"
+
+
+def _recommended(system: System) -> Iterator[Record]:
+    everything = list(dict.fromkeys(record["ref_id"] for record in retrieval.references()))
+    for record in retrieval.diagnostic():
+        yield {"id": record["id"], "ranked": _ranking(system, record["id"], record["cited_id"], everything)}
+
+
+def _resolved(system: System) -> Iterator[Record]:
+    own: dict[str, list[str]] = {}
+    for record in retrieval.references():
+        own.setdefault(record["paper_id"], []).append(record["ref_id"])
+    for record in retrieval.contexts():
+        name = record["context_id"]
+        yield {"id": name, "ranked": _ranking(system, name, record["gold"][0], own[record["paper_id"]])}
+
+
+def _ranking(system: System, name: str, right: str, candidates: Sequence[str]) -> list[str]:
+    """The right one first as often as the quality says, else further down or not at all."""
+    drawn = chance(system.name, name)
+    others = [candidate for candidate in candidates if candidate != right]
+    if system is LEAD:
+        return list(candidates[:LONGEST])
+    others = drawn.sample(others, min(LONGEST, len(others)))
+    place = 0 if drawn.random() < system.quality else drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
+    return [*others[:place], right, *others[place:]][:LONGEST]
+
+
+def _answers(system: System) -> Iterator[Record]:
+    for subject in SUBJECTS:
+        for dataset, _ in answers.ASKED:
+            quality = 0.3 if system is LEAD else system.quality
+            output = answers.answer(subject, dataset, system.name, quality)
+            yield {"id": f"{subject.name}-{dataset}", "output": output}

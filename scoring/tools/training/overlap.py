@@ -1,0 +1,81 @@
+"""Whether a tagger was trained on what it tags: sentences of its training data in the texts of a gold."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.types.citation_text.instance import Instance
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+Run = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """Of one data set: the texts that share a run of words with a training sentence, and those that hold one
+    as a whole; and how many of the ``sentences``, which are long enough for it, are found in either way.
+    """
+
+    dataset: str
+    texts: int
+    texts_sharing: int
+    texts_holding: int
+    sentences: int
+    sentences_shared: int
+    sentences_held: int
+
+
+def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length: int) -> list[Overlap]:
+    """By data set, of runs of so many words, which are letters a to z and digits in lower case.
+
+    Whatever stands between words is passed over. Sentences that occur twice count once, and those of fewer
+    words not at all.
+    """
+    trained = list(dict.fromkeys(words for text in sentences if len(words := _words(text)) >= length))
+    having: dict[Run, list[int]] = defaultdict(list)
+    for number, words in enumerate(trained):
+        for run in set(_runs(words, length)):
+            having[run].append(number)
+    datasets = list(dict.fromkeys(instance.dataset for instance in instances))
+    return [
+        _overlap(name, [own.target for own in instances if own.dataset == name], trained, having, length)
+        for name in datasets
+    ]
+
+
+def _overlap(
+    dataset: str, texts: Sequence[str], trained: Sequence[Run], having: dict[Run, list[int]], length: int
+) -> Overlap:
+    shared: set[int] = set()
+    held: set[int] = set()
+    sharing = holding = 0
+    for text in texts:
+        words = _words(text)
+        own = {number for run in _runs(words, length) for number in having.get(run, ())}
+        joined = f" {' '.join(words)} "
+        whole = {number for number in own if f" {' '.join(trained[number])} " in joined}
+        sharing += bool(own)
+        holding += bool(whole)
+        shared |= own
+        held |= whole
+    return Overlap(
+        dataset=dataset,
+        texts=len(texts),
+        texts_sharing=sharing,
+        texts_holding=holding,
+        sentences=len(trained),
+        sentences_shared=len(shared),
+        sentences_held=len(held),
+    )
+
+
+def _words(text: str) -> Run:
+    return tuple(_WORD.findall(text.lower()))
+
+
+def _runs(words: Run, length: int) -> Iterator[Run]:
+    return (words[start : start + length] for start in range(len(words) - length + 1))

@@ -1,0 +1,172 @@
+"""Training a tagger from labelled sentences, and saying how well it does on others.
+
+The usual splits leak: in ACL-ARC a third of the test texts stand in the training set too, word for word. So
+each figure comes twice, over all test sentences and over those whose text was not trained on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scoring.metrics.discourse.tagger import BLOCKS, Tagger
+from scoring.metrics.f1 import f1_of_counts
+from tasks.types import InputRefused, Problem
+from tasks.types.files import open_input
+from tasks.types.problems import fatal, quoted
+from tasks.types.text import json_lines
+
+EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
+#: One of so many sentences is held out where no test file is given.
+HELD_OUT = 10
+FEWEST = 20
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One sentence with its label."""
+
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Terms in fewer than ``least`` sentences are left out; rare labels weigh as much as frequent ones."""
+
+    strength: float = 5.0
+    least: int = 2
+
+
+def read_labelled(path: Path) -> list[Labelled]:
+    """JSON lines with `text` and `label`, or such files in a folder. Raises InputRefused."""
+    problems: list[Problem] = []
+    found: list[Labelled] = []
+    for file in open_input(path):
+        for number, value, line in json_lines(file, problems):
+            text, label = value.get("text"), value.get("label")
+            if isinstance(text, str) and text.strip() and isinstance(label, str) and label.strip():
+                found.append(Labelled(text, label))
+                continue
+            problems.append(
+                Problem(
+                    file=file.shown,
+                    line=number,
+                    message="“text” or “label” is no text, or empty",
+                    expected=EXAMPLE,
+                    quote=quoted(line),
+                )
+            )
+    if fatal(problems):
+        raise InputRefused(problems)
+    return found
+
+
+def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
+    """Raises InputRefused where there is too little to learn from."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    if len(sentences) < FEWEST or len({sentence.label for sentence in sentences}) < 2:
+        found = f"{len(sentences)} sentences of {len({sentence.label for sentence in sentences})} labels"
+        raise InputRefused([Problem(message=found, expected=f"at least {FEWEST}, of two labels")])
+    texts = [sentence.text for sentence in sentences]
+    blocks = {name: TfidfVectorizer(min_df=settings.least, **own) for name, own in BLOCKS.items()}
+    inputs = hstack([block.fit_transform(texts) for block in blocks.values()], format="csr")
+    model = LogisticRegression(C=settings.strength, class_weight="balanced", max_iter=2000)
+    model.fit(inputs, [sentence.label for sentence in sentences])
+    return Tagger(
+        labels=tuple(str(label) for label in model.classes_),
+        terms={name: tuple(map(str, block.get_feature_names_out())) for name, block in blocks.items()},
+        idf={name: np.asarray(block.idf_, dtype=np.float64) for name, block in blocks.items()},
+        weights=np.asarray(model.coef_, dtype=np.float64),
+        intercepts=np.asarray(model.intercept_, dtype=np.float64),
+    )
+
+
+def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    """A part to train on and a tenth to test on, drawn by hash from the seed.
+
+    Sentences that occur twice may end on both sides, as in the usual splits.
+    """
+    drawn = sorted(
+        range(len(sentences)),
+        key=lambda place: hashlib.sha256(f"{seed} {place} {sentences[place].text}".encode()).digest(),
+    )
+    tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
+    return (
+        [sentence for place, sentence in enumerate(sentences) if place not in tested],
+        [sentence for place, sentence in enumerate(sentences) if place in tested],
+    )
+
+
+def evaluated(tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]) -> dict[str, Any]:
+    """The figures over all test sentences, and over those whose text was not trained on."""
+    known = {sentence.text for sentence in trained}
+    unseen = [sentence for sentence in tested if sentence.text not in known]
+    return {
+        "test": figures(tagger, tested),
+        "test_without_training_texts": figures(tagger, unseen),
+        "texts_in_both": len({sentence.text for sentence in tested} & known),
+    }
+
+
+def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
+    """Accuracy and macro-F1 over the labels that occur in gold or answers; null over no sentences."""
+    gold = [sentence.label for sentence in sentences]
+    answers = tagger.tag([sentence.text for sentence in sentences])
+    if not gold:
+        return {"sentences": 0, "accuracy": None, "macro_f1": None, "f1": {}}
+    by_label = dict(_f1_scores(gold, answers))
+    return {
+        "sentences": len(gold),
+        "accuracy": sum(a == b for a, b in zip(gold, answers, strict=True)) / len(gold),
+        "macro_f1": sum(by_label.values()) / len(by_label),
+        "f1": by_label,
+    }
+
+
+def _f1_scores(gold: Sequence[str], answers: Sequence[str]) -> Iterator[tuple[str, float]]:
+    right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
+    wanted, given = Counter(gold), Counter(answers)
+    for label in sorted(wanted | given):
+        yield label, float(f1_of_counts(right[label], given[label], wanted[label]))
+
+
+def manifest(
+    trained: Sequence[Labelled], settings: Settings, source: Path, evaluation: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Where a tagger came from, and how well it does."""
+    counts = Counter(sentence.label for sentence in trained)
+    return {
+        "trained_on": {
+            "file": source.name,
+            "sha256": digest_of(trained),
+            "sentences": len(trained),
+            "labels": dict(sorted(counts.items())),
+        },
+        "settings": {
+            "strength": settings.strength,
+            "least": settings.least,
+            "class_weight": "balanced",
+            "blocks": {name: dict(own) for name, own in BLOCKS.items()},
+        },
+        "packages": {name: version(name) for name in ("scikit-learn", "numpy", "scipy")},
+        "evaluation": dict(evaluation),
+    }
+
+
+def digest_of(sentences: Sequence[Labelled]) -> str:
+    """SHA-256 of texts and labels, in their order."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(f"{sentence.text}\t{sentence.label}\n".encode())
+    return digest.hexdigest()

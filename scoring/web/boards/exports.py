@@ -1,0 +1,99 @@
+"""The rows of a board as files."""
+
+from __future__ import annotations
+
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from citeboard.core.any_origin import readable_anywhere
+from scoring.board import class_exports
+from scoring.board.differences import (
+    EVERY,
+    chosen_systems,
+    class_table,
+    metrics_of,
+    offered_dimensions,
+    shown_classes,
+)
+from scoring.board.leaders import leaders_of
+from scoring.board.query import BoardQuery, chosen_rows
+from scoring.board.requested import board_with_scores
+from scoring.board.standings import Board, Row
+from scoring.board.table_choice import TableChoice
+from scoring.board.visibility import audience_of
+from scoring.exchange.formats import JSON, ZIP, as_file, board_file
+from scoring.exchange.hugging_face import DATASET, as_hugging_face
+from scoring.exchange.results import Results
+from tasks.seasons.access import phase_for
+
+
+@require_safe
+def board_export(request: HttpRequest, season: str, task: str, phase: str, name: str) -> HttpResponse:
+    return board_file(_results(request, season, task, phase), name)
+
+
+#: Scripts of other sites may read these, where the request names nobody.
+board_json = readable_anywhere(board_export)
+
+
+@require_safe
+def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    board, _ = _exported(request, season, task, phase)
+    board.rows = board.systems
+    return as_file(class_exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
+
+
+@require_safe
+def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    board, _ = _exported(request, season, task, phase)
+    board.rows = board.systems
+    return as_file(class_exports.classes_json(board), JSON, board, "classes.json")
+
+
+@require_safe
+def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The table of the page whose query this is."""
+    board, _ = _exported(request, season, task, phase)
+    board.rows = board.systems
+    query = BoardQuery.of(request.GET)
+    dimension, metric = shown_classes(board, query)
+    if not metric:
+        raise Http404("No run has been scored by class yet.")
+    chosen = chosen_systems(board, query.systems)
+    wanted = [dimension]
+    if query.dimension == EVERY:
+        wanted = [own for own in offered_dimensions(board) if metric in metrics_of(board, own)]
+    choice = TableChoice.of(request.GET)
+    tables = [
+        class_exports.classes_latex(
+            board,
+            class_table(board, chosen, own, metric),
+            leaders_of(board, own, metric).significant,
+            choice,
+        )
+        for own in wanted
+    ]
+    name = "classes.tex" if len(tables) > 1 else f"{wanted[0]}.tex"
+    return as_file("\n".join(tables), "application/x-tex; charset=utf-8", board, name)
+
+
+@require_safe
+def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
+    results = _results(request, season, task, phase)
+    dataset = request.GET.get("dataset", "")
+    if dataset and not DATASET.fullmatch(dataset):
+        raise BadRequest("A data set of the Hub is named by its owner and name, such as owner/name.")
+    return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
+
+
+def _results(request: HttpRequest, season: str, task: str, phase: str) -> Results:
+    return Results(*_exported(request, season, task, phase), TableChoice.of(request.GET))
+
+
+def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple[Board, list[Row]]:
+    found = phase_for(request.user, season, task, phase)
+    query = BoardQuery.of(request.GET)
+    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
+    return board, chosen_rows(board, query)

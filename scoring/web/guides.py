@@ -1,0 +1,106 @@
+"""The documents of `docs/` as pages, with a search, and all operations of the API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from citeboard.core.guides import groups, guides, search
+
+#: The guide below which all operations stand.
+API = "api"
+MAX_QUERY = 100
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    kind: str
+    is_required: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What stands in the description of one method of an address."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    fields: list[Field]
+    answers: list[tuple[str, str]]
+    example: str
+
+
+@require_safe
+def guide_list(request: HttpRequest) -> HttpResponse:
+    """All of them by reader, or the sections that have the words of `?q=`."""
+    text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY]
+    return render(request, "guides/list.html", {"groups": groups(), "text": text, "found": search(text)})
+
+
+@require_safe
+def guide(request: HttpRequest, guide: str) -> HttpResponse:
+    found = guides().get(guide)
+    if found is None:
+        raise Http404("There is no guide at this address.")
+    context = {"guide": found, "operations": operations() if guide == API else []}
+    return render(request, "guides/guide.html", context)
+
+
+@cache
+def operations() -> list[Operation]:
+    """Made once a process: the description follows from the code alone."""
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    components = schema["components"]["schemas"]
+    return [
+        Operation(
+            method=method.upper(),
+            path=path,
+            name=operation["operationId"],
+            summary=operation["summary"],
+            fields=[*_parameters(operation), *_sent(operation, components)],
+            answers=[
+                (code, answer["description"])
+                for code, answer in sorted(operation["responses"].items())
+                if code != "default"
+            ],
+            example=_example(operation),
+        )
+        for path, methods in schema["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def _parameters(operation: Mapping[str, Any]) -> Iterator[Field]:
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "header" or parameter.get("description"):
+            kind = f"{parameter['schema'].get('type', '')}, {parameter['in']}"
+            words = parameter.get("description", "")
+            yield Field(parameter["name"], kind, parameter.get("required", False), words)
+
+
+def _sent(operation: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[Field]:
+    for media in operation.get("requestBody", {}).get("content", {}).values():
+        form = components[media["schema"]["$ref"].rpartition("/")[2]]
+        for name, part in form["properties"].items():
+            kind = "file" if part.get("format") == "binary" else part.get("type", "string")
+            yield Field(name, kind, name in form.get("required", ()), part.get("description", ""))
+
+
+def _example(operation: Mapping[str, Any]) -> str:
+    """The first answer of those that say it was done."""
+    for code, answer in sorted(operation["responses"].items()):
+        for media in answer.get("content", {}).values() if code.startswith("2") else ():
+            if "example" in media:
+                return json.dumps(media["example"], indent=2, ensure_ascii=False)
+    return ""

@@ -1,0 +1,334 @@
+"""What an organiser should look at first: what is wrong or waits, the most pressing on top."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.urls import reverse
+from django.utils.timezone import now
+
+from citeboard.core.words import counted, listed
+from scoring.board.counting import board_gold, unsettled
+from scoring.ops.failures import failed_rescorings, failed_runs
+from tasks.jobs.groups import why_unserved
+from tasks.models import Acknowledgement, Gold, Job, Phase, Question, Registration, Season, Submission
+
+Status = Submission.Status
+
+#: A run that nobody has begun to score after so long says that no worker is free, or none at all.
+PATIENCE = dt.timedelta(minutes=10)
+#: A phase without gold is a concern when it opens so soon.
+SOON = dt.timedelta(days=14)
+SHOWN = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """What can be acknowledged: a run, or its scoring by a job."""
+
+    submission: int
+    job: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing, where to look at it, and since when it is so."""
+
+    name: str
+    href: str
+    words: str
+    since: dt.datetime | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concern:
+    """Things of one kind; ``total`` counts those that are left out too, ``all_href`` lists them."""
+
+    name: str
+    title: str
+    advice: str
+    lines: Sequence[Line]
+    total: int
+    all_href: str = ""
+
+    @property
+    def more(self) -> int:
+        return self.total - len(self.lines)
+
+
+def concerns(season: Season) -> list[Concern]:
+    """Those that there are."""
+    found = (
+        _failed_runs(season),
+        _failed_rescorings(season),
+        _gold_problems(season),
+        _columns_without_value(season),
+        _same_files(season),
+        _waiting_teams(season),
+        _open_questions(season),
+        _unserved_queues(season),
+        _waiting_runs(season),
+        _teams_without_score(season),
+    )
+    return [concern for concern in found if concern.total]
+
+
+def _failed_runs(season: Season) -> Concern:
+    """Those that nobody has acknowledged."""
+    runs = failed_runs(season).exclude(Acknowledgement.objects.of_run())
+    return Concern(
+        name="failed-runs",
+        title="Runs that failed",
+        advice="Their tries came back to their teams. Where the reason is on our side, mend it and score the "
+        "runs again.",
+        lines=[
+            replace(_run_line(run, run.reason), failure=Failure(submission=run.pk)) for run in runs[:SHOWN]
+        ],
+        total=runs.count(),
+        all_href=f"{_address('organise-runs', season)}?status=failed",
+    )
+
+
+def _failed_rescorings(season: Season) -> Concern:
+    jobs = failed_rescorings(season).exclude(Acknowledgement.objects.of_job())
+    lines = [
+        replace(
+            _run_line(
+                job.submission, f"under {job.rules}, gold v{job.gold.number}: {job.reason}", job.finished_at
+            ),
+            failure=Failure(submission=job.submission_id, job=job.pk),
+        )
+        for job in jobs[:SHOWN]
+    ]
+    return Concern(
+        name="failed-rescorings",
+        title="Scored runs that could not be scored again",
+        advice="They keep the scores they have; under the newest gold or other rules they have none.",
+        lines=lines,
+        total=jobs.count(),
+    )
+
+
+def _gold_problems(season: Season) -> Concern:
+    lines = [line for phase in _phases(season) for line in _gold_lines(phase)]
+    return Concern(
+        name="gold",
+        title="Gold",
+        advice="",
+        lines=lines,
+        total=len(lines),
+    )
+
+
+def _gold_lines(phase: Phase) -> Iterator[Line]:
+    name = f"{phase.task}, {phase}"
+    href = _address("organise-gold", phase.task.season)
+    newest = Gold.objects.current(phase)
+    at = now()
+    if newest is None:
+        if phase.closes > at and phase.opens < at + SOON:
+            words = f"The split “{phase.split}” has no gold, so that no run is accepted."
+            yield Line(name=name, href=href, words=words)
+        return
+    standing = board_gold(phase)
+    if standing is not None and standing.pk != newest.pk:
+        waiting = unsettled(phase, newest).count()
+        words = (
+            f"The board stands on gold v{standing.number}; {counted(waiting, 'run')} "
+            f"{'has' if waiting == 1 else 'have'} not been scored against v{newest.number}."
+        )
+        yield Line(name=name, href=href, words=words, since=newest.created_at)
+
+
+def _columns_without_value(season: Season) -> Concern:
+    """Metrics of a task's rule sets that no run can have a value of."""
+    href = _address("organise-file", season)
+    lines = [
+        Line(
+            name=str(task),
+            href=href,
+            words=f"Under {rules} {counted(len(lacking), 'metric')} can have no value, since the task does "
+            f"not give the option {listed(sorted(set(lacking.values())))}.",
+        )
+        for task in season.tasks.filter(is_reported_only=False)
+        for rules in task.rules
+        if (lacking := task.task_type.without_value(rules, task.options))
+    ]
+    return Concern(
+        name="columns-without-value",
+        title="Metrics without a value",
+        advice="Give the option and score the runs again, or leave the rules out.",
+        lines=lines,
+        total=len(lines),
+    )
+
+
+def _same_files(season: Season) -> Concern:
+    """The very same bytes from several teams, in whichever phases of a task."""
+    runs = _runs(season).filter(team__isnull=False).exclude(sha256="").exclude(status=Status.CANCELLED)
+    others = runs.filter(sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task"))
+    same = runs.filter(Exists(others.exclude(team=OuterRef("team")))).order_by("sha256", "submitted_at")
+    return Concern(
+        name="same-files",
+        title="The same file from several teams",
+        advice="A mistake, or somebody else's work; a run can be hidden or disqualified on its page.",
+        lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
+        total=same.count(),
+    )
+
+
+def _waiting_teams(season: Season) -> Concern:
+    entries = Registration.objects.filter(season=season).waiting().select_related("team")
+    href = _address("organise-teams", season)
+    return Concern(
+        name="waiting-teams",
+        title="Teams that wait for approval",
+        advice="They cannot send runs until you approve them.",
+        lines=[
+            Line(name=entry.team.name, href=href, words="asks to take part", since=entry.registered_at)
+            for entry in entries.order_by("registered_at")[:SHOWN]
+        ],
+        total=entries.count(),
+        all_href=href,
+    )
+
+
+def _open_questions(season: Season) -> Concern:
+    asked = Question.objects.filter(season=season).unanswered()
+    return Concern(
+        name="open-questions",
+        title="Questions without an answer",
+        advice="",
+        lines=[
+            Line(
+                name=f"Question {question.pk}",
+                href=reverse("organise-answer", args=[season.slug, question.pk]),
+                words=" ".join(question.text.split())[:200],
+                since=question.asked_at,
+            )
+            for question in asked.order_by("asked_at")[:SHOWN]
+        ],
+        total=asked.count(),
+        all_href=_address("organise-questions", season),
+    )
+
+
+def _waiting_runs(season: Season) -> Concern:
+    """Runs that wait for a model or a label, and runs that nobody has begun to score for long."""
+    unbegun = Q(status=Status.QUEUED) | Q(status=Status.CHECKING, jobs__state=Job.State.QUEUED)
+    stuck = unbegun & Q(status_since__lt=now() - PATIENCE)
+    runs = _runs(season).filter(Q(status=Status.WAITING) | stuck).distinct()
+    lines = [
+        _run_line(run, run.reason or "Nobody has begun to score it; see whether a worker is running.")
+        for run in runs.order_by("status_since")[:SHOWN]
+    ]
+    return Concern(
+        name="waiting-runs",
+        title="Runs that wait",
+        advice="They go on by themselves when what they wait for is there.",
+        lines=lines,
+        total=runs.count(),
+        all_href=f"{_address('organise-runs', season)}?status=waiting",
+    )
+
+
+def _unserved_queues(season: Season) -> Concern:
+    """What is in a queue that no group of workers takes jobs from."""
+    queued = Job.objects.filter(state=Job.State.QUEUED, submission__phase__task__season=season).order_by()
+    rows = queued.values_list("queue").annotate(Count("submission", distinct=True), Min("created_at"))
+    lines = [
+        Line(
+            name=f"Queue {queue}",
+            href=f"{_address('organise-runs', season)}?status=queued",
+            words=f"{counted(runs, 'run')} in it: {why}.",
+            since=oldest,
+        )
+        for queue, runs, oldest in sorted(rows)
+        if (why := why_unserved(queue))
+    ]
+    return Concern(
+        name="unserved-queues",
+        title="Queues that nothing is taken from",
+        advice="A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it.",
+        lines=lines,
+        total=len(lines),
+    )
+
+
+def _teams_without_score(season: Season) -> Concern:
+    """Of a season that has begun."""
+    if not any(phase.opens <= now() for phase in _phases(season)):
+        return _none("teams-without-score")
+    scored = Submission.objects.filter(
+        phase__task__season=season, team=OuterRef("team"), status=Status.SCORED
+    )
+    here = Q(team__submissions__phase__task__season=season)
+    moving = Count("team__submissions", filter=here & Q(team__submissions__status__in=Submission.MOVING))
+    failed = Count("team__submissions", filter=here & Q(team__submissions__status=Status.FAILED))
+    entries = (
+        Registration.objects.filter(season=season)
+        .approved()
+        .exclude(Exists(scored))
+        .annotate(moving=moving, failed=failed)
+        .order_by("team__name")
+    )
+    runs = _address("organise-runs", season)
+    return Concern(
+        name="teams-without-score",
+        title="Teams without a scored run",
+        advice="",
+        lines=[
+            Line(
+                name=name,
+                href=f"{runs}?team={slug}",
+                words=_sent_so_far(moving, failed),
+            )
+            for name, slug, moving, failed in entries.values_list(
+                "team__name", "team__slug", "moving", "failed"
+            )[:SHOWN]
+        ],
+        total=entries.count(),
+        all_href=_address("organise-teams", season),
+    )
+
+
+def _sent_so_far(moving: int, failed: int) -> str:
+    told = [f"{counted(moving, 'run')} on the way"] if moving else []
+    told += [f"{counted(failed, 'run')} failed"] if failed else []
+    return ", ".join(told) or "no run that could be scored"
+
+
+def _none(name: str) -> Concern:
+    return Concern(name=name, title="", advice="", lines=(), total=0)
+
+
+def _runs(season: Season) -> QuerySet[Submission]:
+    return Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
+
+
+def _phases(season: Season) -> QuerySet[Phase]:
+    return (
+        Phase.objects.filter(task__season=season, task__is_reported_only=False)
+        .select_related("task__season")
+        .order_by("task__position", "position", "opens")
+    )
+
+
+def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
+    display_name = run.team.name if run.team else run.get_kind_display()
+    return Line(
+        name=f"{run.system}, run {run.number} of {display_name}"
+        if run.team
+        else f"{run.system}, {display_name}",
+        href=reverse("submission", args=[run.pk]),
+        words=f"{run.phase.task}, {run.phase}. {words}",
+        since=since or run.status_since,
+    )
+
+
+def _address(name: str, season: Season) -> str:
+    return reverse(name, args=[season.slug])

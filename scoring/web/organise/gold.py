@@ -1,0 +1,217 @@
+"""Versions of the gold with their reasons, a new one, and how far the runs have been scored against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from citeboard.core.words import counted, sentence
+from citeboard.teams.models import User
+from scoring.board.gold_power import gold_power
+from scoring.board.visibility import may_see_submission
+from scoring.worker.new_gold import GoldRefused, publish_gold
+from scoring.worker.rescoring import (
+    NotScored,
+    Progress,
+    ask_for_phase,
+    ask_for_season,
+    progress,
+    score_again,
+    stop,
+)
+from tasks.gold.gold_files import EarlierGold
+from tasks.models import Gold, Phase, Season, Submission, Task
+from tasks.seasons.access import may_organise, season_to_organise
+from tasks.submissions.uploads import UploadTooLarge, received, upload_limit
+from tasks.types.problems import capped
+
+
+class GoldForm(forms.Form):
+    """A new version of one split's gold."""
+
+    split = forms.ChoiceField(label="Task and split")
+    also = forms.MultipleChoiceField(
+        label="The same file is also the gold of",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="One publication for several tasks, such as 1A and 1B: all of them get it, or none.",
+    )
+    file = forms.FileField(
+        label="Gold",
+        error_messages={"required": "Choose the file that holds the gold.", "empty": "The file is empty."},
+    )
+    reason = forms.CharField(
+        label="Reason",
+        max_length=500,
+        help_text="What is new or was corrected. Teams read it beside the change of their scores.",
+        error_messages={"required": "Say what is new or was corrected."},
+    )
+    again = forms.BooleanField(
+        label="Publish what an earlier version holds again", required=False, widget=forms.HiddenInput
+    )
+
+    def __init__(self, data: Any, files: Any, *, splits: list[tuple[Task, str]]) -> None:
+        super().__init__(data, files, label_suffix="")
+        self.splits = {f"{task.pk}/{split}": (task, split) for task, split in splits}
+        for name in ("split", "also"):
+            choice = self.fields[name]
+            assert isinstance(choice, forms.ChoiceField)
+            choice.choices = [(key, f"{task}, {split}") for key, (task, split) in self.splits.items()]
+        if len(self.splits) < 2:
+            del self.fields["also"]
+        megabytes = counted(upload_limit() >> 20, "megabyte")
+        self.fields["file"].help_text = (
+            f"One file, or a zip of files, at most {megabytes}. Larger gold is loaded by "
+            "manage.py load_gold where the site runs."
+        )
+
+    @property
+    def chosen(self) -> list[tuple[Task, str]]:
+        """Each once, in the order of the form."""
+        keys = dict.fromkeys([self.cleaned_data["split"], *self.cleaned_data.get("also", ())])
+        return [self.splits[key] for key in keys]
+
+    def ask_again(self, earlier: EarlierGold) -> None:
+        self.fields["again"].widget = forms.CheckboxInput()
+        self.add_error("again", sentence(earlier))
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold(request: HttpRequest, season: str) -> HttpResponse:
+    found = season_to_organise(request.user, season)
+    form = GoldForm(
+        request.POST if request.method == "POST" else None,
+        request.FILES if request.method == "POST" else None,
+        splits=_splits(found),
+    )
+    context: dict[str, Any] = {}
+    if form.is_bound and form.is_valid():
+        try:
+            _publish(request, form)
+        except GoldRefused as refused:
+            problems, more = capped(refused.problems)
+            several = len({problem.file for problem in problems}) > 1
+            context = {"problems": problems, "more": more, "several_files": several}
+        except EarlierGold as earlier:
+            form.ask_again(earlier)
+        except (UploadTooLarge, ValidationError) as refused:
+            form.add_error("file", sentence(refused))
+        else:
+            return redirect("organise-gold", found.slug)
+    splits = _shown(found)
+    context |= {
+        "season": found,
+        "part": "gold",
+        "form": form,
+        "splits": splits,
+        "is_moving": any(phase.is_moving for split in splits for phase in split["phases"]),
+    }
+    status = 422 if form.errors or context.get("problems") else 200
+    return render(request, "organise/gold.html", context, status=status)
+
+
+@require_POST
+@login_required
+def rescore(request: HttpRequest, season: str, phase: int, how: str) -> HttpResponse:
+    """Score the runs of a phase again, or stop doing so."""
+    found = season_to_organise(request.user, season)
+    own = get_object_or_404(Phase.objects.select_related("task__season"), pk=phase, task__season=found)
+    if how == "stop":
+        taken = stop(phase=own, by=_person(request))
+        messages.success(
+            request, f"{own.task}, {own}: {counted(taken, 'scoring')} taken out of the queue. It can go on."
+        )
+    else:
+        ask_for_phase(phase=own, by=_person(request))
+        messages.success(request, f"{own.task}, {own}: what is out of date is scored again.")
+    return redirect("organise-gold", found.slug)
+
+
+@require_POST
+@login_required
+def rescore_season(request: HttpRequest, season: str) -> HttpResponse:
+    found = season_to_organise(request.user, season)
+    orders = ask_for_season(season=found, by=_person(request))
+    messages.success(request, f"Runs of {counted(len(orders), 'phase')} are looked through and scored again.")
+    return redirect("organise-gold", found.slug)
+
+
+@require_POST
+@login_required
+def rescore_run(request: HttpRequest, pk: int) -> HttpResponse:
+    """Score one run anew: for organisers, who come from its page."""
+    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
+    if not may_see_submission(run, request.user) or not may_organise(request.user, run.phase.task.season):
+        raise Http404("There is no run of yours to organise at this address.")
+    try:
+        queued = score_again(submission=run, by=_person(request))
+    except NotScored as refused:
+        messages.error(request, sentence(refused))
+    else:
+        messages.success(
+            request, "The run is scored again." if queued else "The run is being scored again already."
+        )
+    return redirect("submission", pk)
+
+
+def _publish(request: HttpRequest, form: GoldForm) -> None:
+    given = form.cleaned_data
+    with received(given["file"]) as upload:
+        made = publish_gold(
+            splits=form.chosen,
+            upload=upload,
+            reason=given["reason"],
+            by=_person(request),
+            again=given["again"],
+        )
+    for new in made:
+        number, task = new.gold.number, new.gold.task
+        if not new.is_new:
+            of_task = f" of {task}" if len(made) > 1 else ""
+            messages.info(request, f"This is gold v{number}{of_task} as it is; nothing has changed.")
+        else:
+            instances = counted(new.gold.instances, "instance")
+            messages.success(
+                request, f"Gold v{number} of {task} has {instances}. All runs are scored against it."
+            )
+
+
+def _splits(season: Season) -> list[tuple[Task, str]]:
+    """Every split that a phase of the season scores with."""
+    phases = Phase.objects.filter(task__season=season).select_related("task")
+    return list(
+        dict.fromkeys((phase.task, phase.split) for phase in phases.order_by("task__position", "position"))
+    )
+
+
+def _shown(season: Season) -> list[dict[str, Any]]:
+    """By split its versions, newest first, and the progress of its phases."""
+    versions: dict[tuple[int, str], list[Gold]] = {}
+    for version in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
+        versions.setdefault((version.task_id, version.split), []).append(version)
+    phases: dict[tuple[int, str], list[Progress]] = {}
+    for phase in Phase.objects.filter(task__season=season).select_related("task__season"):
+        phases.setdefault((phase.task_id, phase.split), []).append(progress(phase))
+    return [
+        {
+            "task": task,
+            "split": split,
+            "versions": versions.get((task.pk, split), []),
+            "power": gold_power(own[0]) if (own := versions.get((task.pk, split))) else None,
+            "phases": phases.get((task.pk, split), []),
+        }
+        for task, split in _splits(season)
+    ]
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

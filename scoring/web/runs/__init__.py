@@ -1,0 +1,1 @@
+"""Pages of runs: upload, result, claims, comparison."""

@@ -1,0 +1,290 @@
+"""A run's own page: what it is, where it stands on its way, what came out, and what its team can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from citeboard.core import storage
+from citeboard.core.storage.downloads import download
+from citeboard.teams.models import Membership, User
+from scoring.board.discourse_charts import run_shares
+from scoring.board.gold_changes import change_of_run
+from scoring.board.small_classes import hidden_classes
+from scoring.board.team_reported import reported_of
+from scoring.board.visibility import (
+    Visibility,
+    audience_of,
+    may_see_instances,
+    may_see_scores,
+    may_see_submission,
+    visibility_of,
+)
+from scoring.runs import results
+from scoring.runs.claims import has_claims
+from scoring.runs.events import events
+from scoring.runs.progress import progress_of, received_alone
+from scoring.runs.reliability import reliability
+from scoring.runs.told import RECEIVED, as_told, hides_outcome
+from scoring.web.place import place_of
+from scoring.worker.rescoring import ENDED
+from tasks.models import Phase, Submission
+from tasks.models.run_cards import CARD, card_lines
+from tasks.seasons.access import may_organise
+from tasks.seasons.cards import card
+from tasks.submissions.after_sending import delete_file, describe_run
+from tasks.submissions.exclusions import disqualify, hide, reinstate
+from tasks.submissions.forms import CardForm
+from tasks.submissions.selection import MAY_BE_CHOSEN, select_run
+from tasks.submissions.withdraw import NotInThisState, accept_late, cancel, take_back, withdraw
+
+Status = Submission.Status
+#: What organisers do and teams do not.
+BY_ORGANISERS = {"accept": accept_late, "disqualify": disqualify, "hide": hide, "reinstate": reinstate}
+CHANGES = {"cancel": cancel, "withdraw": withdraw, "select": select_run, **BY_ORGANISERS}
+
+
+@login_required
+@require_safe
+def submission(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _own(request, pk)
+    context = {
+        **_context(request, found),
+        "team_reported": reported_of(found),
+        "events": events(found, request.user),
+        "may_describe": _is_member(found, request.user),
+        "run_card": card_lines(found.card),
+        "card_form": CardForm(initial=found.card, auto_id="run-%s"),
+    }
+    return render(request, "runs/submission.html", context)
+
+
+@login_required
+@require_safe
+def status(request: HttpRequest, pk: int) -> HttpResponse:
+    """The part of the page that changes; it asks for itself again until the run has come to rest.
+
+    A page that shows what there is already is told so, and stays as it is.
+    """
+    found = _own(request, pk)
+    context = _context(request, found)
+    if request.GET.get("seen") == context["seen"]:
+        return HttpResponse(status=204)
+    return render(request, "runs/_status.html", {**context, "is_update": True})
+
+
+@login_required
+@require_safe
+def run_file(request: HttpRequest, pk: int) -> HttpResponseBase:
+    found = _own(request, pk)
+    if not found.file:
+        raise Http404("This run has no file.")
+    return download(
+        request, storage.runs, found.file, filename=found.filename, content_type="application/octet-stream"
+    )
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
+    """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
+    found = _own(request, pk)
+    user = request.user
+    assert isinstance(user, User)
+    if not _acts_as_organiser(found, user) and (how in BY_ORGANISERS or not _is_member(found, user)):
+        raise Http404("There is no run of yours at this address.")
+    reason = request.POST.get("reason", "").strip() if _acts_as_organiser(found, user) else ""
+    if _acts_as_organiser(found, user) and not reason:
+        messages.error(request, "Say why: the team reads it.")
+        return redirect("submission", pk)
+    service = take_back if how in ("cancel", "withdraw") and hides_outcome(found, user) else CHANGES[how]
+    try:
+        done = service(found, user, reason)
+    except NotInThisState as refused:
+        messages.error(request, f"{_sentence(refused)}.")
+    else:
+        words = {
+            "select": f"Run {done.number} counts for {done.team} now.",
+            "accept": f"Run {done.number} of {done.team} is accepted as if it had come in time.",
+            "disqualify": f"Run {done.number} of {done.team} is disqualified.",
+            "hide": f"Run {done.number} of {done.team} stands on no board now.",
+            "reinstate": f"Run {done.number} of {done.team} may stand on the board again.",
+        }
+        messages.success(request, words.get(how, f"The run is {done.get_status_display()}."))
+    return redirect("submission", pk)
+
+
+@require_POST
+@login_required
+def describe(request: HttpRequest, pk: int) -> HttpResponse:
+    """Another description, other links: for its team, at any time."""
+    found = _of_member(request, pk)
+    said = request.POST
+    try:
+        describe_run(
+            submission=found,
+            description=said.get("description", ""),
+            links=said.get("links", "").splitlines(),
+            card={**found.card, **{name: said[name] for name in CARD if name in said}},
+            by=_person(request),
+        )
+    except ValidationError as faults:
+        messages.error(request, " ".join(_faults(faults)))
+    else:
+        messages.success(request, "What you say of the run is saved.")
+    return redirect("submission", pk)
+
+
+def _faults(faults: ValidationError) -> Iterator[str]:
+    """Each with the name of its field, since the page has many."""
+    for name, errors in faults.message_dict.items():
+        label = CARD[name].label if name in CARD else name
+        yield f"{_sentence(label)}: {'; '.join(errors)}."
+
+
+@require_POST
+@login_required
+def delete_run_file(request: HttpRequest, pk: int) -> HttpResponse:
+    """The file of a withdrawn run: for its team."""
+    found = _of_member(request, pk)
+    try:
+        delete_file(submission=found, by=_person(request))
+    except NotInThisState as refused:
+        messages.error(request, f"{_sentence(refused)}.")
+    else:
+        messages.success(request, "The file is deleted. Its digest and its numbers stay.")
+    return redirect("submission", pk)
+
+
+def _of_member(request: HttpRequest, pk: int) -> Submission:
+    """Raises Http404 for whoever is not in its team."""
+    found = _own(request, pk)
+    if not _is_member(found, request.user):
+        raise Http404("There is no run of yours at this address.")
+    return found
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _sentence(refused: object) -> str:
+    text = str(refused)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _acts_as_organiser(submission: Submission, user: User) -> bool:
+    """Organisers who take part act for their team while they still can."""
+    if submission.team_id is None or not may_organise(user, submission.phase.task.season):
+        return False
+    return not (_is_member(submission, user) and submission.phase.closes > timezone.now())
+
+
+def _own(request: HttpRequest, pk: int) -> Submission:
+    """A run that the viewer may see. Raises Http404."""
+    runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
+    found = runs.filter(pk=pk).first()
+    if found is None or not may_see_submission(found, request.user):
+        raise Http404("There is no run of yours at this address.")
+    return found
+
+
+def _is_member(submission: Submission, user: object) -> bool:
+    return (
+        isinstance(user, User)
+        and submission.team_id is not None
+        and Membership.objects.filter(team_id=submission.team_id, user_id=user.pk).exists()
+    )
+
+
+def _context(request: HttpRequest, found: Submission) -> dict[str, Any]:
+    user = request.user
+    as_organiser = isinstance(user, User) and _acts_as_organiser(found, user)
+    may_change = as_organiser or (_is_member(found, user) and found.phase.closes > timezone.now())
+    progress = progress_of(found)
+    share = None if progress.share is None else round(progress.share * 100)
+    context: dict[str, Any] = {
+        **place_of(found.phase),
+        "submission": found,
+        "progress": progress,
+        "several_files": len({problem["file"] for problem in (*found.problems, *found.warnings)}) > 1,
+        "per_cent": share,
+        "seen": f"{found.status}-{found.status_since.timestamp():.3f}-{share}-{progress.sentence}",
+        "as_organiser": as_organiser,
+        "may_accept": as_organiser and found.is_late,
+        "may_exclude": as_organiser and found.status in (*Submission.MOVING, Status.SCORED),
+        "may_cancel": may_change and found.is_moving,
+        "may_withdraw": may_change and found.status == Status.SCORED,
+        "may_select": may_change
+        and not found.is_selected
+        and not found.exclusion
+        and found.status in MAY_BE_CHOSEN
+        and found.kind == Submission.Kind.PRIMARY
+        and found.phase.counting == Phase.Counting.SELECTED,
+        "may_rescore": found.status in ENDED
+        and not (found.status == Status.FAILED and found.problems)
+        and may_organise(request.user, found.phase.task.season),
+        "sees_scores": may_see_scores(found, request.user),
+    }
+    if found.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
+        context |= _result(request, found)
+    if hides_outcome(found, user):
+        told = received_alone(found)
+        context |= {
+            "submission": as_told(found, user),
+            "progress": told,
+            "per_cent": None,
+            "seen": RECEIVED,
+            "may_cancel": False,
+            "may_withdraw": may_change,
+        }
+    return context
+
+
+def _result(request: HttpRequest, found: Submission) -> dict[str, Any]:
+    evaluations = results.latest_evaluations(found)
+    if not evaluations:
+        return {}
+    first = next(iter(evaluations.values()))
+    audience = audience_of(found.phase, request.user)
+    hidden = hidden_classes([first.pk], found.phase, audience)
+    min_bin_size = 1 if may_see_instances(found.phase, audience) else found.phase.task.min_class_size
+    lines = results.numbers(found, evaluations)
+    breakdowns = results.by_class(first, hidden)
+    calibration = reliability(first, min_bin_size)
+    shares = run_shares(first, shows_gold=visibility_of(found.phase, audience) == Visibility.SCORES)
+    figures = {
+        **{f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns},
+        **{share["id"]: share["bars"] for share in shares},
+        **({"reliability": calibration["figure"]} if calibration else {}),
+    }
+    told = card(found.phase.task.type)
+    return {
+        "rule_sets": list(evaluations),
+        "commands": results.commands(evaluations, lines),
+        "lines": lines,
+        "differ": [line for line in lines if line.differs],
+        "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
+        "notes": results.notes(evaluations),
+        "without_value": results.without_value(found, evaluations),
+        "place": results.place(found, request.user) if found.status == Status.SCORED else None,
+        "breakdowns": breakdowns,
+        "reliability": calibration,
+        "figures": figures,
+        "min_class_size": found.phase.task.min_class_size if any(hidden.values()) else 0,
+        "label_shares": shares,
+        "gold": first.gold,
+        "predecessor": results.predecessor(found, first.gold) if found.status == Status.SCORED else None,
+        "has_claims": any(map(has_claims, evaluations.values())),
+        "may_organise": may_organise(request.user, found.phase.task.season),
+        "gold_change": change_of_run(found, first, request.user),
+    }

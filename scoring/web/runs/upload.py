@@ -1,0 +1,194 @@
+"""Sending a run: checked as a whole, and told everything that is wrong with it before anything counts."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.timezone import now
+from django.views.decorators.http import require_http_methods
+
+from citeboard.core.spreadsheets import plain
+from citeboard.teams.models import Team, User
+from scoring.runs.told import as_told
+from scoring.web.place import place_of
+from scoring.web.runs.no_team import no_team
+from tasks.models import Phase, Registration, Submission
+from tasks.seasons.access import entered_teams, phase_for, require_inputs
+from tasks.seasons.cards import card
+from tasks.submissions.forms import RunForm
+from tasks.submissions.quotas import quota
+from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
+from tasks.submissions.submit import check_run, sent_before, submit_run
+from tasks.submissions.team_figures import measures_for
+from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
+from tasks.types import Problem
+from tasks.types.problems import capped
+
+
+@dataclass
+class Outcome:
+    """What became of a file that was looked at: a sentence, and what is wrong with it by line."""
+
+    sentence: str
+    is_good: bool = False
+    #: The file was sent before, and its sender has to say that this is meant.
+    asks: bool = False
+    problems: Sequence[Problem] = field(default_factory=tuple)
+    more: int = 0
+
+    @property
+    def several_files(self) -> bool:
+        return len({problem.file for problem in self.problems}) > 1
+
+    @property
+    def csv(self) -> str:
+        """All listed problems as an address that needs no second upload."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(["file", "line", "severity", "problem", "expected", "found"])
+        for problem in self.problems:
+            severity = "error" if problem.fatal else "warning"
+            row = [problem.file, problem.line, severity, problem.message, problem.expected, problem.quote]
+            writer.writerow([plain(value) for value in row])
+        return "data:text/csv;base64," + base64.b64encode(out.getvalue().encode()).decode()
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    teams = list(entered_teams(request.user, found.task.season))
+    if not teams:
+        return no_team(request, found.task.season)
+    is_check = request.POST.get("do") == "check"
+    measures = measures_for(found.task.task_type)
+    asked = {"teams": teams, "measures": measures, "required": found.card_required}
+    if request.method != "POST":
+        return _page(request, found, teams, RunForm(**asked), None)
+    form = RunForm(request.POST, request.FILES, **asked, is_check=is_check)
+    if not form.is_valid():
+        return _page(request, found, teams, form, None)
+    team = form.cleaned_data.get("team") or teams[0]
+    outcome = _checked(form, found, request.user) if is_check else _submitted(form, found, team, request.user)
+    if isinstance(outcome, Submission):
+        return sent_to(request, reverse("submission", args=[outcome.pk]))
+    return _page(request, found, teams, form, outcome)
+
+
+def _checked(form: RunForm, phase: Phase, user: object) -> Outcome:
+    assert isinstance(user, User)
+    try:
+        require_inputs(user, phase)
+        with received(form.cleaned_data["run"]) as file:
+            found = check_run(phase=phase, upload=file, by=user)
+    except (UploadTooLarge, RunNotTaken) as refused:
+        return Outcome(f"{capitalised(refused)}.")
+    problems, more = capped(found.problems)
+    if found.errors:
+        return Outcome(
+            "This run would be refused. Nothing was stored or counted.", problems=problems, more=more
+        )
+    if not found.is_read:
+        sentence = (
+            "This file opens, and is too large to be read while you wait. Nothing was stored or counted."
+        )
+        return Outcome(sentence, is_good=True, problems=problems, more=more)
+    if problems:
+        sentence = "This run can be scored. Look at these warnings before you submit it."
+        return Outcome(sentence, is_good=True, problems=problems, more=more)
+    return Outcome(
+        "This run can be scored; nothing is odd about it. Nothing was stored or counted.", is_good=True
+    )
+
+
+def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome | Submission:
+    assert isinstance(user, User)
+    said = form.cleaned_data
+    try:
+        with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
+            before = None if said["again"] else sent_before(phase, team, file)
+            if before is not None:
+                return Outcome(
+                    f"This very file was sent before, as run {before.number} ({before.system}). Nothing was "
+                    "stored or counted. To send it once more, say so below the file and submit again.",
+                    asks=True,
+                )
+            return submit_run(
+                phase=phase,
+                team=team,
+                user=user,
+                upload=file,
+                system=said["system"],
+                description=said["description"],
+                kind=said["kind"],
+                team_figures={measure.name: said.get(measure.name) for measure in form.measures},
+                card=form.card(),
+                metadata=metadata,
+            )
+    except CardIncomplete as refused:
+        form.add_missing(refused.missing)
+        return Outcome(f"{capitalised(refused)}. Nothing was stored or counted.")
+    except RunRejected as refused:
+        sentence = "This run was refused. Nothing was stored, and it does not count."
+        return Outcome(sentence, problems=refused.problems, more=refused.more)
+    except (UploadTooLarge, RunNotTaken) as refused:
+        return Outcome(f"{capitalised(refused)}.")
+    except ValidationError as faults:
+        for name, errors in faults.message_dict.items():
+            form.add_error(name if name in form.fields else None, [capitalised(error) for error in errors])
+        return Outcome("Something is missing above.")
+
+
+def _page(
+    request: HttpRequest, phase: Phase, teams: list[Team], form: RunForm, outcome: Outcome | None
+) -> HttpResponse:
+    team = teams[0]
+    if form.is_bound and form.is_valid() and form.cleaned_data.get("team"):
+        team = form.cleaned_data["team"]
+    context = {
+        **place_of(phase),
+        "form": form,
+        "outcome": outcome,
+        "team": team,
+        "quota": quota(phase, team),
+        "card": card(phase.task.type),
+        "site": settings.BASE_URL,
+        "api_address": reverse("api:submit", args=[phase.pk]),
+        "is_open": phase.is_open(),
+        "takes_late": phase.closes <= now() < (phase.late_until or phase.closes),
+        "is_ahead": now() < phase.opens,
+        "waits": Registration.objects.filter(season=phase.task.season_id, team=team).waiting().exists(),
+        "recent": [as_told(run, request.user) for run in _recent(phase, teams)],
+    }
+    refused = form.is_bound and (outcome is None or not outcome.is_good)
+    return render(request, "runs/upload.html", context, status=422 if refused else 200)
+
+
+def _recent(phase: Phase, teams: list[Team]) -> QuerySet[Submission]:
+    runs = Submission.objects.filter(phase=phase, team__in=teams)
+    return runs.select_related("team", "phase__task__season")[:10]
+
+
+def sent_to(request: HttpRequest, address: str) -> HttpResponse:
+    """On to the run's page; a request by script is told so in a header, since it could not see a redirect."""
+    if request.headers.get("HX-Request"):
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = address
+        return response
+    return redirect(address)
+
+
+def capitalised(said: object) -> str:
+    text = str(said)
+    return text[:1].upper() + text[1:]

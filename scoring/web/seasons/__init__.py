@@ -1,0 +1,1 @@
+"""Home, season and task pages."""

@@ -1,0 +1,131 @@
+"""The first page, and a season's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_safe
+
+from citeboard.core.query import whole_number
+from citeboard.teams.access import teams_of
+from citeboard.teams.models import Team, User
+from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
+from scoring.board.sql import site_facts
+from scoring.exchange import signposting
+from scoring.exchange.citations import of_season
+from scoring.exchange.mounted import mounted_archives
+from scoring.models import Sheet
+from scoring.publications.reproduced import is_reproduced
+from scoring.web.seasons.summaries import season_lines
+from tasks.models import JoinRequest, Organiser, Registration, Season, Submission
+from tasks.registration.joining import requests_of
+from tasks.registration.terms import current_terms, terms_to_accept
+from tasks.seasons.access import entered_teams, listed_entries, may_help, season_for, teams_to_ask
+
+SEASONS_A_PAGE = 12
+
+
+#: What no history tells of, such as a person's new affiliation, is on a kept page so late at most.
+KEPT_SECONDS = 60
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    number = whole_number(request.GET.get("page", ""))
+    return _page(request, number, lambda: _home(request, number))
+
+
+@require_safe
+def season(request: HttpRequest, season: str) -> HttpResponse:
+    found = season_for(request.user, season)
+    response = _page(request, None, lambda: _season(request, found))
+    response["Link"] = signposting.of_season(found)
+    return response
+
+
+def _page(request: HttpRequest, query: int | None, body: Callable[[], str]) -> HttpResponse:
+    """Kept for visitors until something changes on the site."""
+    if not is_visitor(request):
+        return HttpResponse(body())
+    return kept_for_visitors(request, tag_of(request, query, *site_facts()), body, KEPT_SECONDS)
+
+
+def _home(request: HttpRequest, number: int) -> str:
+    """Open seasons first, then those to come and past ones; many stand on several pages."""
+    seasons = Season.objects.visible_to(request.user).with_teams().current_first()
+    page = Paginator(seasons, SEASONS_A_PAGE).get_page(number or 1)
+    lines = season_lines(list(page.object_list))
+    by_state = {
+        state: [line for line in lines if line.state == state]
+        for state in ("open", "ahead", "closed", "published")
+    }
+    context = {**by_state, "page": page, "archives": [] if page.has_next() else mounted_archives()}
+    return render_to_string("seasons/home.html", context, request)
+
+
+def _season(request: HttpRequest, found: Season) -> str:
+    entries = Registration.objects.filter(season=found).select_related("team").order_by("team__name")
+    sent = Submission.objects.filter(team=OuterRef("team"), phase__task__season=found)
+    mine = list(teams_of(request.user))
+    line = season_lines(list(Season.objects.with_teams().filter(pk=found.pk)))[0]
+    registrations = list(listed_entries(request.user, found).not_refused().marked())
+    is_helper = may_help(request.user, found)
+    context = {
+        "season": found,
+        "line": line,
+        "citation": of_season(found),
+        "is_reproduced": any(is_reproduced(task.task) for task in line.tasks),
+        "registrations": registrations,
+        "public_teams": _public_teams(found, registrations, is_everybodys=not is_helper),
+        "organisers": Organiser.objects.filter(season=found, role=Organiser.Role.ORGANISER).select_related(
+            "user"
+        ),
+        "may_help": is_helper,
+        "own": entries.filter(team__in=mine).annotate(has_sent=Exists(sent)),
+        "could_enter": [team for team in mine if not entries.filter(team=team).exists()],
+        "could_ask": _could_ask(request, found),
+        "asked": requests_of(request.user).filter(season=found),
+        "terms": current_terms(found),
+        "terms_to_accept": terms_to_accept(found, request.user),
+        "to_rate": _sheets_to_rate(request, found),
+    }
+    return render_to_string("seasons/season.html", context, request)
+
+
+def _could_ask(request: HttpRequest, season: Season) -> QuerySet[Team]:
+    """The teams that the reader may ask to be taken in, where that could come to something."""
+    if not isinstance(request.user, User):
+        return Team.objects.none()
+    if not season.allows_several_teams and entered_teams(request.user, season).exists():
+        return Team.objects.none()
+    asked = JoinRequest.objects.filter(user=request.user).values("team")
+    return teams_to_ask(request.user, season).exclude(pk__in=asked).order_by("name")
+
+
+def _public_teams(
+    season: Season, registrations: Sequence[Registration], *, is_everybodys: bool
+) -> Collection[int]:
+    """Those that have a public page to be led to; who helps reads of teams that others do not."""
+    if is_everybodys:
+        return {entry.team_id for entry in registrations if entry.is_approved}
+    if not season.is_public:
+        return ()
+    return set(listed_entries(None, season).approved().values_list("team_id", flat=True))
+
+
+def _sheets_to_rate(request: HttpRequest, season: Season) -> QuerySet[Sheet]:
+    """Those of the season that wait for the viewer's ratings."""
+    if not request.user.is_authenticated:
+        return Sheet.objects.none()
+    own = Sheet.objects.open().filter(annotators__user=request.user.pk, phase__task__season=season)
+    return own.select_related("phase__task")
+
+
+@require_safe
+def about(request: HttpRequest) -> HttpResponse:
+    return render(request, "seasons/about.html")

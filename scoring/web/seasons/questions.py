@@ -1,0 +1,53 @@
+"""Questions on a season: everybody reads those that were answered in public, who is signed in asks."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from citeboard.core.words import sentence
+from citeboard.teams.models import User
+from tasks.seasons.access import may_help, season_for
+from tasks.seasons.questions import LONGEST, TooManyQuestions, ask, readable_questions
+
+QUESTIONS_A_PAGE = 50
+
+
+class QuestionForm(forms.Form):
+    text = forms.CharField(
+        label="Your question",
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Organisers read it, with your name. If they answer in public, everybody reads question "
+        "and answer, without your name.",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def questions(request: HttpRequest, season: str) -> HttpResponse:
+    if request.method == "POST" and not isinstance(request.user, User):
+        return redirect_to_login(request.path)
+    found = season_for(request.user, season)
+    form = QuestionForm(request.POST or None, label_suffix="")
+    if request.method == "POST" and form.is_valid():
+        assert isinstance(request.user, User)
+        try:
+            ask(season=found, text=form.cleaned_data["text"], by=request.user)
+        except TooManyQuestions as refused:
+            form.add_error("text", sentence(refused))
+        else:
+            messages.success(request, "The organisers have your question. You are told when they answer.")
+            return redirect("questions", found.slug)
+    own = readable_questions(found, request.user)
+    context = {
+        "season": found,
+        "form": form,
+        "page": Paginator(own, QUESTIONS_A_PAGE).get_page(request.GET.get("page")),
+        "may_help": may_help(request.user, found),
+    }
+    return render(request, "seasons/questions.html", context, status=422 if request.method == "POST" else 200)

@@ -1,0 +1,126 @@
+"""A team's own page: who is in it, and its runs with what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from citeboard.core.models import AuditEntry
+from citeboard.teams.access import team_for_member
+from citeboard.teams.models import Team
+from citeboard.teams.people import NEWEST, people_of
+from scoring.board.charts import history
+from scoring.board.counting import board_gold
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.board.sql import counting_runs
+from scoring.board.visibility import may_see_scores
+from scoring.models import Score
+from scoring.runs.told import as_told
+from scoring.web.merging import merging_of
+from scoring.web.place import place_of
+from tasks.models import Phase, Registration, Season, Submission
+from tasks.registration.joining import waiting_requests
+from tasks.seasons.concerned import concerning
+from tasks.submissions.quotas import quota
+
+#: A chart over time says something from so many runs on.
+MIN_IN_CHART = 2
+
+
+@login_required
+@require_safe
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    found = team_for_member(request.user, slug)
+    runs = list(
+        Submission.objects.filter(team=found)
+        .select_related("phase__task__season")
+        .order_by("-submitted_at", "-id")
+    )
+    phases: dict[int, list[Submission]] = {}
+    for run in runs:
+        phases.setdefault(run.phase_id, []).append(run)
+    people = people_of(found, request)
+    groups = [_group(request, own) for own in phases.values()]
+    context = {
+        "team": found,
+        "people": people,
+        "asking": waiting_requests(found),
+        "merging": merging_of(found, request.user) if people.is_lead else [],
+        "registrations": Registration.objects.filter(team=found).select_related("season"),
+        "groups": groups,
+        "told": _told(found),
+        "figures": {f"history-{group['phase'].pk}": group["figure"] for group in groups if group["figure"]},
+    }
+    return render(request, "teams/team.html", context)
+
+
+def _told(team: Team) -> list[tuple[Season, list[AuditEntry]]]:
+    """By season what organisers did that concerns the team or everybody, newest first."""
+    seasons = Season.objects.filter(registrations__team=team)
+    told = [(season, list(concerning(season, [team])[:NEWEST])) for season in seasons]
+    return [(season, entries) for season, entries in told if entries]
+
+
+def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
+    """The runs of one phase, latest first, with the number that ranks them."""
+    phase = runs[0].phase
+    assert runs[0].team is not None
+    sees_scores = may_see_scores(runs[0], request.user)
+    scores = _ranking_scores(phase, runs) if sees_scores else {}
+    metric = next((score.metric for score in scores.values()), "")
+    scale = next((score.scale for score in scores.values()), 0.0)
+    stands = _on_board(phase, runs[0].team) if sees_scores else frozenset[int]()
+    points = [
+        (run.submitted_at, value, run.system)
+        for run in reversed(runs)
+        if run.pk in scores and (value := scores[run.pk].value) is not None
+    ]
+    return {
+        **place_of(phase),
+        "metric": metric_label(metric) if metric else "",
+        "lines": [
+            _line(as_told(run, request.user), scores.get(run.pk), stands=run.pk in stands) for run in runs
+        ],
+        "quota": quota(phase, runs[0].team) if phase.is_open() else None,
+        "figure": history(points, metric_label(metric), scale) if len(points) >= MIN_IN_CHART else None,
+    }
+
+
+def _ranking_scores(phase: Phase, runs: Sequence[Submission]) -> dict[int, Score]:
+    """The first metric of each run under the ranking rules, against the newest gold it was scored against."""
+    if not phase.task.rules:
+        return {}
+    found = (
+        Score.objects.filter(
+            evaluation__submission__in=runs,
+            evaluation__rules=phase.task.ranking_rules,
+            shared__position=0,
+        )
+        .select_related("evaluation")
+        .order_by("evaluation__gold__number", "evaluation_id")
+    )
+    return {score.evaluation.submission_id: score for score in found}
+
+
+def _on_board(phase: Phase, team: Team) -> frozenset[int]:
+    """The runs that stand on the board for the team."""
+    gold = board_gold(phase)
+    if gold is None or not phase.task.rules:
+        return frozenset()
+    rows = counting_runs(phase, phase.task.ranking_rules, gold)
+    return frozenset(row.submission for row in rows if row.team_slug == team.slug)
+
+
+def _line(run: Submission, score: Score | None, *, stands: bool) -> dict[str, Any]:
+    return {
+        "run": run,
+        "stands": stands,
+        "value": shown(score.value, score.scale, is_infinite=score.is_infinite) if score else "",
+        "interval": interval(score.low, score.high, score.scale) if score else "",
+    }

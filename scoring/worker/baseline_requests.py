@@ -1,0 +1,158 @@
+"""Asking for built-in baselines and the human line: the worker computes each once for what it depends on.
+
+A baseline's run depends on the gold's version and the task's options. Asked for again it is left as it is,
+unless it failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.confinement import limits_for_organisers, read_upload
+from citeboard.teams.models import User
+from scoring.tools.baselines import Baseline, UnknownBaseline, baseline, baselines_of
+from scoring.tools.baselines.clsumm_human import TASK_TYPES as HAVE_HUMAN_LINE
+from scoring.worker.local_copies import gold_copy
+from tasks.jobs.leases import create_jobs, create_writing_job, options_digest, restart
+from tasks.models import Gold, Job, Phase, Submission, Task
+
+Status, Kind = Submission.Status, Submission.Kind
+
+HUMAN = "human-line"
+HUMAN_SYSTEM = "Annotators, each against the others"
+HUMAN_DESCRIPTION = (
+    "What each annotator of the gold scores where the others' annotation is the gold; all of them together, "
+    "and one by one under the classes of “Answered by”."
+)
+
+
+#: The program that reads gold for it in a confined process.
+HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
+
+
+class NotPossible(Exception):
+    """The baseline cannot be computed for this phase; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What became of the wish for one baseline; ``is_new`` unless it was there or under way already."""
+
+    name: str
+    submission: Submission
+    is_new: bool
+
+
+def names_for(phase: Phase) -> list[str]:
+    """What can be asked for in the phase, the human line last, where the type of task has one."""
+    own = [baseline.name for baseline in baselines_of(phase.task.type)]
+    return [*own, HUMAN] if phase.task.type in HAVE_HUMAN_LINE else own
+
+
+def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
+    """Have the named baselines computed and scored, or all that are possible. Raises NotPossible."""
+    gold = Gold.objects.current(phase)
+    if gold is None:
+        raise NotPossible(f"{phase.task}, {phase}: the split {phase.split} has no gold yet")
+    if names is None:
+        names = [name for name in names_for(phase) if name != HUMAN or has_several_annotators(gold)]
+    elif HUMAN in names and not has_several_annotators(gold):
+        raise NotPossible(f"{phase.task}, {phase}: no topic of the gold has two annotators")
+    for name in names:
+        _check(name, phase)
+    found = [_ask_for(name, phase, gold) for name in names]
+    if new := [baseline.name for baseline in found if baseline.is_new]:
+        words = f"had baselines of {phase.task}, {phase} computed: {', '.join(new)}"
+        audit.note(actor=by, action="baselines-asked", words=words, subject=phase, place=phase.task.season)
+    return found
+
+
+def has_several_annotators(gold: Gold) -> bool:
+    """Whether the gold has a human line at all; it is read for that."""
+    task = gold.task
+    if task.type not in HAVE_HUMAN_LINE:
+        return False
+    given = {"task_type": task.type, "options": task.task_type.checked_options(task.options)}
+    limits = limits_for_organisers()
+    with read_upload(HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits) as done:
+        return bool(done.result)
+
+
+def built_in_runs(phase: Phase) -> QuerySet[Submission]:
+    """Those that were computed here, or are being computed; the latest first."""
+    runs = Submission.objects.filter(phase=phase).exclude(built_in="").exclude(status=Status.WITHDRAWN)
+    return runs.order_by("-number")
+
+
+def _check(name: str, phase: Phase) -> None:
+    """Raises NotPossible unless a baseline of this name answers what the phase asks."""
+    if name in names_for(phase):
+        return
+    try:
+        baseline(name)
+    except UnknownBaseline as unknown:
+        raise NotPossible(str(unknown)) from unknown
+    own = ", ".join(names_for(phase)) or "no baselines"
+    raise NotPossible(f"“{name}” is no baseline of {phase.task.type}, which has {own}")
+
+
+def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
+    with transaction.atomic():
+        # Two who ask at once would get two, and both the same number.
+        Task.objects.select_for_update().get(pk=phase.task_id)
+        before = _present(name, phase, gold)
+        if before is None:
+            return Asked(name=name, submission=_begun(name, phase, gold), is_new=True)
+        return Asked(name=name, submission=before, is_new=_set_moving(before, gold))
+
+
+def _present(name: str, phase: Phase, gold: Gold) -> Submission | None:
+    """What was computed, or is to be, from this gold under these options."""
+    runs = built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
+    if name == HUMAN:
+        return runs.first()
+    same = Job.objects.filter(
+        step=Job.Step.WRITE, gold=gold, options_digest=options_digest(phase.task.options)
+    )
+    return runs.filter(jobs__in=same).first()
+
+
+def _set_moving(run: Submission, gold: Gold) -> bool:
+    """Begin again what failed, and make the jobs that are missing; whether there was anything to do."""
+    if run.is_unwritten:
+        failed = run.jobs.filter(step=Job.Step.WRITE, state=Job.State.FAILED)
+        return bool([job for job in failed if restart(job)])
+    made = create_jobs(run, gold)
+    failed = run.jobs.filter(gold=gold, state=Job.State.FAILED)
+    return bool([*made, *(job for job in failed if restart(job))])
+
+
+def _begun(name: str, phase: Phase, gold: Gold) -> Submission:
+    last = Submission.objects.filter(phase=phase, team=None).aggregate(last=Max("number"))["last"] or 0
+    at = timezone.now()
+    run = Submission.objects.create(
+        phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **_facts(name)
+    )
+    if name == HUMAN:
+        create_jobs(run, gold)
+    else:
+        create_writing_job(run, gold)
+    return run
+
+
+def _facts(name: str) -> dict[str, Any]:
+    if name == HUMAN:
+        return {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
+    return {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
+
+
+def described(own: Baseline) -> str:
+    """For readers of the board."""
+    return f"{own.summary} {own.source}. It sees {own.sees}."

@@ -1,0 +1,162 @@
+"""What the queue wakes besides scoring: compare the rows of a board that have not been compared yet, then the
+runs within each class.
+
+A new run costs one comparison with each row. Whatever else changes a board (a run is withdrawn or chosen, the
+gold moves) may put two rows side by side that never were; they are found in the same way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import time
+from collections import Counter
+
+from django.db import transaction
+
+from citeboard.core.machine import group_name, process_name
+from citeboard.core.words import one_line
+from scoring.board import comparison_state as board_orders
+from scoring.board.comparisons import (
+    AT_A_TIME,
+    StatisticsAway,
+    Unreadable,
+    compared,
+    known_pairs,
+    save_comparisons,
+    with_too_few_trials,
+)
+from scoring.board.counting import board_gold
+from scoring.board.standings import standings
+from scoring.board.visibility import Audience
+from scoring.metrics import Metric, metric_of
+from scoring.models import BoardOrder, Comparison, Evaluation
+from scoring.worker import stopping
+from scoring.worker.class_work import some_classes
+from scoring.worker.database_retries import DATABASE_ERRORS
+from tasks.jobs.choosing import claimable
+from tasks.models import Gold, Phase
+from tasks.models.seasons import bump_version
+
+#: Seconds after which the queue may have its worker back.
+LONGEST = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class BoardLost(Exception):
+    """The lease ended and another worker has the board now."""
+
+
+def compare_board(order_id: int) -> None:
+    """Compare what is missing, unless another worker does. What is left is asked for again."""
+    with stopping.held_back():
+        try:
+            order = None if stopping.is_asked() else board_orders.claim(order_id, process_name())
+            if order is not None:
+                _work(order)
+        except DATABASE_ERRORS as reason:
+            words = "The database failed while the rows of board %s were compared: %s"
+            log.error(words, order_id, one_line(reason))  # noqa: TRY400  (an outage is not worth a traceback)
+
+
+def _work(order: BoardOrder) -> None:
+    until = time.monotonic() + LONGEST
+    unreadable: set[int] = set()
+    group = group_name(os.getpgrp())
+    try:
+        while True:
+            stopping.check()
+            phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
+            if not _compare_some(order, phase, unreadable) and not _look_at_classes(order, phase):
+                if board_orders.finish(order, phase.version):
+                    return
+            elif time.monotonic() > until or claimable(group).exists():
+                board_orders.release(order)
+                board_orders.ask(order.phase_id, order.rules)
+                return
+    except stopping.Stopping:
+        board_orders.release(order)
+    except StatisticsAway as reason:
+        log.warning("Board %s is compared later, by the next sweep: %s", order.pk, reason)
+        board_orders.release(order)
+    except BoardLost:
+        log.warning("Another worker compares the rows of board %s", order.pk)
+
+
+def _compare_some(order: BoardOrder, phase: Phase, unreadable: set[int]) -> bool:
+    """One evaluation with some of those that it has not been compared with; False where none is left."""
+    for gold in _golds(phase):
+        found = _missing(phase, order.rules, gold, unreadable)
+        if found is None:
+            continue
+        metric, one, others, rows = found
+        try:
+            told = compared(metric, one, others, comparisons=rows - 1)
+        except StatisticsAway:
+            raise
+        except Unreadable as reason:
+            log.warning("Ranks stay open: %s", reason)
+            unreadable.add(reason.evaluation)
+        except Exception:
+            log.exception("Ranks stay open: evaluation %s cannot be compared", one.pk)
+            unreadable.add(one.pk)
+        else:
+            _keep(order, told)
+        return True
+    return False
+
+
+def _look_at_classes(order: BoardOrder, phase: Phase) -> bool:
+    """A step towards who leads which class; pages of classes find out by themselves that it was made."""
+    if not any(some_classes(phase, order.rules, gold) for gold in _golds(phase)):
+        return False
+    if not board_orders.renew_after_classes(order):
+        raise BoardLost
+    return True
+
+
+def _golds(phase: Phase) -> list[Gold]:
+    """What the board stands on, and what it will stand on when all runs have been scored again."""
+    found = [board_gold(phase), Gold.objects.current(phase)]
+    return list({gold.pk: gold for gold in found if gold is not None}.values())
+
+
+def _missing(
+    phase: Phase, rules: str, gold: Gold, unreadable: set[int]
+) -> tuple[Metric, Evaluation, list[Evaluation], int] | None:
+    """The evaluation with the most comparisons still to make, some of those it is to be compared with, and
+    the number of ranked rows.
+    """
+    if rules not in phase.task.rules:
+        return None
+    board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
+    rows = sorted(row.evaluation for row in board.rows if row.rank is not None)
+    if board.ranking is None or len(rows) < 2:
+        return None
+    name = board.ranking.metric
+    known = {(first, second) for first, second, _ in known_pairs(rows, name)}
+    known -= with_too_few_trials(rows, name)
+    left = [
+        pair for pair in itertools.combinations(rows, 2) if pair not in known and unreadable.isdisjoint(pair)
+    ]
+    if not left:
+        return None
+    one, _ = Counter(itertools.chain.from_iterable(left)).most_common(1)[0]
+    others = [first if second == one else second for first, second in left if one in (first, second)]
+    evaluations = Evaluation.objects.in_bulk([one, *others[:AT_A_TIME]])
+    task_type = phase.task.task_type
+    metric = metric_of(task_type, name, rules, task_type.checked_options(evaluations[one].options))
+    if not metric.is_exchangeable:
+        return None
+    return metric, evaluations.pop(one), list(evaluations.values()), len(rows)
+
+
+def _keep(order: BoardOrder, found: list[Comparison]) -> None:
+    """In one transaction, while the board is ours; pages that show its order are made anew."""
+    with transaction.atomic():
+        save_comparisons(found)
+        if not board_orders.renew(order):
+            raise BoardLost
+        bump_version(order.phase_id)

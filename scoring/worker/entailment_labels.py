@@ -1,0 +1,187 @@
+"""Labels of entailment models, a season's own or shared by all: how they come in, and how they go out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from citeboard.core import audit
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.teams.models import User
+from scoring.metrics.entailment.labels import Key, LabelFile, read_entailment_labels
+from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
+from scoring.worker import pending_labels
+from tasks.models import Season
+from tasks.submissions.uploads import safe_filename
+from tasks.types import InputRefused, Problem
+from tasks.types.problems import from_values
+
+#: Rows that are asked for or written in one statement.
+AT_ONCE = 500
+MAX_MODEL = 200
+
+
+#: The program that reads a file of labels in a confined process.
+READ = "scoring.worker.reading:labels"
+
+
+class LabelsRefused(Exception):
+    """The file cannot be taken as it is; nothing of it was kept."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """What a file brought. ``resumed`` counts the scorings that go on with it."""
+
+    model: EntailmentModel
+    added: int
+    known: int
+    resumed: int
+
+
+def import_labels(
+    *, path: Path, filename: str, by: User | None, season: Season | None = None, model: str = ""
+) -> Imported:
+    """Keep a file's labels, all of them or none. Those that are there already may come again.
+
+    ``model`` is for files that name none. They decide runs of ``season`` alone, without one those of all
+    seasons. A file that is brought ``by`` None comes from the command line and may be of any size. Raises
+    PoolFull, or LabelsRefused with every line that is no label or contradicts one that decides there.
+    """
+    given = _read(path, filename, model, by)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    with transaction.atomic():
+        EntailmentModel.objects.get_or_create(name=given.model, season=season)
+        # Whoever else brings labels of this model waits here.
+        deciding = list(EntailmentModel.objects.select_for_update().deciding(given.model, season))
+        deciding_model = deciding[0]
+        known = _known(deciding, given)
+        source = LabelImport.objects.create(
+            model=deciding_model,
+            filename=safe_filename(filename),
+            sha256=sha256,
+            added=len(given.entailed) - len(known),
+            known=len(known),
+            imported_by=by,
+        )
+        _add(source, {key: value for key, value in given.entailed.items() if key not in known})
+        if source.added:
+            EntailmentModel.objects.filter(pk=deciding_model.pk).update(
+                decided=deciding_model.decided + source.added
+            )
+            if season is not None:
+                words = f"brought {source.added} labels of {deciding_model}"
+                audit.note(actor=by, action="labels-imported", words=words, subject=source, place=season)
+    has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in given.entailed)
+    resumed = pending_labels.go_on(deciding_model, is_unsure=has_sha1 and source.added > 0)
+    return Imported(model=deciding_model, added=source.added, known=source.known, resumed=resumed)
+
+
+def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
+    """The labels that decide together as JSON lines, the first of which names their model.
+
+    Of a pair that several decide, the label of the first.
+    """
+    yield _line({"model": deciding[0].name})
+    for place, model in enumerate(deciding):
+        same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
+        before = EntailmentLabel.objects.filter(model__in=deciding[:place], **same_pair)
+        rows = model.entailment_labels.exclude(Exists(before)) if place else model.entailment_labels
+        found = rows.order_by("pk").values_list("premise", "hypothesis", "entailed")
+        for premise, hypothesis, entailed in found.iterator(chunk_size=5000):
+            digest = "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
+            yield _line({digest: premise, "hypothesis_sha256": hypothesis, "entailed": int(entailed)})
+
+
+def _line(value: Mapping[str, str | int]) -> str:
+    return f"{json.dumps(value, ensure_ascii=False)}\n"
+
+
+def _read(path: Path, filename: str, model: str, by: User | None) -> LabelFile:
+    """The file's labels under the model's name. Raises LabelsRefused or PoolFull."""
+    try:
+        given = _sent(path, filename, by) if by else read_entailment_labels(path, shown=filename)
+    except InputRefused as refused:
+        raise LabelsRefused(refused.problems) from refused
+    name = given.model or model
+    fault = _fault(given, name, model)
+    if fault is not None:
+        raise LabelsRefused([replace(fault, file=filename)])
+    return replace(given, model=name)
+
+
+def _sent(path: Path, filename: str, by: User) -> LabelFile:
+    """A file that came over the web, read in a confined process. Raises InputRefused or PoolFull."""
+    try:
+        with read_upload(
+            READ, path, {"filename": filename}, owner=by, limits=limits_for_organisers()
+        ) as done:
+            found = done.result
+    except UploadUnreadable as reason:
+        raise InputRefused([Problem(file=filename, message=str(reason))]) from reason
+    if found["problems"]:
+        raise InputRefused(from_values(found["problems"]))
+    read = LabelFile(found["model"])
+    for premise, hypothesis, entailed, shown, line in found["labels"]:
+        read.entailed[premise, hypothesis] = entailed
+        read.places[premise, hypothesis] = (shown, line)
+    return read
+
+
+def _fault(given: LabelFile, name: str, model: str) -> Problem | None:
+    if not given.entailed:
+        return Problem(message="there is no label in it", expected="one JSON object on each line")
+    if not name:
+        expected = "“model” on its lines, or the model's name beside the file"
+        return Problem(message="it does not say whose labels these are", expected=expected)
+    if model and given.model and model != given.model:
+        return Problem(message=f"these are labels of “{given.model}”", expected=f"those of “{model}”")
+    if len(name) > MAX_MODEL or not name.isprintable() or name != name.strip():
+        expected = f"at most {MAX_MODEL} printable characters"
+        return Problem(message="the model's name cannot be kept", expected=expected)
+    return None
+
+
+def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
+    """Those that are kept already. Raises LabelsRefused where the file says otherwise."""
+    known: dict[Key, bool] = {}
+    premises = sorted({premise for premise, _ in given.entailed})
+    for model in reversed(deciding):
+        for start in range(0, len(premises), AT_ONCE):
+            rows = model.entailment_labels.filter(premise__in=premises[start : start + AT_ONCE])
+            for premise, hypothesis, entailed in rows.values_list("premise", "hypothesis", "entailed"):
+                known[premise, hypothesis] = entailed
+    contradictions = [
+        Problem(
+            file=given.places[key][0],
+            line=given.places[key][1],
+            message=f"this pair is kept as {int(known[key])}",
+            expected="what a model has decided once; another model goes by another name",
+        )
+        for key, entailed in given.entailed.items()
+        if known.get(key, entailed) != entailed
+    ]
+    if contradictions:
+        raise LabelsRefused(sorted(contradictions, key=lambda contradiction: contradiction.line or 0))
+    return given.entailed.keys() & known.keys()
+
+
+def _add(source: LabelImport, new: Mapping[Key, bool]) -> None:
+    rows = [
+        EntailmentLabel(
+            model_id=source.model_id, premise=premise, hypothesis=hypothesis, entailed=entailed, source=source
+        )
+        for (premise, hypothesis), entailed in new.items()
+    ]
+    EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)

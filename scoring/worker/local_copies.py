@@ -1,0 +1,93 @@
+"""Gold and runs on this machine, where a scorer reads them: gold is kept, a run goes after its scoring."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from django.conf import settings
+
+from citeboard.core import storage
+from citeboard.core.data_folder import private_folder
+from scoring.worker import scorer_folder
+from scoring.worker.child import RunFailed, ScorerWaits
+from tasks.models import Gold, Submission
+
+#: Versions of gold that are kept; the one unused for longest goes first.
+MAX_GOLD = 40
+
+
+@contextmanager
+def storage_in_use() -> Iterator[None]:
+    """Whatever keeps the storage from working is not the run's fault. Raises ScorerWaits instead."""
+    try:
+        yield
+    except Exception as reason:
+        raise ScorerWaits(f"{storage.words_of(reason)}; scoring goes on by itself when it does.") from reason
+
+
+def work_folder() -> Path:
+    """Where scorers have their folders and copies are kept, on this machine alone."""
+    return private_folder(settings.WORK_DIR)
+
+
+def gold_copy(gold: Gold) -> Path:
+    """The archive of gold, fetched once; several workers may fetch it at the same time.
+
+    The copy goes by the stored name, which holds the checksum of the content.
+    """
+    return _kept(gold.file)
+
+
+def inputs_copy(gold: Gold) -> Path:
+    """The archive of public inputs, in the same way."""
+    return _kept(gold.public)
+
+
+def _kept(stored: str) -> Path:
+    path = _place_of(stored)
+    if path.exists():
+        path.touch()
+        return path
+    with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
+        storage.local_copy(storage.gold, stored, Path(draft)).rename(path)
+    copies = [copy for copy in path.parent.iterdir() if copy.is_file()]
+    for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[:-MAX_GOLD]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def forget_gold(gold: Gold) -> None:
+    _place_of(gold.file).unlink(missing_ok=True)
+
+
+def _place_of(stored: str) -> Path:
+    folder = work_folder() / "gold"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    name = hashlib.sha256(stored.encode()).hexdigest()[:32]
+    return folder / f"{name}{PurePosixPath(stored).suffix}"
+
+
+def run_copy(submission: Submission, folder: Path) -> Path:
+    """The run, in a folder of its own so that no name of a team's choosing meets another file.
+
+    Raises RunFailed unless it is, byte for byte, what its team sent.
+    """
+    place = folder / "run"
+    with storage_in_use():
+        place.mkdir(mode=0o700)
+        copy = storage.local_copy(storage.runs, submission.file, place)
+        with copy.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != submission.sha256:
+        raise RunFailed("The stored run is not the file that was sent; please submit it again.")
+    # Task types tell formats by suffix.
+    return copy.rename(place / f"run{PurePosixPath(submission.filename).suffix.lower()}")
+
+
+def remove_leftovers() -> int:
+    """Folders of scorers whose worker is gone; returns how many."""
+    return scorer_folder.remove_leftovers(work_folder())

@@ -1,0 +1,257 @@
+"""Scoring again what is there: one run, a phase, a season; asked for, stopped, gone on with.
+
+What has a score keeps it until it has a new one. Asked again, nothing happens twice: what is missing follows
+from what there is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.database_time import database_now
+from citeboard.teams.models import User
+from scoring.board.counting import unsettled
+from scoring.metrics import metrics_of
+from scoring.models import Evaluation, Rescore
+from tasks.jobs.leases import MOVING, check_again, create_jobs, options_digest, restart
+from tasks.jobs.rescore import rescore
+from tasks.models import Gold, Job, Phase, Season, Submission
+
+State, Status = Job.State, Submission.Status
+WAITING = (State.QUEUED, State.WAITING)
+#: Jobs of all orders together that wait in the queue; whoever sends a new run waits behind no more of them.
+MAX_WAITING = 100
+#: Runs whose jobs are made in one transaction.
+AT_A_TIME = 25
+#: A single run may be scored again in these states, whatever it costs its team.
+ENDED = (Status.SCORED, Status.FAILED)
+
+
+class NotScored(Exception):
+    """The run is not in a state to be scored again; the message says in which it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far the scored runs of a phase have come against its newest gold."""
+
+    phase: Phase
+    gold: Gold | None
+    runs: int
+    left: int
+    failed: int
+    waiting: int
+    order: Rescore | None
+
+    @property
+    def done(self) -> int:
+        return self.runs - self.left
+
+    @property
+    def is_moving(self) -> bool:
+        is_asked = self.order is not None and self.order.stopped_at is None
+        return self.waiting > 0 or is_asked
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.left > 0 and not self.is_moving
+
+
+def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
+    """Have the runs of a phase scored again where they are not. A stopped order goes on."""
+    with transaction.atomic():
+        order, is_new = Rescore.objects.get_or_create(
+            phase=phase, ended_at=None, defaults={"asked_by": by, "asked_at": database_now()}
+        )
+        if is_new or order.stopped_at is not None:
+            Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
+            _noted(phase, by, "rescore-asked", f"had {_name(phase)} scored again")
+    fill_up(phase)
+    order.refresh_from_db()
+    return order
+
+
+def rescore_at_once(phase: Phase) -> list[Job]:
+    """Queue all that is missing or outdated, without regard for those who wait behind; returns the jobs."""
+    Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
+    jobs = rescore(phase)
+    gold = Gold.objects.current(phase)
+    if gold is not None:
+        done = _done_and_outdated(phase, gold)
+        jobs += [job for job in done.select_related("submission").order_by("pk") if restart(job)]
+    return jobs
+
+
+def ask_for_season(*, season: Season, by: User | None) -> list[Rescore]:
+    """The same for every phase that has gold and runs."""
+    sent = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
+    phases = Phase.objects.filter(Exists(sent), task__season=season).select_related("task__season")
+    return [ask_for_phase(phase=phase, by=by) for phase in phases if Gold.objects.current(phase)]
+
+
+def score_again(*, submission: Submission, by: User | None) -> int:
+    """Score one run anew under every rule set, though it is scored; returns how many jobs that makes."""
+    phase = submission.phase
+    gold = Gold.objects.current(phase)
+    if submission.status not in ENDED or gold is None:
+        raise NotScored(f"a run that is {submission.get_status_display()} cannot be scored again")
+    if submission.status == Status.FAILED and submission.problems:
+        raise NotScored("a refused file cannot be scored again; its team sends a corrected one")
+    with transaction.atomic():
+        queued = int(check_again(submission, gold)) or _queued_anew(submission, gold)
+        if queued:
+            _noted(phase, by, "run-rescored", f"had {submission} in {_name(phase)} scored again")
+    return queued
+
+
+def _queued_anew(submission: Submission, gold: Gold) -> int:
+    if submission.is_unwritten:
+        return sum(restart(job) for job in submission.jobs.filter(step=Job.Step.WRITE).order_by("pk"))
+    task = submission.phase.task
+    queued = len(create_jobs(submission, gold))
+    own = submission.jobs.filter(gold=gold, rules__in=task.rules, options_digest=options_digest(task.options))
+    return queued + sum(restart(job) for job in own.order_by("pk"))
+
+
+def stop(*, phase: Phase, by: User | None) -> int:
+    """Take out of the queue what waits there to be scored again; what is being scored comes to its end.
+
+    Returns how many jobs there were. Runs that have never been scored stay in the queue.
+    """
+    with transaction.atomic():
+        going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
+        was_going = going.update(stopped_at=timezone.now())
+        taken = _take_back(phase)
+        if taken:
+            Rescore.objects.get_or_create(
+                phase=phase, ended_at=None, defaults={"asked_by": by, "stopped_at": timezone.now()}
+            )
+        if taken or was_going:
+            _noted(phase, by, "rescore-stopped", f"stopped scoring {_name(phase)} again")
+    return taken
+
+
+def fill_up(*phases: Phase) -> int:
+    """Queue what orders still ask for, of these phases or all, while there is room; returns how many jobs."""
+    orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related("phase__task__season")
+    if phases:
+        orders = orders.filter(phase__in=phases)
+    orders = orders.order_by("pk")
+    if not orders:
+        return 0
+    before = _waiting()
+    for order in orders:
+        _queue_some(order)
+    return _waiting() - before
+
+
+def progress(phase: Phase) -> Progress:
+    gold = Gold.objects.current(phase)
+    runs = Submission.objects.filter(phase=phase, status=Status.SCORED)
+    jobs = Job.objects.filter(submission__in=runs, gold=gold)
+    return Progress(
+        phase=phase,
+        gold=gold,
+        runs=runs.count(),
+        left=unsettled(phase, gold).count() if gold else 0,
+        failed=jobs.filter(state=State.FAILED).values("submission").distinct().count(),
+        waiting=jobs.filter(state__in=MOVING).count(),
+        order=Rescore.objects.filter(phase=phase, ended_at=None).select_related("asked_by").first(),
+    )
+
+
+def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+    """Evaluations of scored runs whose metrics are not all those of today, each in its version of today."""
+    task = phase.task
+    options = task.task_type.checked_options(task.options)
+    own = Evaluation.objects.filter(
+        phase=phase,
+        gold=gold,
+        options_digest=options_digest(task.options),
+        submission__status=Status.SCORED,
+    )
+    found = Q(pk__in=())
+    for rules in task.rules:
+        metrics = metrics_of(task.task_type, rules, options)
+        current = Q(pk__in=())
+        for metric in metrics:
+            current |= Q(
+                scores__shared__metric=metric.name, scores__shared__column__endswith=f"|v:{metric.version}"
+            )
+        up_to_date = own.filter(rules=rules).alias(n=Count("scores", filter=current)).filter(n=len(metrics))
+        found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
+    return own.filter(found)
+
+
+def _queue_some(order: Rescore) -> None:
+    """Make jobs while there is room; once every run has its own, the order has ended."""
+    gold = Gold.objects.current(order.phase)
+    going = Rescore.objects.filter(pk=order.pk, stopped_at=None)
+    while _waiting() < MAX_WAITING and going.exists():
+        if gold and (rescore(order.phase, most=AT_A_TIME) or _restart_some(order, gold)):
+            continue
+        going.update(ended_at=timezone.now())
+        return
+
+
+def _restart_some(order: Rescore, gold: Gold) -> int:
+    """Jobs whose scores are outdated, each once in an order."""
+    done = _done_and_outdated(order.phase, gold).filter(started_at__lt=order.asked_at)
+    return sum(restart(job) for job in done.order_by("pk")[:AT_A_TIME])
+
+
+def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    same = Evaluation.objects.filter(
+        pk__in=outdated(phase, gold).values("pk"),
+        submission=OuterRef("submission"),
+        rules=OuterRef("rules"),
+        options_digest=OuterRef("options_digest"),
+    )
+    return Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
+
+
+def _waiting() -> int:
+    """Jobs of scored runs, which wait to be scored again."""
+    return Job.objects.filter(state=State.QUEUED, submission__status=Status.SCORED).count()
+
+
+def _take_back(phase: Phase) -> int:
+    """A job whose score is there already is done as before; one without goes, and is missing as before."""
+    scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
+    waiting = Job.objects.filter(
+        Exists(scored), state__in=WAITING, submission__phase=phase, submission__status=Status.SCORED
+    ).order_by("pk")
+    return sum(_done_as_before(job) or _removed(job) for job in waiting)
+
+
+def _done_as_before(job: Job) -> int:
+    own = Evaluation.objects.filter(
+        submission=job.submission_id, gold=job.gold_id, rules=job.rules, options_digest=job.options_digest
+    ).first()
+    if own is None or job.started_at is None:
+        return 0
+    ended = job.started_at + dt.timedelta(seconds=own.seconds)
+    return _if_it_waits(job).update(state=State.DONE, progress=1, reason="", finished_at=ended)
+
+
+def _removed(job: Job) -> int:
+    return _if_it_waits(job).delete()[0]
+
+
+def _if_it_waits(job: Job) -> QuerySet[Job]:
+    """A worker may claim it at the same time; then it is none of these."""
+    return Job.objects.filter(pk=job.pk, state__in=WAITING)
+
+
+def _name(phase: Phase) -> str:
+    return f"{phase.task}, {phase}"
+
+
+def _noted(phase: Phase, by: User | None, action: str, words: str) -> None:
+    audit.note(actor=by, action=action, words=words, subject=phase, place=phase.task.season)

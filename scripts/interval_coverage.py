@@ -1,0 +1,396 @@
+"""How often intervals hold the true value: the tables of docs/uncertainty.md.
+
+    python scripts/interval_coverage.py [--repetitions N] [--seed S] [--write]
+
+Draws test sets from populations whose value is known, family by family, and counts. The intervals come from
+the functions that scores use, on metrics that scores use. `--write` puts the tables into the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
+
+from scoring.metrics import Metric
+from scoring.metrics.base import Floats
+from scoring.metrics.citation_text import Length, LengthRatio
+from scoring.metrics.classification import ClassAverage, Kappa
+from scoring.metrics.clsumm import Overlap
+from scoring.metrics.discourse.divergence import divergence, shares
+from scoring.metrics.ranking import Ranking
+from scoring.stats.jackknife import difference_bounds, jackknife_error, score_bounds
+from scoring.stats.significance import differences_of
+from tasks.types import CORRECTED
+
+PAGE = ROOT / "docs" / "uncertainty.md"
+BEGIN, END = "<!-- the tables of scripts/interval_coverage.py -->", "<!-- end of the tables -->"
+SIZES = (3, 4, 6, 10, 20, 40, 100)
+AIM, WIDE = 93.0, 98.0
+#: Units of which the true value is made, and so many test sets are looked at at a time.
+POPULATION, BLOCK = 1_000_000, 500
+RESAMPLES = 500
+
+Shape = tuple[int, ...]
+Draw = Callable[[np.random.Generator, Shape], Floats]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Test sets of one kind: a metric and how the rows of its units come about. Of two runs side by side the
+    rows of the second follow those of the first.
+    """
+
+    name: str
+    metric: Metric
+    draw: Draw
+    is_difference: bool = False
+
+    def rows(self, rng: np.random.Generator, shape: Shape) -> Floats:
+        return self.draw(rng, shape)
+
+    def value(self, sums: Floats) -> Floats:
+        if not self.is_difference:
+            return np.asarray(self.metric.aggregate(sums))
+        half = sums.shape[-1] // 2
+        return differences_of(self.metric, sums[..., :half], sums[..., half:])
+
+    def truth(self, rng: np.random.Generator) -> float:
+        blocks = (self.rows(rng, (POPULATION // 10,)).sum(axis=0) for _ in range(10))
+        return float(self.value(np.sum(list(blocks), axis=0)))
+
+    def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Of (repetitions, units, m) rows the ends of the default interval; NaN where there is none."""
+        units = rows.shape[-2]
+        total = rows.sum(axis=-2)
+        values = self.value(total)
+        left_out = self.value(total[:, None] - rows)
+        errors = np.where(np.isfinite(left_out).all(axis=-1), jackknife_error(left_out), np.nan)
+        of = difference_bounds if self.is_difference else score_bounds
+        enough = np.array([self.metric.has_enough_units(own) for own in rows])
+        low, high = of(values, errors, units, self.metric.value_range)
+        is_known = enough & np.isfinite(values) & np.isfinite(errors)
+        return np.where(is_known, low, np.nan), np.where(is_known, high, np.nan)
+
+    def percentiles(self, rng: np.random.Generator, rows: Floats) -> tuple[Floats, Floats]:
+        """Of the same rows the ends of the percentile bootstrap, each with draws of its own."""
+        units = rows.shape[-2]
+        weights = rng.multinomial(units, np.full(units, 1 / units), size=(len(rows), RESAMPLES))
+        values = self.value(weights.astype(float) @ rows)
+        values = np.where(np.isfinite(values).all(axis=-1, keepdims=True), values, np.nan)
+        low, high = np.quantile(values, [0.025, 0.975], axis=-1)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Of test sets of one size: the share of intervals that hold, their mean width, how many there are."""
+
+    held: float
+    width: float
+    given: float
+    repetitions: int
+
+    @property
+    def error(self) -> float:
+        """Twice the standard error of the share, were it 95 %, in points."""
+        return float(200 * np.sqrt(0.95 * 0.05 / max(1.0, self.repetitions * self.given)))
+
+    def __str__(self) -> str:
+        if self.given < 0.01:
+            return "none"
+        given = f" [{100 * self.given:.0f}]" if self.given < 0.995 else ""
+        return f"{self.held:.1f} ({self.width:.3g}){given}"
+
+
+def cell(truth: float, low: Floats, high: Floats) -> Cell:
+    known = np.isfinite(low) & np.isfinite(high)
+    holds = (low[known] <= truth + 1e-12) & (truth - 1e-12 <= high[known])
+    return Cell(
+        held=float(100 * holds.mean()) if len(holds) else np.nan,
+        width=float((high - low)[known].mean()) if len(holds) else np.nan,
+        given=float(known.mean()),
+        repetitions=len(low),
+    )
+
+
+def simulated(family: Family, repetitions: int, seed: int, *, is_percentile: bool = False) -> Iterator[Cell]:
+    """A cell for each size."""
+    rng = np.random.default_rng(seed)
+    truth = family.truth(rng)
+    for size in SIZES:
+        ends = []
+        for start in range(0, repetitions, BLOCK):
+            rows = family.rows(rng, (min(BLOCK, repetitions - start), size))
+            ends.append(family.percentiles(rng, rows) if is_percentile else family.bounds(rows))
+        low, high = (np.concatenate(own) for own in zip(*ends, strict=True))
+        yield cell(truth, low, high)
+
+
+# How units come about. A topic has 8 to 24 citances, a paper 1 to 4 contexts; some are easier than others.
+
+
+def topic_counts(rng: np.random.Generator, size: Floats, ease: Floats, noise: Floats) -> Floats:
+    found = rng.binomial(size.astype(int), ease)
+    return np.stack([found, rng.binomial(size.astype(int), noise), size - found], axis=-1).astype(float)
+
+
+def topics(rng: np.random.Generator, shape: Shape) -> Floats:
+    return topic_counts(
+        rng, rng.integers(8, 25, shape).astype(float), rng.beta(4, 6, shape), rng.beta(4, 4, shape)
+    )
+
+
+def two_on_topics(rng: np.random.Generator, shape: Shape) -> Floats:
+    """The second run finds about .05 less of the same topics."""
+    size, ease, noise = rng.integers(8, 25, shape).astype(float), rng.beta(4, 6, shape), rng.beta(4, 4, shape)
+    better = np.clip(ease + rng.normal(0.05, 0.08, shape), 0.01, 0.99)
+    return np.concatenate([topic_counts(rng, size, chance, noise) for chance in (better, ease)], axis=-1)
+
+
+def averaged(metric: Metric, draw: Draw, runs: int = 1) -> Draw:
+    """Each unit's own precision and recall, or mean, as in an average over units."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        sums = draw(rng, shape)
+        parts = np.split(sums, runs, axis=-1)
+        turned = [metric.unit_stats(_with_its_file(own, metric)) for own in parts]
+        return np.concatenate([own.reshape(*shape, -1) for own in turned], axis=-1)
+
+    return rows
+
+
+def _with_its_file(sums: Floats, metric: Metric) -> Floats:
+    """(n, k) rows; topics' averages are over gold files, of which each topic has one here."""
+    rows = sums.reshape(-1, sums.shape[-1])
+    return np.column_stack([rows, np.ones(len(rows))]) if metric.statistic.endswith("_by_file") else rows
+
+
+def ranked(measured: NDArray[Any], count: NDArray[Any]) -> Floats:
+    """Rows of a ranking metric of which the first column, recall, is measured."""
+    rows = np.zeros((*count.shape, 6))
+    rows[..., 0], rows[..., -1] = measured, count
+    return rows
+
+
+def papers(a: float, b: float) -> Draw:
+    """Shares of contexts whose citation is found."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        size = rng.integers(1, 5, shape)
+        return ranked(rng.binomial(size, rng.beta(a, b, shape)), size)
+
+    return rows
+
+
+def two_on_papers(rng: np.random.Generator, shape: Shape) -> Floats:
+    size, ease = rng.integers(1, 5, shape), rng.beta(1, 8, shape)
+    runs = [ranked(rng.binomial(size, np.clip(ease + more, 0, 1)), size) for more in (0, 0.05)]
+    return np.concatenate(runs, axis=-1)
+
+
+def reciprocal_ranks(largest: int) -> Draw:
+    """Each context's 1/rank up to rank 10; contexts of one paper share their difficulty."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        size = rng.integers(1, largest + 1, shape)
+        chance = rng.beta(1.5, 6, shape) if largest > 1 else np.full(shape, 0.15)
+        total = np.zeros(shape)
+        for place in range(largest):
+            rank = rng.geometric(chance)
+            total += np.where((rank <= 10) & (place < size), 1 / rank, 0.0)
+        return ranked(total, size)
+
+    return rows
+
+
+def gains(rng: np.random.Generator, shape: Shape) -> Floats:
+    size = rng.integers(1, 5, shape)
+    total = np.clip(rng.normal(rng.beta(2, 4, shape) * size, 0.15 * np.sqrt(size)), 0, size)
+    return ranked(total, size)
+
+
+def instances(chance: float) -> Draw:
+    return lambda rng, shape: ranked((rng.random(shape) < chance).astype(float), np.ones(shape))
+
+
+def two_on_instances(chance: float, changed: float, more: float = 0.0) -> Draw:
+    """The second run answers so large a share of instances anew."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        own = rng.random(shape) < chance
+        other = np.where(rng.random(shape) < changed, rng.random(shape) < chance + more, own)
+        return np.concatenate([ranked(run.astype(float), np.ones(shape)) for run in (own, other)], axis=-1)
+
+    return rows
+
+
+def overlaps(rng: np.random.Generator, shape: Shape) -> Floats:
+    return ranked(rng.beta(2, 5, shape), np.ones(shape))
+
+
+def two_overlaps(rng: np.random.Generator, shape: Shape) -> Floats:
+    own = rng.beta(2, 5, shape)
+    other = np.clip(own + rng.normal(0.02, 0.1, shape), 0, 1)
+    return np.concatenate([ranked(run, np.ones(shape)) for run in (own, other)], axis=-1)
+
+
+def classified(fewest: int, most: int) -> Draw:
+    """Instances of four classes of 50, 25, 15 and 10 %, seven of ten answered rightly."""
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        size = rng.integers(fewest, most + 1, shape)
+        support = rng.multinomial(size, [0.5, 0.25, 0.15, 0.1])
+        both = rng.binomial(support, rng.beta(5.6, 2.4, shape)[..., None])
+        wrong = rng.multinomial((support - both).sum(axis=-1), [0.4, 0.3, 0.2, 0.1])
+        return np.concatenate([support, both + wrong, both, size[..., None]], axis=-1).astype(float)
+
+    return rows
+
+
+def lengths(rng: np.random.Generator, shape: Shape) -> Floats:
+    """Words of the answer and of the gold."""
+    gold = rng.lognormal(4.5, 0.4, shape)
+    return np.stack([gold * rng.lognormal(-0.1, 0.3, shape), gold, np.ones(shape)], axis=-1)
+
+
+def tagged(rng: np.random.Generator, shape: Shape) -> Floats:
+    """Sentences of a text by intent, the run's and the gold's; of each side 15 to 39."""
+    sides = []
+    for mean in ((0.3, 0.3, 0.25, 0.15), (0.4, 0.3, 0.2, 0.1)):
+        own = rng.gamma(np.broadcast_to(20 * np.array(mean), (*shape, 4)))
+        sides.append(rng.multinomial(rng.integers(15, 40, shape), own / own.sum(axis=-1, keepdims=True)))
+    return np.concatenate(sides, axis=-1).astype(float)
+
+
+class Intents(Metric):
+    """KL(P || Q) of four labels, as `kl_intent` has it over its own."""
+
+    def instance_stats(self, gold: object, answers: object) -> Floats:
+        raise NotImplementedError("its rows are drawn")
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (-np.inf, np.inf)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        return divergence(shares(sums[..., :4]), shares(sums[..., 4:]))
+
+
+def families() -> list[Family]:
+    micro, macro = (
+        Overlap(f"overlap_f1_{average}", CORRECTED, part="f1", average=average)
+        for average in ("micro", "macro")
+    )
+    recall = Ranking("recall", CORRECTED, measure="recall")
+    by_paper = Ranking("recall_macro", CORRECTED, measure="recall", over_units=True)
+    macro_f1 = ClassAverage("macro_f1", CORRECTED, part="f1", average="macro", labels="abcd")
+    kappa = Kappa("kappa", CORRECTED, labels="abcd")
+    length = Length("length", CORRECTED, column="words")
+    length_ratio = LengthRatio("length_ratio", CORRECTED, column="words")
+    return [
+        Family("micro F1, unit topic", micro, topics),
+        Family("macro F1 over topics", macro, averaged(macro, topics)),
+        Family("recall .11, unit paper", recall, papers(1, 8)),
+        Family("recall .90, unit paper", recall, papers(9, 1)),
+        Family("mean of papers' recalls .11", by_paper, averaged(by_paper, papers(1, 8))),
+        Family("reciprocal rank, unit paper", recall, reciprocal_ranks(8)),
+        Family("reciprocal rank, unit instance", recall, reciprocal_ranks(1)),
+        Family("nDCG, unit paper", recall, gains),
+        Family("share .05, unit instance", recall, instances(0.05)),
+        Family("share .3, unit instance", recall, instances(0.3)),
+        Family("share .95, unit instance", recall, instances(0.95)),
+        Family("mean like ROUGE, unit instance", recall, overlaps),
+        Family("macro F1 over 4 classes, unit paper", macro_f1, classified(8, 24)),
+        Family("macro F1 over 4 classes, unit instance", macro_f1, classified(1, 1)),
+        Family("kappa of 4 classes, unit paper", kappa, classified(8, 24)),
+        Family("kappa of 4 classes, unit instance", kappa, classified(1, 1)),
+        Family("length, unit instance", length, lengths),
+        Family("length ratio, unit instance", length_ratio, lengths),
+        Family("KL of intents, unit text", Intents("kl", "default"), tagged),
+        Family("difference of micro F1, unit topic", micro, two_on_topics, is_difference=True),
+        Family(
+            "difference of macro F1 over topics",
+            macro,
+            averaged(macro, two_on_topics, runs=2),
+            is_difference=True,
+        ),
+        Family("difference of recalls, unit paper", recall, two_on_papers, is_difference=True),
+        Family(
+            "difference of shares .5, 1 of 5 changed", recall, two_on_instances(0.5, 0.2), is_difference=True
+        ),
+        Family(
+            "difference of shares .1, 1 of 10 changed", recall, two_on_instances(0.1, 0.1), is_difference=True
+        ),
+        Family(
+            "difference of shares .3 and .36", recall, two_on_instances(0.3, 0.6, 0.1), is_difference=True
+        ),
+        Family("difference of means like ROUGE", recall, two_overlaps, is_difference=True),
+    ]
+
+
+def tables(repetitions: int, seed: int) -> str:
+    """The page's part: coverage, what falls short, what is too wide, and the percentile bootstrap."""
+    found = {own.name: list(simulated(own, repetitions, seed)) for own in families()}
+    named = [
+        (name, size, own) for name, cells in found.items() for size, own in zip(SIZES, cells, strict=True)
+    ]
+    known = [(name, size, own) for name, size, own in named if own.given >= 0.01]
+    short = [f"{name} at {size} ({own.held:.1f})" for name, size, own in known if own.held < AIM - own.error]
+    wide = {name: [size for other, size, own in known if other == name and own.held > WIDE] for name in found}
+    few = max(200, repetitions // 8)
+    percentile = {own.name: list(simulated(own, few, seed, is_percentile=True)) for own in families()}
+    error = Cell(95.0, 0.0, 1.0, repetitions).error
+    return "\n".join(
+        [
+            f"{repetitions:,} test sets a cell, seed {seed}; two standard errors are {error:.1f} points.",
+            "",
+            *table(found),
+            "",
+            f"Below {AIM:.0f} % less that error: {', '.join(short) or 'none'}.",
+            "",
+            f"Wider than they need be, above {WIDE:.0f} %:",
+            "",
+            *(f"- {name}: {', '.join(map(str, sizes))} units" for name, sizes in wide.items() if sizes),
+            "",
+            f"The percentile bootstrap ({RESAMPLES} resamples, {few:,} test sets a cell) at the same:",
+            "",
+            *table(percentile),
+        ]
+    )
+
+
+def table(found: dict[str, list[Cell]]) -> list[str]:
+    return [
+        "| Units | " + " | ".join(map(str, SIZES)) + " |",
+        "| --- |" + " ---: |" * len(SIZES),
+        *(f"| {name} | " + " | ".join(map(str, cells)) + " |" for name, cells in found.items()),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=4000, metavar="N")
+    parser.add_argument("--seed", type=int, default=3, metavar="S")
+    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(ROOT)}")
+    given = parser.parse_args()
+    text = tables(given.repetitions, given.seed)
+    if not given.write:
+        print(text)
+        return
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Writes the locks: every package that the requirement files lead to, with its version and its hashes.
+
+Usage: python scripts/lock.py      (as `make lock`; asks the package index, by uv)
+
+`requirements-site.lock` is what the image installs, `requirements.lock` what its target `full` does. Torch
+and what only its builds for CUDA need are left out of it: each build of torch has a hash of its own.
+Versions that a lock has stay, as long as the requirement files allow them.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = {"requirements-site.txt": "requirements-site.lock", "requirements.txt": "requirements.lock"}
+OF_TORCH = re.compile(r"^(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
+PYTHON = "3.11"
+COMPILE = (
+    *("-m", "uv", "pip", "compile", "--quiet", "--generate-hashes", "--universal", "--no-annotate"),
+    *("--python-version", PYTHON, "--no-header"),
+)
+
+
+def entries(lock: str) -> list[str]:
+    """Each with its hashes."""
+    return re.split(r"\n(?=\w)", lock.strip())
+
+
+def without_torch(lock: str) -> str:
+    return "".join(f"{entry}\n" for entry in entries(lock) if not OF_TORCH.match(entry))
+
+
+def main() -> None:
+    for source, target in LOCKS.items():
+        words = [sys.executable, *COMPILE, source, "--output-file", target]
+        subprocess.run(words, cwd=ROOT, check=True)
+        path = ROOT / target
+        head = f"# Made of {source} by `make lock`; not to be edited.\n"
+        path.write_text(head + without_torch(path.read_text(encoding="utf-8")), encoding="utf-8")
+        print(f"{target}: {len(entries(path.read_text(encoding='utf-8'))) - 1} packages")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Gold: read, checked, packed and numbered."""

@@ -1,0 +1,204 @@
+"""Gold on its way into the site: packed, kept, and numbered where it is new."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.core.files import File
+from django.db import transaction
+
+from citeboard.core import audit, storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.teams.models import User
+from tasks.gold import packing
+from tasks.gold.packing import PreparedGold, prepare_gold
+from tasks.models import Gold, Phase, Task
+from tasks.models.seasons import bump_version
+from tasks.types import Index, InputRefused, Problem
+from tasks.types.files import CHUNK, open_inputs
+from tasks.types.problems import from_values
+from tasks.webhooks.queueing import queue_event
+
+PACK = "tasks.gold.packing:pack"
+#: Copies of indexes on this machine; the oldest goes first.
+MAX_INDEXES = 40
+
+
+class EarlierGold(Exception):
+    """The content is that of a version that was corrected since; it is published again only when asked to."""
+
+    def __init__(self, earlier: Gold) -> None:
+        super().__init__(
+            f"this is the content of v{earlier.number} of {earlier.task}, which has been corrected since; "
+            "say that it is to be published again"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptGold:
+    """Prepared gold whose files stand in the gold storage, under these names."""
+
+    digest: str
+    instances: int
+    file: str
+    index: str
+    public: str
+
+
+def load_gold(
+    *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
+) -> tuple[Gold, bool]:
+    """The version of a split's gold that has this content, and whether it is new.
+
+    Raises InputRefused with everything that is wrong with the files, and EarlierGold as `record_gold` does;
+    then nothing is kept.
+    """
+    with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
+        prepared = prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
+        return record_gold(task=task, split=split, kept=keep_gold(prepared), reason=reason, again=again)
+
+
+def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
+    """What a file holds that came over the web, which is read in a confined process.
+
+    ``filename`` is what its sender calls it. Raises InputRefused or PoolFull.
+    """
+    chosen = task.task_type
+    given = {
+        "task_type": chosen.slug,
+        "options": chosen.checked_options(task.options),
+        "filename": filename,
+    }
+    limits = limits_for_organisers()
+    try:
+        with read_upload(PACK, path, given, owner=by, limits=limits) as done:
+            if problems := from_values(done.result["problems"]):
+                raise InputRefused(problems)
+            prepared = PreparedGold(
+                digest=done.result["digest"],
+                instances=done.result["instances"],
+                file=done.file(packing.GOLD),
+                index=done.file(packing.INDEX),
+                public=done.file(packing.PUBLIC),
+            )
+            return keep_gold(prepared)
+    except UploadUnreadable as unreadable:
+        raise InputRefused([Problem(file=filename, message=str(unreadable))]) from unreadable
+
+
+def keep_gold(prepared: PreparedGold) -> KeptGold:
+    """Put the files into the gold storage; outside a transaction, as they may be large."""
+    digest = prepared.digest
+    folder = f"{digest[:2]}/{digest}"
+    return KeptGold(
+        digest=digest,
+        instances=prepared.instances,
+        file=_kept(prepared.file, folder),
+        index=_kept(prepared.index, folder),
+        public=_kept(prepared.public, folder),
+    )
+
+
+def record_gold(
+    *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True
+) -> tuple[Gold, bool]:
+    """Make this a split's next version, unless its present version has the same content.
+
+    The same content may still be packed anew, by a release that derives the index or the public inputs in
+    another way; then the version stays and its files are replaced. Raises EarlierGold for the content of an
+    earlier version, unless ``again``.
+    """
+    files = {"file": kept.file, "index": kept.index, "public": kept.public}
+    with transaction.atomic():
+        # Two loads at once would give the same number.
+        Task.objects.select_for_update().get(pk=task.pk)
+        present = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        if present is not None and present.digest == kept.digest:
+            Gold.objects.filter(pk=present.pk).update(**files)
+            present.refresh_from_db()
+            return present, False
+        earlier = (
+            Gold.objects.filter(task=task, split=split, digest=kept.digest).select_related("task").first()
+        )
+        if earlier is not None and not again:
+            raise EarlierGold(earlier)
+        new = Gold.objects.create(
+            task=task,
+            split=split,
+            number=present.number + 1 if present else 1,
+            digest=kept.digest,
+            instances=kept.instances,
+            reason=reason,
+            **files,
+        )
+        for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
+            bump_version(phase.pk)
+        named = {"task": task.slug, "split": split, "version": new.number}
+        queue_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
+    return new, True
+
+
+def gold_change(before: Gold | None, after: Gold) -> audit.Change:
+    """For the history: the versions by the digests of what they hold."""
+    key = f"tasks.{after.task.slug}.gold.{after.split}"
+    return audit.Change(key, before.digest if before else None, after.digest)
+
+
+def index_of(gold: Gold) -> Index:
+    """What checks an upload against this gold. It is shared between callers, who must not change it."""
+    return _index(gold.index)
+
+
+@lru_cache(maxsize=8)
+def _index(name: str) -> Index:
+    """Cached by name, since the name holds the checksum of the content."""
+    with storage.gold.open(name, "rb") as stored:
+        index: Index = json.load(stored)
+    return index
+
+
+def index_file(gold: Gold) -> Path:
+    """The index on this machine, fetched once; the name of the copy follows from the stored name."""
+    folder: Path = settings.DATA_DIR / "checks" / "indexes"
+    path = folder / f"{hashlib.sha256(gold.index.encode()).hexdigest()[:32]}.json"
+    if path.exists():
+        return path
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as draft:
+        storage.local_copy(storage.gold, gold.index, Path(draft)).rename(path)
+    indexes = sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)
+    for old in indexes[:-MAX_INDEXES]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def _kept(path: Path, folder: str) -> str:
+    """The name of the file in the gold storage, where it is put unless it is there already.
+
+    The name holds the checksum. Such a file is never removed when a load fails, as another version may
+    share it.
+    """
+    name = f"{folder}/{path.stem}-{_checksum(path.open)[:16]}{path.suffix}"
+    if storage.gold.exists(name):
+        if storage.gold.size(name) == path.stat().st_size:
+            return name
+        # Left by a load that was interrupted while it wrote.
+        storage.gold.delete(name)
+    with path.open("rb") as content:
+        return storage.gold.save(name, File(content))
+
+
+def _checksum(open_file: Callable[[str], IO[bytes]]) -> str:
+    digest = hashlib.sha256()
+    with open_file("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""Gold read, found sound, and packed with what follows from it; plain Python, as a confined process does it.
+
+Beside the gold itself stand two files that hold none of it: the index, which checks an upload, and the public
+inputs, which participants download.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from tasks.gold.archive_writing import write_archive
+from tasks.types import Index, InputRefused, Problem, TaskType, task_type
+from tasks.types.files import InputFile, open_input
+from tasks.types.problems import as_values
+
+GOLD, INDEX, PUBLIC = "gold.zip", "index.json", "public.zip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedGold:
+    """Gold that was read and found sound, packed in a folder of this machine."""
+
+    digest: str
+    instances: int
+    file: Path
+    index: Path
+    public: Path
+
+    def read_index(self) -> Index:
+        index: Index = json.loads(self.index.read_bytes())
+        return index
+
+
+def pack(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The program of a confined process: the packed files stand in its folder unless there is a problem."""
+    chosen, name = task_type(given["task_type"]), given["filename"]
+    try:
+        files = open_input(Path(UPLOAD), shown=name)
+        prepared = prepare_gold(chosen, files, given["options"], Path())
+    except InputRefused as refused:
+        return {"problems": as_values(refused.problems)}
+    return {"digest": prepared.digest, "instances": prepared.instances, "problems": []}
+
+
+def prepare_gold(
+    task_type: TaskType, files: Sequence[InputFile], options: Mapping[str, str], folder: Path
+) -> PreparedGold:
+    """Read the gold, and pack it and what follows from it into ``folder``. Raises InputRefused."""
+    checked = task_type.checked_options(options)
+    split = task_type.read_gold(files, checked)
+    own = [file for file in files if task_type.is_gold_file(file.name)]
+    _refuse_shared_names(own)
+    prepared = PreparedGold(
+        digest=split.digest,
+        instances=split.instances,
+        file=folder / GOLD,
+        index=folder / INDEX,
+        public=folder / PUBLIC,
+    )
+    write_archive(prepared.file, [(file.name, file.open) for file in own])
+    prepared.index.write_text(
+        json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
+    )
+    public = task_type.public_files(files, checked)
+    write_archive(prepared.public, [(name, partial(io.BytesIO, content)) for name, content in public])
+    _refuse_changed_content(task_type, prepared, checked)
+    return prepared
+
+
+def _refuse_shared_names(files: Sequence[InputFile]) -> None:
+    counts = Counter(file.name for file in files)
+    shared = [
+        Problem(
+            file=file.shown,
+            message=f"another file of this gold is called {file.name} as well",
+            expected="folders with names of their own",
+        )
+        for file in files
+        if counts[file.name] > 1
+    ]
+    if shared:
+        raise InputRefused(shared)
+
+
+def _refuse_changed_content(task_type: TaskType, prepared: PreparedGold, options: Mapping[str, str]) -> None:
+    """The scorer reads the packed gold, so it must say what the files said."""
+    packed = task_type.read_gold(open_input(prepared.file, shown=GOLD), options)
+    if packed.digest != prepared.digest:
+        raise InputRefused(
+            [
+                Problem(
+                    message=f"the gold reads otherwise once it is packed: {packed.instances} instances "
+                    f"where the files have {prepared.instances}",
+                    expected="files that mean the same wherever they stand",
+                )
+            ]
+        )

@@ -1,0 +1,1 @@
+"""Jobs: who works on them, what wakes them, and what becomes of them."""

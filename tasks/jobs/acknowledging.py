@@ -1,0 +1,75 @@
+"""Acknowledging failures, so that what still needs attention stands out; and taking that back."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from citeboard.core import audit
+from citeboard.core.plain_text import one_line
+from citeboard.teams.models import User
+from tasks.models import Acknowledgement, Job, Submission
+from tasks.models.acknowledgements import MAX_NOTE
+
+
+class NotFailed(Exception):
+    """There is no failure to acknowledge; the message says so."""
+
+
+def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
+    """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing.
+
+    Raises NotFailed, or ValidationError for a note that is too long.
+    """
+    note = one_line(note)
+    if len(note) > MAX_NOTE:
+        raise ValidationError({"note": f"the note has {len(note)} characters; at most {MAX_NOTE} fit"})
+    with transaction.atomic():
+        held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
+        own = held.get(pk=run.pk)
+        failed_at = _failed_at(own, job)
+        found, is_new = Acknowledgement.objects.get_or_create(
+            submission=own, job=job, failed_at=failed_at, defaults={"note": note, "by": by}
+        )
+        if is_new:
+            _noted(found, by, "acknowledged", [audit.Change("acknowledged", None, note)])
+    return found
+
+
+def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> None:
+    """The failure needs attention again. Once more it changes nothing."""
+    with transaction.atomic():
+        rows = Acknowledgement.objects.select_for_update(of=("self",))
+        held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)
+        for found in held:
+            _noted(found, by, "not acknowledged", [audit.Change("acknowledged", found.note, None)])
+            found.delete()
+
+
+def _failed_at(run: Submission, job: Job | None) -> dt.datetime:
+    if job is None:
+        if run.status == Submission.Status.FAILED:
+            return run.status_since
+        raise NotFailed(f"{run} has not failed; it is {run.get_status_display()}")
+    job.refresh_from_db(fields=["state", "finished_at"])
+    if job.state != Job.State.FAILED or job.finished_at is None:
+        raise NotFailed(f"the scoring of {run} under {job.rules} has not failed; it is {job.state}")
+    return job.finished_at
+
+
+def _noted(found: Acknowledgement, by: User, did: str, changes: list[audit.Change]) -> None:
+    run, job = found.submission, found.job
+    what = f"the scoring under {job.rules} of {run}" if job else f"the failure of {run}"
+    words = f"{did}: {what}"
+    if did == "acknowledged" and found.note:
+        words += f": {found.note}"
+    audit.note(
+        actor=by,
+        action="failure-acknowledged" if did == "acknowledged" else "failure-not-acknowledged",
+        words=words,
+        subject=run,
+        place=run.phase.task.season,
+        changes=changes,
+    )

@@ -1,0 +1,174 @@
+"""How wakes travel: a list for each queue, and groups that fetch from those they serve.
+
+As django-q's own brokers, but with several lists to a group, and by the database's clock instead of each
+machine's. While Redis is away, groups find in the database what waits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import redis
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+from django.utils.module_loading import import_string
+from django_q.brokers.orm import ORM
+from django_q.brokers.redis_broker import Redis
+from django_q.conf import Conf
+from django_q.humanhash import uuid
+from django_q.signing import SignedPackage
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from citeboard.core.database_time import from_now
+from citeboard.core.machine import group_name
+from citeboard.core.outage_log import DATABASE, REDIS, note_outage, note_recovery
+from tasks.jobs.choosing import claimable
+from tasks.jobs.groups import SignOfLife
+from tasks.jobs.queue import COMPARE, SCORE
+from tasks.models import Job
+
+#: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
+#: did not answer; and between two looks at the database meanwhile.
+PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
+#: Seconds after which every process has noticed that Redis is back, and gives wakes again.
+SETTLED = 30.0
+
+#: Named and not imported, since scoring stands to the right of tasks.
+NEXT_BOARD = "scoring.board.comparison_state.next_asked"
+
+Wakes = list[tuple[Any, bytes | str]]
+
+
+def _database_answers(action: Callable[[], Any]) -> Any:
+    """None while it does not: a process of the queue that ended for it would be started for the same end."""
+    try:
+        answer = action()
+    except (OperationalError, InterfaceError) as reason:
+        note_outage(DATABASE, f"the queue cannot be read or written: {reason}")
+        connection.close()
+        time.sleep(LOOK)
+        return None
+    note_recovery(DATABASE)
+    return answer
+
+
+class DatabaseWakes(ORM):
+    _sign: SignOfLife | None = None
+
+    def enqueue(self, task: str) -> int:
+        row = self.get_connection().create(key=self.list_key, payload=task, lock=from_now())
+        return int(row.pk)
+
+    def dequeue(self) -> Wakes | None:
+        wakes: Wakes | None = _database_answers(self._dequeue)
+        return wakes
+
+    def acknowledge(self, task_id: int) -> None:
+        """A wake that stays is forgotten by a sweep."""
+        _database_answers(lambda: super(DatabaseWakes, self).acknowledge(task_id))
+
+    def _dequeue(self) -> Wakes | None:
+        self._sign = self._sign or SignOfLife(os.getpgrp())
+        self._sign.give()
+        wakes = self.get_connection().filter(lock__lte=from_now())
+        if settings.QUEUES:
+            wakes = wakes.filter(key__in=settings.QUEUES)
+        wake = wakes.order_by("pk").first()
+        if wake is None:
+            time.sleep(Conf.POLL)
+            return None
+        # Of two groups that see it at once, one has it.
+        same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
+        return [(wake.pk, wake.payload)] if same.update(lock=from_now(Conf.RETRY)) else None
+
+
+class RedisWakes(Redis):
+    """A wake that Redis does not take is lost, as any may be: the job's row stays."""
+
+    #: The lists that were ever written to, for groups that serve all queues.
+    LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
+    #: Of this process: whoever finds Redis away spares the others the same wait.
+    away_until: ClassVar[float] = -SETTLED
+    _sign: SignOfLife | None = None
+
+    @staticmethod
+    def get_connection(list_key: str | None = None) -> redis.Redis:
+        # An idle connection may have been closed by the server, so that one is tried twice.
+        return redis.from_url(
+            settings.REDIS_URL,
+            socket_timeout=PATIENCE,
+            socket_connect_timeout=PATIENCE,
+            retry=Retry(NoBackoff(), 1),
+        )
+
+    def ping(self) -> bool:
+        """A group of workers starts without Redis too."""
+        try:
+            return bool(self.connection.ping())
+        except RedisError as reason:
+            note_outage(REDIS, f"Redis does not answer: {reason}")
+            return False
+
+    def enqueue(self, task: str) -> int:
+        if time.monotonic() < RedisWakes.away_until:
+            return 0
+        try:
+            with self.connection.pipeline() as both:
+                both.sadd(self.LISTS, self.list_key)
+                both.rpush(self.list_key, task)
+                return int(both.execute()[-1])
+        except RedisError as reason:
+            _leave_alone(reason)
+            return 0
+
+    def dequeue(self) -> Wakes | None:
+        self._sign = self._sign or SignOfLife(os.getpgrp())
+        self._sign.give()
+        if time.monotonic() >= RedisWakes.away_until:
+            try:
+                wakes = self._fetched()
+            except RedisError as reason:
+                _leave_alone(reason)
+            else:
+                note_recovery(REDIS)
+                is_long_back = time.monotonic() > RedisWakes.away_until + SETTLED
+                return wakes if wakes or is_long_back else _found()
+        return _found()
+
+    def _fetched(self) -> Wakes | None:
+        lists = [f"django_q:{queue}:q" for queue in settings.QUEUES]
+        lists = lists or [self.list_key, *sorted(self.connection.smembers(self.LISTS))]
+        # For one second; then there may be a new list.
+        wake = self.connection.blpop(lists, 1)
+        return [(None, wake[1])] if wake else None
+
+
+def _leave_alone(reason: RedisError) -> None:
+    RedisWakes.away_until = time.monotonic() + PAUSE
+    note_outage(REDIS, f"Redis does not answer, workers look for what waits in the database: {reason}")
+
+
+def _found() -> Wakes | None:
+    """A wake where something waits that this group may take; which job that is, its claim decides.
+
+    Boards are compared where no run waits.
+    """
+    time.sleep(LOOK)
+    if _database_answers(claimable(group_name(os.getpgrp())).exists):
+        return _wake(SCORE, 0)
+    if settings.QUEUES and Job.LIGHT not in settings.QUEUES:
+        return None
+    board: int | None = _database_answers(import_string(NEXT_BOARD))
+    return None if board is None else _wake(COMPARE, board)
+
+
+def _wake(function: str, number: int) -> Wakes:
+    name, key = uuid()
+    given = {"args": (number,), "kwargs": {}, "started": timezone.now()}
+    return [(None, SignedPackage.dumps({"id": key, "name": name, "func": function, **given}))]

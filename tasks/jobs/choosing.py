@@ -1,0 +1,150 @@
+"""Which job a group of workers takes next.
+
+New runs come before runs that are scored again. Among equals it is the season's turn whose last job began the
+longest ago, in the season the team's, and of the team the oldest job. So a run waits for at most one run of
+each other team before each of its own team's, however many those have sent.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from citeboard.core.database_time import from_now
+from tasks.models import Job, Submission
+
+#: Seconds after which a team's last turn is forgotten.
+MEMORY = 3600
+NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
+SEASON, TEAM = "submission__phase__task__season", "submission__team"
+
+#: Season and team; what organisers set beside the runs of teams has none.
+Sender = tuple[int, int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What one sender has in the queue, of one priority."""
+
+    priority: int
+    sender: Sender
+    jobs: int
+    oldest: dt.datetime
+
+
+class Turns:
+    """Whose turn it is, by when each sender's last job began."""
+
+    def __init__(self, last: Mapping[Sender, dt.datetime]) -> None:
+        self._teams = last
+        self._seasons: dict[int, dt.datetime] = {}
+        for (season, _), began in last.items():
+            self._seasons[season] = max(began, self._seasons.get(season, NEVER))
+
+    def of_season(self, season: int) -> dt.datetime:
+        return self._seasons.get(season, NEVER)
+
+    def of_sender(self, sender: Sender) -> dt.datetime:
+        return self._teams.get(sender, NEVER)
+
+    def first(self, shares: Sequence[Share]) -> Share:
+        """Of shares that are not none."""
+        return min(
+            shares,
+            key=lambda share: (
+                share.priority,
+                self.of_season(share.sender[0]),
+                self.of_sender(share.sender),
+                share.oldest,
+            ),
+        )
+
+
+def served() -> QuerySet[Job]:
+    """What waits in the queues that workers with these settings serve."""
+    waiting = Job.objects.filter(state=Job.State.QUEUED)
+    return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
+
+
+def claimable(group: str) -> QuerySet[Job]:
+    """What a worker of this group may take now.
+
+    Heavy runs and light ones have at most `CITEBOARD_WORKERS` of its processes each, and there is one process
+    more than that: so neither waits behind the other.
+    """
+    if not settings.FAST_LANE:
+        return served()
+    running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=group)
+    at_work = running.aggregate(
+        heavy=Count("pk", filter=Q(is_heavy=True)), light=Count("pk", filter=Q(is_heavy=False))
+    )
+    full = [kind == "heavy" for kind, count in at_work.items() if count >= settings.WORKERS]
+    return served().exclude(is_heavy__in=full)
+
+
+def shares_of(jobs: QuerySet[Job]) -> list[Share]:
+    rows = jobs.order_by().values_list("priority", SEASON, TEAM).annotate(Count("pk"), Min("created_at"))
+    return [
+        Share(priority=priority, sender=(season, team), jobs=count, oldest=oldest)
+        for priority, season, team, count, oldest in rows
+    ]
+
+
+def turns() -> Turns:
+    recent = Job.objects.filter(started_at__gt=from_now(-MEMORY)).order_by()
+    rows = recent.values_list(SEASON, TEAM).annotate(Max("started_at"))
+    return Turns({(season, team): began for season, team, began in rows})
+
+
+def next_job(jobs: QuerySet[Job]) -> int | None:
+    """Of those that may be taken, the one whose turn it is."""
+    shares = shares_of(jobs)
+    if not shares:
+        return None
+    chosen = turns().first(shares)
+    season, team = chosen.sender
+    own = jobs.filter(priority=chosen.priority, submission__phase__task__season=season, submission__team=team)
+    return own.order_by("created_at", "pk").values_list("pk", flat=True).first()
+
+
+def place_in_queue(submission: Submission) -> int | None:
+    """1 for the run that is next in its queue; None for one that does not wait for a worker."""
+    job = (
+        submission.jobs.filter(sets_status=True, state=Job.State.QUEUED).order_by("-id").first()
+        if submission.status in (Submission.Status.QUEUED, Submission.Status.CHECKING)
+        else None
+    )
+    if job is None:
+        return None
+    queue = Job.objects.filter(sets_status=True, state=Job.State.QUEUED, queue=job.queue)
+    season, team = submission.phase.task.season_id, submission.team_id
+    own = queue.filter(priority=job.priority, submission__phase__task__season=season, submission__team=team)
+    earlier = Q(created_at__lt=job.created_at) | Q(created_at=job.created_at, pk__lt=job.pk)
+    shares = shares_of(queue)
+    before = sum(share.jobs for share in shares if share.priority < job.priority)
+    equal = [share for share in shares if share.priority == job.priority]
+    return before + _round(equal, turns(), (season, team), own.filter(earlier).count())
+
+
+def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) -> int:
+    """The place of a sender's job before which ``earlier`` ones of its own come, where all take turns."""
+    seasons: dict[int, list[Share]] = {}
+    for share in shares:
+        seasons.setdefault(share.sender[0], []).append(share)
+    own = seasons.pop(sender[0])
+    [mine] = [share for share in own if share.sender == sender]
+    place = 1 + earlier
+    for share in own:
+        if share is not mine:
+            is_first = turns.first([share, mine]) is share
+            place += min(share.jobs, earlier + is_first)
+    own_first = turns.first(own)
+    among_own = place
+    for others in seasons.values():
+        is_first = turns.first([turns.first(others), own_first]) is not own_first
+        place += min(sum(share.jobs for share in others), among_own - 1 + is_first)
+    return place

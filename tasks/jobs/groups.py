@@ -1,0 +1,73 @@
+"""Which groups of workers are there, and so which queues are served."""
+
+from __future__ import annotations
+
+import time
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from citeboard.core.database_time import from_now
+from citeboard.core.machine import group_name
+from citeboard.core.outage_log import DATABASE, note_outage, note_recovery
+from tasks.models import WorkerGroup
+
+#: Seconds between two signs of life, and without one after which a group counts as gone, or is forgotten.
+PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
+
+
+class SignOfLife:
+    """Of a group, given by the process of it that fetches wakes: while it does, the group takes jobs."""
+
+    def __init__(self, group: int) -> None:
+        self._name = group_name(group)
+        self._next = 0.0
+
+    def give(self) -> None:
+        """As often as it is due. Wakes are fetched whatever becomes of it."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + PACE
+        try:
+            note_group(self._name)
+        except (OperationalError, InterfaceError) as reason:
+            note_outage(DATABASE, f"the group of workers cannot leave a sign of life: {reason}")
+            connection.close()
+        else:
+            note_recovery(DATABASE)
+
+
+def note_group(name: str) -> None:
+    facts = {"queues": settings.QUEUES, "workers": settings.WORKERS, "seen_at": from_now()}
+    WorkerGroup.objects.update_or_create(name=name, defaults=facts)
+
+
+def lock_group(name: str) -> None:
+    """Until the end of the transaction; processes of one group claim one after the other."""
+    if not WorkerGroup.objects.select_for_update().filter(name=name).exists():
+        note_group(name)
+        WorkerGroup.objects.select_for_update().get(name=name)
+
+
+def living_groups() -> list[WorkerGroup]:
+    return list(WorkerGroup.objects.filter(seen_at__gt=from_now(-MAX_SILENCE)).order_by("name"))
+
+
+def forget_groups() -> None:
+    """Those that are long gone."""
+    WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
+
+
+def forget_group(name: str) -> None:
+    """One that is known to be gone."""
+    WorkerGroup.objects.filter(name=name).delete()
+
+
+def why_unserved(queue: str) -> str:
+    """Why nothing takes jobs of the queue, as a clause; empty where some group does."""
+    groups = living_groups()
+    if not groups:
+        return "no worker is running"
+    if any(group.serves(queue) for group in groups):
+        return ""
+    return f"no worker serves the queue {queue}"

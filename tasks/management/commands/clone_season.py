@@ -1,0 +1,39 @@
+"""`manage.py clone_season SLUG NEW --title TEXT [--days N]`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from tasks.management.problems import problems_told
+from tasks.models import Season
+from tasks.seasons.cloning import A_YEAR, clone_season
+
+
+class Command(BaseCommand):
+    help = "Make next year's season: the tasks and phases of SLUG, later, without people, runs and gold."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("season", metavar="SLUG")
+        parser.add_argument("new", metavar="NEW", help="the slug of the new season")
+        parser.add_argument("--title", required=True, metavar="TEXT")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=A_YEAR,
+            metavar="N",
+            help=f"by how many its phases are later; {A_YEAR}",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        season = Season.objects.filter(slug=options["season"]).first()
+        if season is None:
+            raise CommandError(f"there is no season “{options['season']}”")
+        with problems_told(self, otherwise="nothing was made"):
+            made = clone_season(
+                season=season, slug=options["new"], title=options["title"], days=options["days"], by=None
+            )
+        self.stdout.write(f"season {made.slug}: a draft with {counted(made.tasks.count(), 'task')}")

@@ -1,0 +1,133 @@
+"""What a person is told: one row for each person and event, and what they choose to be told of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from citeboard.core.models import Mailed
+from citeboard.teams.models import Membership, Team, User
+from tasks.models.seasons import Organiser, Phase, Season
+from tasks.models.submissions import Submission
+
+
+class Kind(models.TextChoices):
+    """What happened."""
+
+    SCORED = "run-scored", "A run of your team was scored"
+    FAILED = "run-failed", "A run of your team could not be scored"
+    REFUSED = "run-refused", "A run of your team was refused after it was sent"
+    RESCORED = "runs-rescored", "Runs of your team were scored again"
+    DEADLINE = "deadline-near", "A phase closes within 48 hours"
+    MOVED = "deadline-moved", "A deadline was moved"
+    LIMITS = "limits-changed", "How many runs a team may send was changed"
+    TRIES = "tries-given", "Your team was given more tries"
+    EXCLUDED = "run-excluded", "A run of your team was hidden, disqualified or reinstated"
+    ANNOUNCED = "announced", "Announcements of your seasons"
+    DECIDED = "team-decided", "Your team was let into a season, or not"
+    ROLE = "role-given", "You were made an organiser or a helper"
+    SHEET = "sheet-to-rate", "Texts wait for your ratings"
+    JOIN_ASKED = "join-asked", "Somebody asks to join your team"
+    JOIN_DECIDED = "join-decided", "A team that you asked to join has decided"
+    ASKED = "team-asks", "A team asks to enter a season that you run"
+    MERGE_ASKED = "merge-asked", "A team asks to merge into yours"
+    MERGED = "teams-merged", "Your team was merged with another"
+    QUESTION = "question-asked", "Somebody asks a question on a season that you run"
+    ANSWERED = "question-answered", "A question of yours was answered"
+    REPORTED = "abuse-reported", "Abuse is reported on a site that you run"
+
+
+class Channel(models.TextChoices):
+    """How a person is told."""
+
+    MAIL = "mail", "here and by e-mail"
+    SITE = "site", "here only"
+    NONE = "none", "not at all"
+
+
+#: Told of what came of runs, which a phase may keep to itself.
+OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED)
+#: Read by members of the team alone, and by who runs the season alone.
+FOR_MEMBERS = (
+    *OF_OUTCOMES, Kind.FAILED, Kind.REFUSED, Kind.DECIDED, Kind.TRIES, Kind.EXCLUDED,
+    Kind.JOIN_ASKED, Kind.MERGE_ASKED, Kind.MERGED,
+)  # fmt: skip
+FOR_ORGANISERS = (Kind.ASKED, Kind.ROLE, Kind.QUESTION, Kind.REPORTED)
+
+
+class NotificationQuerySet(models.QuerySet["Notification"]):
+    def unread(self) -> NotificationQuerySet:
+        return self.filter(read_at=None)
+
+    def readable(self) -> NotificationQuerySet:
+        """Those that their readers may know of now: nobody reads on of a team or a season that they left."""
+        member = Membership.objects.filter(team=OuterRef("team"), user=OuterRef("user"))
+        runs_it = Q(Exists(Organiser.objects.filter(season=OuterRef("season"), user=OuterRef("user"))))
+        runs_it |= Q(user__is_staff=True)
+        hides = Q(phase__own_scores=Phase.OwnRuns.NOTHING) & ~Q(
+            phase__board__in=(Phase.Audience.EVERYONE, Phase.Audience.RANKS)
+        )
+        return (
+            self.filter(Q(season__is_public=True) | runs_it | Q(kind=Kind.SHEET))
+            .filter(~Q(kind__in=FOR_MEMBERS) | Q(Exists(member)))
+            .filter(~Q(kind__in=FOR_ORGANISERS) | runs_it)
+            .filter(~Q(kind__in=OF_OUTCOMES) | ~hides)
+        )
+
+
+class Notification(Mailed):
+    """What one person is told of one event; its e-mail is sent from here, at least once.
+
+    It is written in the transaction of the event. What it says is put into words when it is read or sent,
+    from the rows as they are then.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
+    kind = models.CharField(max_length=30)
+    event = models.CharField(max_length=160, help_text="What happened, once.")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", null=True, blank=True)
+    submission = models.ForeignKey(
+        Submission, on_delete=models.CASCADE, related_name="+", null=True, blank=True
+    )
+    facts: models.JSONField[dict[str, Any]] = models.JSONField(
+        default=dict, help_text="What the rows do not say later: the deadline before, the reason given."
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    objects = NotificationQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
+            models.Index(fields=["mail", "mail_due_at"], name="notification_mail_due"),
+            models.Index(fields=["event"], name="notification_event"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "event"], name="notification_once_an_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} to {self.user}"
+
+
+class NotificationChoice(models.Model):
+    """How a person is told of one kind of event; without a row, as the kind has it."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
+    kind = models.CharField(max_length=30)
+    channel = models.CharField(max_length=4, choices=Channel)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "kind"], name="notification_choice_once_a_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.kind}: {self.channel}"

@@ -1,0 +1,333 @@
+"""A team's place in a season: asked for, decided on, taken back; and who may be in which team."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from allauth.account.models import EmailAddress
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.core.words import counted
+from citeboard.teams.invitations import InvitationNotValid, invitation_for
+from citeboard.teams.mailed_invitations import mailed_invitation_for
+from citeboard.teams.membership import add_member, locked, remove_member
+from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
+from tasks.models import JoinRequest, Phase, Registration, Season, Submission
+from tasks.models.seasons import bump_version
+from tasks.notifications.of_seasons import tell_asked, tell_decided
+from tasks.notifications.of_teams import forget_join_asked
+from tasks.registration.entry_list import entry_lines
+from tasks.registration.terms import terms_to_accept
+
+#: What a team may tell who decides on its entry.
+MAX_MESSAGE = 2000
+
+
+class EntryRefused(Exception):
+    """The team, or the person, cannot enter as things stand; the message says why."""
+
+
+class AlreadyInAnotherTeam(EntryRefused):
+    """A person takes part in a season with one team."""
+
+
+class EntryClosed(EntryRefused):
+    """The season takes no more teams."""
+
+
+class NotOnTheList(EntryRefused):
+    """The season is open to a list of addresses, and a member has none of them."""
+
+
+class TeamTooLarge(EntryRefused):
+    """The season limits the size of a team."""
+
+
+class MembersFrozen(EntryRefused):
+    """The season's teams keep the members that they have."""
+
+
+class TermsFirst(EntryRefused):
+    """Whoever enters a team has accepted the season's terms."""
+
+
+class HasSentRuns(EntryRefused):
+    """A team that has sent runs stays: others have been compared with them."""
+
+
+def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
+    """Enter the team; it waits for an organiser where the season says so. Once more changes nothing.
+
+    ``message`` is for who decides. Raises AlreadyInAnotherTeam, EntryClosed, NotOnTheList, TeamTooLarge or
+    TermsFirst.
+    """
+    with transaction.atomic():
+        # The team first, then the season, as everywhere: somebody may be joining the team right now.
+        locked(team)
+        season = Season.objects.select_for_update().get(pk=season.pk)
+        present = Registration.objects.filter(season=season, team=team).first()
+        if present is not None:
+            return present
+        if season.registration == Season.Entry.CLOSED:
+            raise EntryClosed(f"{season} takes no more teams")
+        terms = terms_to_accept(season, by) if by else None
+        if terms is not None:
+            raise TermsFirst(f"accept {terms} of {season} before you enter a team")
+        members = User.objects.filter(memberships__team=team)
+        _check_rivals(season, team, members)
+        _check_list(season, members)
+        check_size(season, members.count())
+        is_approved = season.registration in (Season.Entry.OPEN, Season.Entry.LIST)
+        registration = Registration.objects.create(
+            season=season, team=team, is_approved=is_approved, message=message.strip()
+        )
+        words = f"entered {team}" if is_approved else f"asked for {team} to take part"
+        audit.note(actor=by, action="team-entered", words=words, subject=team, place=season)
+        if not is_approved:
+            tell_asked(registration, by=by)
+    return registration
+
+
+def any_invitation(secret: str) -> Invitation | MailedInvitation:
+    """What a team's link, or that of a mail, invites to. Raises InvitationNotValid."""
+    try:
+        return invitation_for(secret)
+    except InvitationNotValid:
+        return mailed_invitation_for(secret)
+
+
+def _still_stands(invitation: Invitation | MailedInvitation) -> bool:
+    if isinstance(invitation, MailedInvitation):
+        waiting = MailedInvitation.objects.filter(state=MailedInvitation.State.WAITING)
+        return waiting.filter(nonce=invitation.nonce).exists()
+    return Invitation.objects.filter(nonce=invitation.nonce).exists()
+
+
+def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
+    """Take the place that an invitation offers; one by e-mail is used up.
+
+    Raises InvitationNotValid, or AlreadyInAnotherTeam, NotOnTheList, TeamTooLarge or MembersFrozen where a
+    season of the team forbids it.
+    """
+    with transaction.atomic():
+        locked(invitation.team)
+        # It may have been renewed, answered or revoked since it was looked at.
+        if not _still_stands(invitation):
+            raise InvitationNotValid
+        membership = take_place(invitation.team, user)
+        if isinstance(invitation, MailedInvitation):
+            invitation.delete()
+    return membership
+
+
+def take_place(team: Team, user: User) -> Membership:
+    """Let the person into the team, whatever brought them; what they had asked of it is answered by that."""
+    with transaction.atomic():
+        check_joining(locked(team), user)
+        for asked in JoinRequest.objects.filter(team=team, user=user):
+            forget_join_asked(asked)
+            asked.delete()
+        return add_member(team=team, user=user)
+
+
+def check_joining(
+    team: Team, user: User, *, besides: Season | None = None, only: Season | None = None
+) -> None:
+    """Raises what forbids it in a season of the team; who is in it already may stay.
+
+    Of the season ``besides`` nothing is asked, and where ``only`` is given of no other.
+    """
+    if Membership.objects.filter(team=team, user=user).exists():
+        return
+    seasons = Season.objects.select_for_update(of=("self",)).filter(registrations__team=team).order_by("pk")
+    if besides is not None:
+        seasons = seasons.exclude(pk=besides.pk)
+    if only is not None:
+        seasons = seasons.filter(pk=only.pk)
+    for season in seasons:
+        _check_joining(season, team, user)
+
+
+def remove_from_team(*, team: Team, user: User, by: User) -> None:
+    """Raises MembersFrozen, or MembershipRefused as `remove_member` does."""
+    with transaction.atomic():
+        for season in Season.objects.filter(registrations__team=locked(team)).order_by("pk"):
+            _check_frozen(season)
+        remove_member(team=team, user=user, by=by)
+
+
+def approve_team(*, registration: Registration, by: User) -> None:
+    """Let the team take part, also one that was refused before. Once more changes nothing.
+
+    Raises AlreadyInAnotherTeam where a member of a refused team has entered with another since.
+    """
+    if registration.is_approved:
+        return
+    with transaction.atomic():
+        team = locked(registration.team)
+        season = Season.objects.select_for_update().get(pk=registration.season_id)
+        _check_rivals(season, team, User.objects.filter(memberships__team=team))
+        _decide(registration, by, is_approved=True, reason="")
+
+
+def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
+    """Keep the team out; the runs of one that took part leave the boards until it is approved again."""
+    _decide(registration, by, is_approved=False, reason=reason)
+
+
+def change_entry(*, season: Season, entry: str, by: User) -> Season:
+    """Say how teams enter from now on; those that are in, or wait, stay as they are."""
+    with transaction.atomic():
+        changed = Season.objects.select_for_update().get(pk=season.pk)
+        if changed.registration == entry:
+            return changed
+        change = audit.Change("registration", changed.registration, entry)
+        changed.registration = entry
+        changed.save(update_fields=["registration"])
+        words = f"made entering {changed.get_registration_display()}"
+        audit.note(
+            actor=by, action="entry-changed", words=words, subject=changed, place=changed, changes=[change]
+        )
+    return changed
+
+
+def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
+    """Who may enter where the season is open to a list; teams that are in stay.
+
+    Raises ValidationError for a line that is neither an address nor @ and a domain.
+    """
+    lines = entry_lines(addresses.splitlines())
+    with transaction.atomic():
+        changed = Season.objects.select_for_update().get(pk=season.pk)
+        before, after = changed.entry_list, "\n".join(lines)
+        if before == after:
+            return changed
+        changed.entry_list = after
+        changed.save(update_fields=["entry_list"])
+        words = f"changed the list of who may enter to {counted(len(lines), 'line')}"
+        change = audit.Change("entry_list", before, after)
+        audit.note(
+            actor=by, action="list-changed", words=words, subject=changed, place=changed, changes=[change]
+        )
+    return changed
+
+
+def limit_teams(
+    *, season: Season, max_team_size: int | None, members_until: dt.datetime | None, by: User
+) -> Season:
+    """How large teams may be, and until when their members may change; teams that are larger stay."""
+    with transaction.atomic():
+        changed = Season.objects.select_for_update().get(pk=season.pk)
+        wanted = {"max_team_size": max_team_size, "members_until": members_until}
+        changes = [
+            audit.Change(name, getattr(changed, name), value)
+            for name, value in wanted.items()
+            if getattr(changed, name) != value
+        ]
+        if not changes:
+            return changed
+        for change in changes:
+            setattr(changed, change.key, change.after)
+        changed.save(update_fields=[change.key for change in changes])
+        words = "changed the limits of teams: " + ", ".join(
+            f"{change.key.replace('_', ' ')} {audit.as_json(change.after) or 'without'}" for change in changes
+        )
+        audit.note(
+            actor=by, action="team-limits", words=words, subject=changed, place=changed, changes=changes
+        )
+    return changed
+
+
+def take_back_entry(*, registration: Registration, by: User) -> None:
+    """Leave a season in which the team has sent no run. Raises HasSentRuns."""
+    season, team = registration.season, registration.team
+    with transaction.atomic():
+        Registration.objects.select_for_update().get(pk=registration.pk)
+        if Submission.objects.filter(team=team, phase__task__season=season).exists():
+            raise HasSentRuns(f"{team} has sent runs in {season}; they can be withdrawn, the entry stays")
+        registration.delete()
+        words = f"took back the entry of {team}"
+        audit.note(actor=by, action="entry-taken-back", words=words, subject=team, place=season)
+
+
+def _decide(registration: Registration, by: User, *, is_approved: bool, reason: str) -> None:
+    with transaction.atomic():
+        changed = Registration.objects.select_for_update().get(pk=registration.pk)
+        changed.is_approved, changed.reason = is_approved, reason
+        changed.decided_at, changed.decided_by = timezone.now(), by
+        changed.save()
+        verb = "approved" if is_approved else "refused"
+        words = f"{verb} {changed.team}" + (f": {reason}" if reason else "")
+        audit.note(actor=by, action=f"team-{verb}", words=words, subject=changed.team, place=changed.season)
+        tell_decided(changed)
+        for phase in Phase.objects.filter(task__season=changed.season_id).order_by("pk"):
+            bump_version(phase.pk)
+    registration.refresh_from_db()
+
+
+def _check_joining(season: Season, team: Team, user: User) -> None:
+    person = User.objects.filter(pk=user.pk)
+    _check_frozen(season)
+    _check_rivals(season, team, person)
+    _check_list(season, person)
+    check_size(season, Membership.objects.filter(team=team).count() + 1)
+
+
+def _check_frozen(season: Season) -> None:
+    """Raises MembersFrozen once the teams of the season keep their members."""
+    until = season.members_until
+    if until is not None and until <= timezone.now():
+        raise MembersFrozen(
+            f"the teams of {season} keep their members since {until.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        )
+
+
+def check_size(season: Season, members: int) -> None:
+    """Raises TeamTooLarge."""
+    if season.max_team_size is not None and members > season.max_team_size:
+        raise TeamTooLarge(f"a team has at most {counted(season.max_team_size, 'member')} in {season}")
+
+
+def _check_list(season: Season, people: QuerySet[User]) -> None:
+    """Raises NotOnTheList if one of the people has no confirmed address that a closed list names."""
+    if season.registration != Season.Entry.LIST:
+        return
+    allowed = set(season.entry_list.split())
+    confirmed = EmailAddress.objects.filter(user__in=people, verified=True)
+    listed: set[int] = set()
+    for user, address in confirmed.values_list("user_id", "email"):
+        own = address.lower()
+        if own in allowed or f"@{own.rpartition('@')[2]}" in allowed:
+            listed.add(user)
+    missing = next((person for person in people if person.pk not in listed), None)
+    if missing is not None:
+        raise NotOnTheList(
+            f"{season} is open to a list of addresses, and {missing} has confirmed none of them; "
+            "ask the organisers to add yours"
+        )
+
+
+def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
+    """Raises AlreadyInAnotherTeam if one of the people takes part in the season with another team."""
+    if season.allows_several_teams:
+        return
+    rivals = Registration.objects.filter(season=season).exclude(team=team).not_refused()
+    taken = Membership.objects.filter(team__in=rivals.values("team"), user__in=people).first()
+    if taken is not None:
+        raise AlreadyInAnotherTeam(f"{taken.user} already takes part in {season} with another team")
+
+
+def lock_entry(phase: Phase, team: Team) -> Registration | None:
+    """The team's approved place in the season, held until the transaction ends; None if it has none.
+
+    Whoever counts a team's runs holds this row, so that of many runs at once each is counted before the
+    next. SQLite has no rows to hold: there the transaction itself is the only one that writes.
+    """
+    return (
+        Registration.objects.select_for_update()
+        .filter(season=phase.task.season_id, team=team, is_approved=True)
+        .first()
+    )

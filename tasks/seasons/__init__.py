@@ -1,0 +1,1 @@
+"""Seasons: their files, phases, announcements, and who may see them."""

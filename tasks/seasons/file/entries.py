@@ -1,0 +1,480 @@
+"""A season file as it stands: every value read and judged by itself, before anything else is looked at."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from citeboard.core.instants import zone_of
+from tasks.models import Phase, Season
+from tasks.models.run_cards import REQUIRABLE
+from tasks.models.seasons import MIN_CLASS_SIZE, MIN_MEMORY_MB, validate_zone
+from tasks.registration.entry_list import entry_lines
+from tasks.registration.terms import MAX_LENGTH, terms_text
+from tasks.seasons.file.lines import KeyLines
+from tasks.seasons.file.tables import Findings, Table, near, one_of
+from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
+from tasks.types.base import current_rules
+
+NAME = "season.toml"
+#: What stands in addresses where the slug of a task or of a phase would.
+RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The folder of the season file, and where else its files may be; nothing outside of them is read."""
+
+    folder: Path
+    data: Path | None = None
+
+    def file(self, table: Table, key: str, name: str) -> Path | None:
+        """What a relative path means: it is looked for in the folder, then in the data root.
+
+        Links are followed before it is judged where a path leads. What is wrong is noted on the key's line.
+        """
+        roots = [root for root in (self.folder, self.data) if root is not None]
+        if not name or Path(name).is_absolute() or "\0" in name:
+            table.refuse(key, f"“{name}” is not a relative path", f"a path below {_either(roots)}")
+            return None
+        leads_out = False
+        for root in roots:
+            path = root / name
+            if not path.resolve().is_relative_to(root.resolve()):
+                leads_out = True
+            elif path.exists():
+                return path
+        if leads_out:
+            table.refuse(key, f"{name} leads out of the folder", f"a path below {_either(roots)}")
+        else:
+            hint = "" if self.data else "; --data names another folder to look in"
+            table.refuse(key, f"there is no {name}", f"a file or folder below {_either(roots)}{hint}")
+        return None
+
+
+class FileAlone(Roots):
+    """A season file that came without its folder: of the files that it names nothing is read."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+
+    def file(self, table: Table, key: str, name: str) -> Path | None:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseEntry:
+    table: Table
+    slug: str
+    title: str
+    split: str
+    opens: dt.datetime
+    closes: dt.datetime
+    inputs_from: dt.datetime | None
+    late_until: dt.datetime | None
+    time_zone: str
+    runs_per_day: int | None
+    runs_in_total: int | None
+    board: str
+    board_from: dt.datetime | None
+    board_then: str
+    own_scores: str
+    shows_teams: bool
+    shows_run_counts: bool
+    counting: str
+    shows_contrastive: bool
+    shows_instances: bool
+    gold_is_public: bool
+    card_required: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldEntry:
+    table: Table
+    split: str
+    paths: tuple[Path, ...]
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineEntry:
+    """``phases`` are the slugs of those it stands in, empty for all phases of its task that have gold."""
+
+    table: Table
+    system: str
+    description: str
+    run: Path
+    phases: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskEntry:
+    table: Table
+    slug: str
+    title: str
+    type: str
+    summary: str
+    rules: tuple[str, ...]
+    options: dict[str, str]
+    is_reported_only: bool
+    min_class_size: int
+    queue: str
+    max_seconds: int | None
+    max_memory_mb: int | None
+    phases: tuple[PhaseEntry, ...]
+    gold: tuple[GoldEntry, ...]
+    baselines: tuple[BaselineEntry, ...]
+    published: tuple[Table, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeasonEntry:
+    """What the file says; each entry keeps the table it was read from, for what is found later."""
+
+    table: Table
+    findings: Findings
+    slug: str
+    title: str
+    summary: str
+    licence: str
+    is_public: bool
+    registration: str
+    entry_list: tuple[str, ...]
+    max_team_size: int | None
+    members_until: dt.datetime | None
+    merge_until: dt.datetime | None
+    time_zone: str
+    allows_several_teams: bool
+    shows_overall: bool
+    terms: str
+    organisers: tuple[str, ...]
+    published: tuple[Path, ...]
+    tasks: tuple[TaskEntry, ...]
+    #: Whether the file came without the files that it names.
+    is_alone: bool = False
+    #: Whether it is a file at all, and not settings that were changed in the site.
+    is_from_file: bool = True
+
+
+def read_season_file(roots: Roots) -> SeasonEntry:
+    """The file of the season's folder; what is wrong with it stands in the findings of what is returned.
+
+    Raises InputRefused where it is missing or no TOML.
+    """
+    path = roots.folder / NAME
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as missing:
+        raise InputRefused([Problem(file=str(path), message="there is no such file")]) from missing
+    return parse_season_file(content, roots)
+
+
+def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
+    """The same of its bytes. Raises InputRefused where they are no TOML."""
+    try:
+        text = content.decode("utf-8-sig")
+        values = tomllib.loads(text)
+    except UnicodeDecodeError as fault:
+        raise InputRefused([Problem(file=NAME, message="not UTF-8 text")]) from fault
+    except tomllib.TOMLDecodeError as fault:
+        raise InputRefused([_no_toml(fault)]) from fault
+    findings = Findings(NAME, KeyLines(text))
+    return _season(Table(values, (), findings), findings, roots)
+
+
+def _no_toml(fault: tomllib.TOMLDecodeError) -> Problem:
+    """The reader gives the line at the end of its words alone."""
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(fault))
+    if not found:
+        return Problem(file=NAME, message=f"not TOML: {fault}")
+    return Problem(file=NAME, line=int(found[2]), message=f"not TOML: {found[1]} at column {found[3]}")
+
+
+def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
+    table = top.table("season")
+    time_zone = _zone(table)
+    season = SeasonEntry(
+        table=table,
+        findings=findings,
+        slug=table.slug("slug"),
+        title=table.text("title", longest=120),
+        summary=table.text("summary", ""),
+        licence=table.text("licence", "", longest=200),
+        is_public=table.boolean("public", default=True),
+        registration=table.choice("registration", Season.Entry.values, Season.Entry.OPEN.value),
+        entry_list=_entry_list(table),
+        max_team_size=table.limit("max_team_size"),
+        members_until=table.moment("members_until", zone_of(time_zone), None),
+        merge_until=table.moment("merge_until", zone_of(time_zone), None),
+        time_zone=time_zone,
+        allows_several_teams=table.boolean("several_teams", default=False),
+        shows_overall=table.boolean("overall", default=False),
+        terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
+        published=_files(table, "published", roots, ()),
+        organisers=tuple(_addresses(table)),
+        tasks=tuple(_task(task, roots) for task in top.tables("tasks")),
+        is_alone=isinstance(roots, FileAlone),
+    )
+    table.close()
+    top.close()
+    _refuse_repeated((task.table, "slug", task.slug) for task in season.tasks)
+    return season
+
+
+def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path, ...]:
+    return tuple(path for name in table.texts(key, *default) if (path := roots.file(table, key, name)))
+
+
+def _addresses(table: Table) -> Iterable[str]:
+    for address in table.texts("organisers", ()):
+        try:
+            validate_email(address)
+        except ValidationError:
+            table.refuse("organisers", f"“{address}” is not an e-mail address")
+        else:
+            yield address
+
+
+def _entry_list(table: Table) -> tuple[str, ...]:
+    try:
+        return entry_lines(table.texts("entry_list", ()))
+    except ValidationError as refused:
+        for message in refused.messages:
+            table.refuse("entry_list", message)
+        return ()
+
+
+def _files_of_options(
+    table: Table, task_type: TaskType, options: Mapping[str, str], roots: Roots
+) -> dict[str, str]:
+    """Where the files lie that options name by relative paths; a name that is no such path stays as it is."""
+    named = [option.name for option in task_type.options if option.may_be_file and option.name in options]
+    if isinstance(roots, FileAlone):
+        return {}
+    folders = [root for root in (roots.folder, roots.data) if root is not None]
+    return {
+        name: str(found.resolve())
+        for name in named
+        if not Path(options[name]).is_absolute()
+        and any((folder / options[name]).is_file() for folder in folders)
+        and (found := roots.file(table, "options", options[name]))
+    }
+
+
+def _task(table: Table, roots: Roots) -> TaskEntry:
+    slug, title = _free_slug(table, RESERVED_TASKS), table.text("title", longest=120)
+    type_slug = table.choice("type", list(task_types()))
+    task_type = task_types().get(type_slug)
+    known_rules = list(task_type.rules) if task_type else []
+    rules = _rules(table, known_rules) if task_type else table.texts("rules", ())
+    if "rules" in table and not table.values["rules"]:
+        table.refuse("rules", "“rules” is empty", "the rule sets to score under, the ranking one first")
+    options = table.words("options")
+    if task_type:
+        options |= _files_of_options(table, task_type, options, roots)
+        try:
+            checked = task_type.checked_options(options)
+            _refuse_no_ranking(table, task_type, rules, checked)
+        except OptionRefused as refused:
+            table.refuse("options", str(refused))
+    task = TaskEntry(
+        table=table,
+        slug=slug,
+        title=title,
+        type=type_slug,
+        summary=_summary(table, roots),
+        rules=rules,
+        options=options,
+        is_reported_only=table.boolean("reported_only", default=False),
+        min_class_size=table.limit("min_class_size") or MIN_CLASS_SIZE,
+        queue=table.slug("queue", ""),
+        max_seconds=table.limit("max_seconds", most=settings.SCORING_TIMEOUT),
+        max_memory_mb=table.limit("max_memory_mb", least=MIN_MEMORY_MB, most=settings.SCORING_MEMORY_MB),
+        phases=tuple(phase for entry in table.tables("phases") if (phase := _phase(entry))),
+        gold=tuple(_gold(entry, roots) for entry in table.tables("gold")),
+        baselines=tuple(run for baseline in table.tables("baselines") if (run := _baseline(baseline, roots))),
+        published=tuple(table.tables("published")),
+    )
+    table.close()
+    _refuse_contradictions(task)
+    return task
+
+
+def _refuse_no_ranking(
+    table: Table, task_type: TaskType, rules: Sequence[str], options: Mapping[str, str]
+) -> None:
+    """Every team would be first where the metric that ranks can have no value."""
+    if not rules or rules[0] not in task_type.rules:
+        return
+    ranking = task_type.metrics_of(rules[0], options)[0].name
+    if option := task_type.without_value(rules[0], options).get(ranking):
+        table.refuse(
+            "options",
+            f"rules “{rules[0]}” rank by {ranking}, which has no value without the option “{option}”",
+            "that option, or other rules first",
+        )
+
+
+def _rules(table: Table, known: Sequence[str]) -> tuple[str, ...]:
+    """The rule sets of the file, under their names of today."""
+    given = table.texts("rules", known[:1])
+    rules = [current_rules(name) for name in given]
+    for name, own in zip(given, rules, strict=True):
+        if own not in known:
+            table.refuse(
+                "rules", f"{table.values['type']} has no rules “{name}”", f"some of {', '.join(known)}"
+            )
+        elif own != name and rules.count(own) > 1:
+            table.refuse("rules", f"“rules” names “{own}” twice")
+    return tuple(dict.fromkeys(rules))
+
+
+def _free_slug(table: Table, reserved: Sequence[str]) -> str:
+    slug = table.slug("slug")
+    if slug in reserved:
+        table.refuse("slug", f"“{slug}” leads to another page of the site", "another name")
+    return slug
+
+
+def _summary(table: Table, roots: Roots) -> str:
+    """The task's own text, in the file or in a Markdown file beside it."""
+    summary, card = table.text("summary", ""), table.text("card", "")
+    if summary and card:
+        table.refuse("card", "“summary” and “card” are two texts for one place", "one of them")
+    path = roots.file(table, "card", card) if card else None
+    if path is None:
+        return summary
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as fault:
+        table.refuse("card", f"{card} cannot be read as UTF-8 text: {fault}")
+        return ""
+
+
+def _phase(table: Table) -> PhaseEntry | None:
+    """None where its times are not known; then there is nothing that the rest could be compared with."""
+    time_zone = _zone(table)
+    zone = zone_of(time_zone)
+    opens, closes = (table.moment(name, zone) for name in ("opens", "closes"))
+    inputs_from = table.moment("inputs_from", zone, None)
+    late_until = table.moment("late_until", zone, None)
+    board_from = table.moment("board_from", zone, None)
+    board_then = table.choice("board_then", ["", *Phase.Audience.values], "")
+    if (board_from is None) != (not board_then):
+        table.refuse(
+            "board_from", "“board_from” and “board_then” say together when who sees the board", "both"
+        )
+    described = partial(
+        PhaseEntry,
+        table=table,
+        slug=_free_slug(table, RESERVED_PHASES),
+        title=table.text("title", longest=120),
+        split=table.slug("split", "test"),
+        board=table.choice("board", Phase.Audience.values, Phase.Audience.EVERYONE.value),
+        board_from=board_from,
+        board_then=board_then,
+        own_scores=table.choice("own_scores", Phase.OwnRuns.values, ""),
+        shows_teams=table.boolean("shows_teams", default=True),
+        shows_run_counts=table.boolean("shows_run_counts", default=True),
+        counting=table.choice("counting", Phase.Counting.values, Phase.Counting.BEST.value),
+        shows_contrastive=table.boolean("shows_contrastive", default=False),
+        shows_instances=table.boolean("shows_instances", default=False),
+        gold_is_public=table.boolean("gold_public", default=False),
+        card_required=_card_required(table),
+        runs_per_day=table.limit("runs_per_day"),
+        runs_in_total=table.limit("runs_in_total"),
+        time_zone=time_zone,
+    )
+    table.close()
+    if opens is None or closes is None:
+        return None
+    if closes <= opens:
+        table.refuse("closes", f"the phase closes at {closes}, which is not after it opens at {opens}")
+    if inputs_from is not None and inputs_from > opens:
+        table.refuse(
+            "inputs_from", "the inputs would come after the phase opens", "a time before it, or none"
+        )
+    if late_until is not None and late_until <= closes:
+        table.refuse("late_until", "late runs would be taken no longer than others", "a time after the end")
+    return described(opens=opens, closes=closes, inputs_from=inputs_from, late_until=late_until)
+
+
+def _card_required(table: Table) -> tuple[str, ...]:
+    """In the order of the card."""
+    given = table.texts("card_required", ())
+    for name in given:
+        if name not in REQUIRABLE:
+            table.refuse(
+                "card_required", f"a run card has no “{name}”{near(name, REQUIRABLE)}", one_of(REQUIRABLE)
+            )
+    return tuple(name for name in REQUIRABLE if name in given)
+
+
+def _zone(table: Table) -> str:
+    name = table.text("time_zone", "UTC", longest=60)
+    try:
+        validate_zone(name)
+    except ValidationError as unknown:
+        table.refuse("time_zone", str(unknown.message))
+        return "UTC"
+    return name
+
+
+def _gold(table: Table, roots: Roots) -> GoldEntry:
+    gold = GoldEntry(
+        table=table,
+        split=table.slug("split", "test"),
+        paths=_files(table, "paths", roots),
+        reason=table.text("reason", ""),
+    )
+    table.close()
+    return gold
+
+
+def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
+    system, description = table.text("system", longest=80), table.text("description", "")
+    name, phases = table.text("run"), table.texts("phases", ())
+    table.close()
+    run = roots.file(table, "run", name) if name else None
+    if run is None:
+        return None
+    return BaselineEntry(table=table, system=system, description=description, run=run, phases=phases)
+
+
+def _refuse_contradictions(task: TaskEntry) -> None:
+    _refuse_repeated((phase.table, "slug", phase.slug) for phase in task.phases)
+    _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
+    _refuse_repeated((baseline.table, "system", baseline.system) for baseline in task.baselines)
+    if task.is_reported_only and task.gold:
+        task.table.refuse("reported_only", "a task with gold is more than reported", "no [[tasks.gold]]")
+    slugs = [phase.slug for phase in task.phases]
+    for baseline in task.baselines:
+        for slug in baseline.phases:
+            if slug not in slugs:
+                baseline.table.refuse(
+                    "phases", f"the task has no phase “{slug}”", f"some of {', '.join(slugs)}"
+                )
+
+
+def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
+    listed: Sequence[tuple[Table, str, str]] = list(names)
+    counts = Counter(value for _, _, value in listed if value)
+    seen: set[str] = set()
+    for table, key, value in listed:
+        if counts[value] > 1 and value in seen:
+            table.refuse(key, f"{key} “{value}” is given a second time")
+        seen.add(value)
+
+
+def _either(roots: list[Path]) -> str:
+    return " or ".join(str(root) for root in roots)

@@ -1,0 +1,321 @@
+"""What is wrong with a season file in the light of its gold, its baselines and what the site has already.
+
+Everything is found before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from django.utils.module_loading import import_string
+
+from tasks.gold.gold_files import index_of
+from tasks.gold.packing import PreparedGold, prepare_gold
+from tasks.models import Gold, Phase, Season, Submission, Task
+from tasks.seasons.file.differences import Decisions, Difference, Remembered, differences, said_values
+from tasks.seasons.file.entries import BaselineEntry, GoldEntry, SeasonEntry, TaskEntry
+from tasks.seasons.file.facts import Facts, facts_of, gold_key, key_of
+from tasks.seasons.file.tables import Table
+from tasks.submissions.run_files import checksum
+from tasks.types import Index, InputRefused, Option, OptionRefused, Problem, TaskType, task_types
+from tasks.types.files import open_input, open_inputs
+from tasks.types.problems import fatal
+from tasks.types.runs import read_run
+
+#: Named, because scoring imports tasks and not the other way round.
+READER = "scoring.publications.season_results.SeasonResults"
+IN_THE_FILE = "the same in the file, or it deleted in the admin by someone who knows what is lost"
+#: Runs that count for nothing do not bind a season to what it was.
+BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
+
+
+class PublishedResults(Protocol):
+    """The part of a season file that scoring reads: published results, and where its tasks show them."""
+
+    problems: list[Problem]
+    oddities: list[Problem]
+
+    def placements(
+        self, tasks: Mapping[str, tuple[Sequence[Table], Mapping[str, Sequence[str]]]]
+    ) -> dict[str, list[dict[str, Any]]]: ...
+
+    def store(self) -> list[str]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A season file that can be loaded, with its gold read and packed."""
+
+    entry: SeasonEntry
+    results: PublishedResults
+    gold: dict[tuple[str, str], PreparedGold] = field(default_factory=dict)
+    #: By the task's slug: where the board and page of a task show published results.
+    placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    #: Keys that stay as the site has them.
+    stays: frozenset[str] = frozenset()
+
+    @property
+    def facts(self) -> dict[str, Facts]:
+        return facts_of(self.entry, self.placements)
+
+    def facts_for(self, prefix: str) -> Facts:
+        """What is to be written of one row."""
+        said = self.facts[prefix]
+        return {name: value for name, value in said.items() if key_of(prefix, name) not in self.stays}
+
+    def differences(self, season: Season) -> list[Difference]:
+        return differences(season, self.facts, self.gold, self.entry.organisers, self.entry.terms)
+
+    def said(self) -> dict[str, Any]:
+        return said_values(self.facts, self.gold, self.entry.organisers, self.entry.terms)
+
+    def new_gold(self) -> list[str]:
+        """The keys of splits that the site has no gold of."""
+        tasks = {task.slug: task for task in self.entry.tasks}
+        return [
+            gold_key(task, split)
+            for task, split in self.gold
+            if present_gold(self.entry, tasks[task], split) is None
+        ]
+
+    def new_baselines(self) -> list[str]:
+        """Baselines whose file the site does not have under their name."""
+        return [
+            f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
+            for task in self.entry.tasks
+            for baseline in task.baselines
+            for phase in self.phases_of(task, baseline)
+            if not _is_there(self.entry, task, phase, baseline)
+        ]
+
+    def phases_of(self, task: TaskEntry, baseline: BaselineEntry) -> list[str]:
+        """The slugs of the phases that a baseline stands in."""
+        if baseline.phases:
+            return list(baseline.phases)
+        return [phase.slug for phase in task.phases if self._has_gold(task, phase.split)]
+
+    def _has_gold(self, task: TaskEntry, split: str) -> bool:
+        return (task.slug, split) in self.gold or present_gold(self.entry, task, split) is not None
+
+
+def _is_there(season: SeasonEntry, task: TaskEntry, phase: str, baseline: BaselineEntry) -> bool:
+    named = Submission.objects.filter(
+        phase__task__season__slug=season.slug,
+        phase__task__slug=task.slug,
+        phase__slug=phase,
+        kind=Submission.Kind.BASELINE,
+        built_in="",
+        system=baseline.system,
+    )
+    latest = named.order_by("-number").first()
+    return latest is not None and latest.sha256 == checksum(baseline.run)
+
+
+def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
+    """Raises InputRefused with everything that is wrong, in the file and in what it names."""
+    plan = Plan(entry=entry, results=read_published_results(entry.published))
+    _refuse_removals(entry)
+    if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):
+        for task in entry.tasks:
+            _settle_files_of_options(entry, task)
+    elsewhere = list(plan.results.problems)
+    tasks = {task.slug: (task.published, _metrics_of(task)) for task in entry.tasks}
+    if not entry.is_alone:
+        plan.placements.update(plan.results.placements(tasks))
+    for task in entry.tasks:
+        _refuse_changes(entry, task)
+        task_type = _sound_type(task)
+        if task_type is None:
+            continue
+        for gold in task.gold:
+            elsewhere += _prepare(plan, task, task_type, gold, scratch)
+            _refuse_unexplained_fix(plan, task, gold, reason, decisions)
+        for baseline in task.baselines:
+            elsewhere += _baseline_problems(plan, task, task_type, baseline)
+    in_file = sorted(entry.findings.problems, key=lambda problem: problem.line or 0)
+    if in_file or elsewhere:
+        raise InputRefused([*in_file, *elsewhere])
+    return plan
+
+
+def read_published_results(paths: Iterable[Path]) -> PublishedResults:
+    return cast("PublishedResults", import_string(READER)(paths))
+
+
+def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
+    """The metrics of each of the task's rule sets, where its type and options are sound."""
+    task_type = _sound_type(task)
+    if task_type is None:
+        return {}
+    options = task_type.checked_options(task.options)
+    return {
+        rules: tuple(metric.name for metric in task_type.metrics_of(rules, options))
+        for rules in task.rules
+        if rules in task_type.rules
+    }
+
+
+def present_gold(season: SeasonEntry, task: TaskEntry, split: str) -> Gold | None:
+    """The split's version on the site."""
+    versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task.slug, split=split)
+    return versions.order_by("-number").first()
+
+
+def _sound_type(task: TaskEntry) -> TaskType | None:
+    """The task's type, where it and its options can be used."""
+    task_type = task_types().get(task.type)
+    try:
+        return task_type if task_type and task_type.checked_options(task.options) is not None else None
+    except OptionRefused:
+        return None
+
+
+def _prepare(
+    plan: Plan, task: TaskEntry, task_type: TaskType, gold: GoldEntry, scratch: Path
+) -> list[Problem]:
+    # A path that was refused would only be missed once more, by the reader of gold.
+    if not gold.paths or len(gold.paths) < len(gold.table.values["paths"]):
+        return []
+    folder = scratch / task.slug / gold.split
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        prepared = prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
+    except InputRefused as refused:
+        return refused.problems
+    plan.gold[task.slug, gold.split] = prepared
+    return []
+
+
+def _refuse_unexplained_fix(
+    plan: Plan, task: TaskEntry, gold: GoldEntry, reason: str, decisions: Decisions
+) -> None:
+    present = present_gold(plan.entry, task, gold.split)
+    prepared = plan.gold.get((task.slug, gold.split))
+    if present is None or prepared is None or prepared.digest == present.digest or reason:
+        return
+    key = gold_key(task.slug, gold.split)
+    last = Remembered(present.task.season).values.get(key)
+    if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
+        # The site has other gold since: whether it gives way is asked before why.
+        return
+    told = Gold.objects.filter(task=present.task, split=gold.split).values_list("reason", flat=True)
+    if gold.reason in ("", *told):
+        message = f"the gold of split {gold.split} is not that of version {present.number}"
+        key = "reason" if gold.reason else "paths"
+        gold.table.refuse(key, message, "a new “reason”, or --reason, that says what was corrected")
+
+
+def _baseline_problems(
+    plan: Plan, task: TaskEntry, task_type: TaskType, baseline: BaselineEntry
+) -> Iterable[Problem]:
+    if not baseline.run.is_file():
+        baseline.table.refuse("run", f"{baseline.run.name} is a folder", "one file, or a zip of the folder")
+        return []
+    found: dict[str, Problem] = {}
+    splits = {phase.slug: phase.split for phase in task.phases}
+    slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
+    for split in dict.fromkeys(splits[slug] for slug in slugs):
+        index = _index(plan, task, split)
+        if index is None:
+            # Gold that was refused has been told of already.
+            if all(gold.split != split for gold in task.gold):
+                baseline.table.refuse(
+                    "phases", f"split {split} has no gold that the run could be scored with"
+                )
+            continue
+        for problem in _run_problems(task, task_type, baseline.run, index):
+            found[str(problem)] = problem
+    return found.values()
+
+
+def _index(plan: Plan, task: TaskEntry, split: str) -> Index | None:
+    prepared = plan.gold.get((task.slug, split))
+    if prepared:
+        return prepared.read_index()
+    present = present_gold(plan.entry, task, split)
+    return index_of(present) if present else None
+
+
+def _run_problems(task: TaskEntry, task_type: TaskType, run: Path, index: Index) -> list[Problem]:
+    try:
+        options = task_type.checked_options(task.options)
+        return fatal(read_run(task_type, open_input(run), index, options, name=str(run))[1])
+    except InputRefused as refused:
+        return refused.problems
+
+
+def _refuse_removals(entry: SeasonEntry) -> None:
+    """What the site has and the file has not: it is never deleted by leaving it out."""
+    season = Season.objects.filter(slug=entry.slug).first()
+    if season is None:
+        return
+    entries = {task.slug: task for task in entry.tasks}
+    for task in Task.objects.filter(season=season):
+        if task.slug not in entries:
+            entry.table.refuse("slug", f"task “{task.slug}” is on the site and not in the file", IN_THE_FILE)
+            continue
+        for kind, name in _left_out(task, entries[task.slug], entry):
+            message = f"{kind} “{name}” of task {task.slug} is on the site and not in the file"
+            entries[task.slug].table.refuse("slug", message, IN_THE_FILE)
+
+
+def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
+    """Files that options name stay as they are on the site: a file that comes alone brings none."""
+    known = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
+    task_type = task_types().get(task.type)
+    if task_type is None:
+        return
+    for option in task_type.options:
+        value = task.options.get(option.name)
+        present = known.options.get(option.name) if known else None
+        if value is None or value == present or not _names_a_file(option, value):
+            continue
+        if present and present.endswith(f"/{value}"):
+            task.options[option.name] = present
+        else:
+            message = f"option {option.name} names a file, {value}"
+            task.table.refuse("options", message, "a file that load_season brings, where the site runs")
+
+
+def _names_a_file(option: Option, value: str) -> bool:
+    source, _, name = option.value_of({option.name: value}).rpartition(":")
+    is_path = name.startswith(("/", ".", "~")) or ".." in name or name.endswith((".json", ".jsonl"))
+    return source == "labels" or is_path or (option.may_be_file and "/" in name)
+
+
+def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tuple[str, str]]:
+    phases = {phase.slug for phase in entry.phases}
+    for phase in Phase.objects.filter(task=task):
+        if phase.slug not in phases:
+            yield "phase", phase.slug
+    if not season.is_from_file:
+        return
+    splits = {gold.split for gold in entry.gold}
+    for split in sorted(set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits):
+        yield "gold", split
+    systems = {baseline.system for baseline in entry.baselines}
+    if season.is_alone:
+        return
+    baselines = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
+    standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
+    for system in sorted(set(standing) - systems):
+        yield "baseline", system
+
+
+def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
+    """What runs were made for cannot be turned into something else under them."""
+    runs = Submission.objects.filter(
+        phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
+    )
+    before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
+    if before and before.type != task.type and runs.exists():
+        message = f"the task has runs of the type {before.type}"
+        task.table.refuse("type", message, "a new task for the new type")
+    for phase in task.phases:
+        own = runs.filter(phase__slug=phase.slug).select_related("phase").first()
+        if own and own.phase.split != phase.split:
+            message = f"the phase has runs on split {own.phase.split}"
+            phase.table.refuse("split", message, "a new phase for the new split")

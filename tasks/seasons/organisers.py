@@ -1,0 +1,79 @@
+"""Who organises a season."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.teams.models import User
+from tasks.models import Organiser, Season
+from tasks.notifications.of_seasons import tell_role
+
+Role = Organiser.Role
+
+
+class LastOrganiser(Exception):
+    """A season keeps an organiser; whoever leaves hands it over first."""
+
+    def __init__(self) -> None:
+        super().__init__("the season needs an organiser; add another one first")
+
+
+def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:
+    """Give the person this role. False where they have it already. ``by`` of None is the site's operator.
+
+    Raises LastOrganiser where an organiser who is alone would become a helper.
+    """
+    with transaction.atomic():
+        Season.objects.select_for_update().get(pk=season.pk)
+        before = Organiser.objects.filter(season=season, user=user).first()
+        if before is not None and before.role == role:
+            return False
+        if before is not None and by is not None and not by.is_staff:
+            _require_another(before)
+        Organiser.objects.update_or_create(season=season, user=user, defaults={"role": role})
+        words = f"made {user} {'an organiser' if role == Role.ORGANISER else 'a helper'}"
+        change = audit.Change("role", before.role if before else None, str(role))
+        audit.note(
+            actor=by, action=f"{role}-added", words=words, subject=user, place=season, changes=[change]
+        )
+        tell_role(season, user, str(role), at=timezone.now(), by=by)
+    return True
+
+
+def hand_season_over(*, season: Season, to: User, by: User) -> None:
+    """Another person organises the season, and whoever hands it over does not any more."""
+    with transaction.atomic():
+        add_organiser(season=season, user=to, by=by)
+        own = Organiser.objects.filter(season=season, user=by).first()
+        if own is not None and to != by:
+            remove_organiser(organiser=own, by=by)
+
+
+def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
+    """Also a helper. ``by`` of None is the site's operator, who may leave a season to staff.
+
+    Raises LastOrganiser.
+    """
+    with transaction.atomic():
+        Season.objects.select_for_update().get(pk=organiser.season_id)
+        if by is not None and not by.is_staff:
+            _require_another(organiser)
+        role = organiser.role
+        words = f"removed {organiser.user} as {'an organiser' if role == Role.ORGANISER else 'a helper'}"
+        audit.note(
+            actor=by,
+            action=f"{role}-removed",
+            words=words,
+            subject=organiser.user,
+            place=organiser.season,
+            changes=[audit.Change("role", str(role), None)],
+        )
+        organiser.delete()
+
+
+def _require_another(organiser: Organiser) -> None:
+    others = Organiser.objects.filter(season=organiser.season, role=Role.ORGANISER).exclude(pk=organiser.pk)
+    if organiser.role == Role.ORGANISER and not others.exists():
+        raise LastOrganiser

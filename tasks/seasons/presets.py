@@ -1,0 +1,154 @@
+"""Seasons to begin with: how known kinds of shared tasks are run, as season files without names and dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from citeboard.core import audit
+from citeboard.core.instants import NoInstant, read_instant, zone_of
+from citeboard.teams.models import User
+from tasks.models import Season
+from tasks.seasons.file.settings import Fault, SettingsRefused, make_season
+from tasks.seasons.organisers import add_organiser
+from tasks.types import task_types
+
+#: A phase that closes then is open without an end.
+WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+TASK = "main"
+
+
+@dataclass(frozen=True)
+class PhasePlan:
+    """``opens`` and ``closes`` name dates of the preset; an empty one is no end."""
+
+    slug: str
+    title: str
+    opens: str
+    closes: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """``dates`` are asked for in this order, by name with what a form calls them."""
+
+    slug: str
+    title: str
+    summary: str
+    dates: Mapping[str, str]
+    phases: tuple[PhasePlan, ...]
+
+
+_SEMEVAL = Preset(
+    "semeval",
+    "Like SemEval",
+    "Practice on one split with the board in the open; an evaluation on another with five tries a team, of "
+    "which the last counts, and a board that organisers alone see; then a leaderboard without an end.",
+    {"opens": "Practice opens", "evaluation": "Evaluation opens", "closes": "Evaluation closes"},
+    (
+        PhasePlan(
+            "practice",
+            "Practice",
+            "opens",
+            "evaluation",
+            {"split": "dev", "runs_per_day": 10, "shows_instances": True},
+        ),
+        PhasePlan(
+            "evaluation",
+            "Evaluation",
+            "evaluation",
+            "closes",
+            {"split": "test", "runs_in_total": 5, "counting": "last", "board": "organisers"},
+        ),
+        PhasePlan(
+            "post-evaluation", "Post-evaluation", "closes", settings={"split": "test", "runs_per_day": 5}
+        ),
+    ),
+)
+_TREC = Preset(
+    "trec",
+    "Like TREC",
+    "The inputs are given out first; then each team sends up to five runs and chooses the one with the "
+    "highest priority, which is the one that counts. Organisers alone see the board until they open it.",
+    {"inputs": "Inputs are given out", "opens": "Runs are taken from", "closes": "Runs are taken until"},
+    (
+        PhasePlan(
+            "runs",
+            "Runs",
+            "opens",
+            "closes",
+            {"split": "test", "runs_in_total": 5, "counting": "selected", "board": "organisers"},
+        ),
+    ),
+)
+_OPEN = Preset(
+    "open",
+    "Open leaderboard",
+    "One phase without an end: three runs a day for each team, the best counts, everybody sees the board.",
+    {"opens": "Opens"},
+    (PhasePlan("leaderboard", "Leaderboard", "opens", settings={"split": "test", "runs_per_day": 3}),),
+)
+PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
+
+
+def season_from(
+    *,
+    preset: Preset,
+    title: str,
+    slug: str,
+    task_type: str,
+    time_zone: str,
+    dates: Mapping[str, str],
+    by: User,
+) -> Season:
+    """A draft that ``by`` organises. Raises SettingsRefused; the faults of dates are by their names."""
+    instants = _instants(preset, time_zone, dates)
+    kind = task_types().get(task_type)
+    phases = [_phase(plan, instants, time_zone) for plan in preset.phases]
+    task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}
+    season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
+    with transaction.atomic():
+        made = make_season(values={"season": season, "tasks": [task]}, by=by)
+        add_organiser(season=made, user=by, by=by)
+        words = f"made {made} from the preset “{preset.title}”"
+        audit.note(actor=by, action="season-made", words=words, subject=made, place=made)
+    return made
+
+
+def _phase(plan: PhasePlan, instants: Mapping[str, dt.datetime], time_zone: str) -> dict[str, Any]:
+    said = {
+        "slug": plan.slug,
+        "title": plan.title,
+        "opens": instants[plan.opens],
+        "closes": instants.get(plan.closes, WITHOUT_END),
+        "time_zone": time_zone,
+        **plan.settings,
+    }
+    return said | ({"inputs_from": instants["inputs"]} if "inputs" in instants else {})
+
+
+def _instants(preset: Preset, time_zone: str, dates: Mapping[str, str]) -> dict[str, dt.datetime]:
+    """Each after the one before. Raises SettingsRefused."""
+    try:
+        zone = zone_of(time_zone)
+    except ValueError as unknown:
+        raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
+    found: dict[str, dt.datetime] = {}
+    faults = []
+    for name, label in preset.dates.items():
+        try:
+            at = read_instant(dates.get(name, ""), zone)
+        except NoInstant as refused:
+            faults.append(Fault(name, str(refused)))
+            continue
+        if found and at <= max(found.values()):
+            faults.append(Fault(name, f"“{label}” is not after the date before it"))
+        found[name] = at
+    if faults:
+        raise SettingsRefused(faults)
+    return found

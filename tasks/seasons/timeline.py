@@ -1,0 +1,140 @@
+"""Phases side by side in time, each as a bar on one scale, with the present marked.
+
+Where phases differ much in length the scale is compressed: longer is still drawn longer, but not in
+proportion, so that a day beside a year can be seen.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from tasks.models import Phase
+
+#: Nothing further away than this is drawn to scale, so that a phase without an end does not flatten the rest.
+FURTHEST = dt.timedelta(days=400)
+#: Per cent between two marks at least, so that their labels do not run into each other.
+BETWEEN_MARKS = 12
+#: Between two marks of the scale, in days or in months; the first that gives few enough is taken.
+DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
+MAX_MARKS = 4
+#: Where the longest phase is so many times the shortest, the scale is compressed, by the power of a span.
+UNEVEN, POWER = 20, 1 / 3
+LAST_MARK = 88  # per cent from the left, so that its label ends within the line
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A date on the scale, at so many per cent from the left."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class TimeLine:
+    """A span of time on which every phase has its place."""
+
+    start: dt.datetime
+    end: dt.datetime
+    now: dt.datetime
+    #: Where phases begin and end between; none where the scale is even.
+    edges: tuple[dt.datetime, ...] = ()
+
+    @classmethod
+    def over(cls, phases: Sequence[Phase], now: dt.datetime) -> TimeLine | None:
+        """All of the phases, as far as they are not too far away; None where there are none."""
+        if not phases:
+            return None
+        start = max(min(phase.opens for phase in phases), now - FURTHEST)
+        end = min(max(phase.closes for phase in phases), now + FURTHEST)
+        start, end = min(start, now, end), max(start, now, end)
+        margin = max((end - start) / 50, dt.timedelta(hours=6))
+        start, end = start - margin, end + margin
+        lengths = [min(phase.closes, end) - max(phase.opens, start) for phase in phases]
+        drawn = [length for length in lengths if length > dt.timedelta()]
+        is_uneven = bool(drawn) and max(drawn) > UNEVEN * min(drawn)
+        inner = {at for phase in phases for at in (phase.opens, phase.closes) if start < at < end}
+        return cls(start, end, now, tuple(sorted(inner)) if is_uneven else ())
+
+    @property
+    def is_even(self) -> bool:
+        return not self.edges
+
+    def place(self, at: dt.datetime) -> float:
+        """Per cent from the left, within the line."""
+        share = self._width(self.start, at) / self._width(self.start, self.end)
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+    def _width(self, start: dt.datetime, end: dt.datetime) -> float:
+        """How wide a span is drawn, in no unit."""
+        if self.is_even:
+            return (end - start).total_seconds()
+        stops = [self.start, *self.edges, self.end]
+        width = 0.0
+        for first, last in pairwise(stops):
+            drawn = (last - first).total_seconds() ** POWER
+            width += drawn * min(1.0, max(0.0, (end - first) / (last - first)))
+        return width
+
+    @property
+    def marks(self) -> list[Mark]:
+        """Dates along the line, few enough to be read."""
+        span = (self.end - self.start).days
+        days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
+        months = next((month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1])
+        dates = self._by_day(days) if days else self._by_month(months)
+        marks = [Mark(self.place(at), f"{at:%b %Y}" if not days else f"{at.day} {at:%b}") for at in dates]
+        return _apart([mark for mark in marks if mark.at <= LAST_MARK])
+
+    def _by_day(self, step: int) -> Iterator[dt.datetime]:
+        at = self.start.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        while (at := at + dt.timedelta(days=step)) < self.end:
+            yield at
+
+    def _by_month(self, step: int) -> Iterator[dt.datetime]:
+        """The first days of every so many months, counted from January."""
+        start = self.start.astimezone(dt.UTC)
+        month = start.year * 12 + start.month
+        for index in range(month, month + 60):
+            at = dt.datetime(index // 12, index % 12 + 1, 1, tzinfo=dt.UTC)
+            if index % step == 0 and self.start < at < self.end:
+                yield at
+
+    def bar(self, phase: Phase) -> SafeString:
+        """The phase as a drawing that says in words what it shows."""
+        left, right, now = self.place(phase.opens), self.place(phase.closes), self.place(self.now)
+        state = "open" if phase.is_open(self.now) else "ahead" if self.now < phase.opens else "over"
+        said = {"open": "open now", "ahead": "not open yet", "over": "over"}[state]
+        return format_html(
+            '<svg class="phase-bar {}" width="100%" height="22" role="img" aria-label="{}">'
+            '<rect x="{}%" y="6" width="{}%" height="10" rx="2"/>'
+            '<line class="now" x1="{}%" x2="{}%" y1="0" y2="22"/></svg>',
+            state, f"{phase.title}: {said}", left, max(0.5, round(right - left, 2)), now, now,
+        )  # fmt: skip
+
+    @property
+    def scale(self) -> SafeString:
+        """The dates and the present, over the bars."""
+        parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
+        now = self.place(self.now)
+        anchor = "end" if now > 50 else "start"
+        parts.append(format_html('<text class="now" x="{}%" y="30" text-anchor="{}">now</text>', now, anchor))
+        inner = SafeString("".join(parts))
+        return format_html(
+            '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner
+        )
+
+
+def _apart(marks: Sequence[Mark]) -> list[Mark]:
+    """Those that have room for their labels."""
+    found: list[Mark] = []
+    for mark in marks:
+        if not found or mark.at - found[-1].at >= BETWEEN_MARKS:
+            found.append(mark)
+    return found

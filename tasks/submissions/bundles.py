@@ -1,0 +1,296 @@
+"""One file that enters every task of a season whose format it carries: all of its runs are taken, or none.
+
+All or none, because a file that is corrected is sent again as a whole: had some of its runs been taken the
+first time, they would count twice. Whoever wants less names the tasks.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core.confinement import UploadUnreadable, read_upload
+from citeboard.core.words import listed
+from citeboard.teams.models import Team, User
+from tasks.models import Bundle, Phase, Season, Submission
+from tasks.registration.entries import lock_entry
+from tasks.submissions.details import RunDetails
+from tasks.submissions.refusals import KeyAlreadyUsed, PhaseClosed, RunNotTaken, RunRejected
+from tasks.submissions.run_card import Metadata, checked_card, read_metadata, require_card
+from tasks.submissions.run_files import (
+    READING,
+    Findings,
+    StoredRun,
+    checksum,
+    discard,
+    stored_run,
+)
+from tasks.submissions.submit import (
+    check_entry,
+    check_registered,
+    findings,
+    queue_run,
+    require_terms,
+    sent_again,
+)
+from tasks.submissions.uploads import Upload
+from tasks.types import Problem
+from tasks.types.problems import from_values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What the file is to one task: its run there, what is odd about it, or why it is not taken."""
+
+    phase: Phase
+    findings: Findings = field(default_factory=Findings)
+    refusal: RunNotTaken | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[Problem]:
+        return self.findings.problems
+
+    @property
+    def is_good(self) -> bool:
+        return self.refusal is None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its run could be read here and now."""
+        return not isinstance(self.refusal, RunRejected) and self.findings.is_read
+
+
+class BundleRefused(RunNotTaken):
+    """At least one part is not taken, and so none is; ``parts`` says of each what it is."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = list(parts)
+        refused = [str(part.phase.task) for part in parts if not part.is_good]
+        noun = "part" if len(refused) == 1 else "parts"
+        super().__init__(f"nothing was taken, since the {noun} for {listed(refused)} cannot be")
+
+
+class NothingCarried(RunNotTaken):
+    """The file has the format of no task that accepts runs now."""
+
+
+def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
+    *,
+    season: Season,
+    team: Team,
+    user: User | None,
+    upload: Upload,
+    details: RunDetails,
+    phase: str = "",
+    tasks: Sequence[str] = (),
+    card: Mapping[str, object] | None = None,
+    metadata: Upload | None = None,
+) -> Bundle:
+    """Enter the file in each task whose format it carries, or in those named: one run, one try in each.
+
+    ``details`` are checked, ``phase`` is the slug of the phases that the file is for, needed where a task has
+    several open ones. Raises a RunNotTaken, then nothing is stored or counted, or a ValidationError by field.
+    A key that came before with the same file gives the bundle of that time. ``card`` and
+    ``metadata`` are those of every run; costs are given with the run of a single task.
+    """
+    said = Metadata(description=details.description, card=checked_card(card or {}))
+    sha256 = checksum(upload.path)
+    if before := _sent_before(season, team, details, sha256):
+        return before
+    check_registered(season, team)
+    parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
+    if metadata is not None:
+        said = said.before(read_metadata(metadata, parts[0].phase.task.task_type, user))
+    parts = [_with_card(part, said) for part in parts]
+    _refuse(parts)
+    is_read = all(part.findings.is_read for part in parts)
+    with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
+        # The team's one entry in the season: its runs in all phases are counted one sender after the other.
+        lock_entry(parts[0].phase, team)
+        if before := _sent_before(season, team, details, sha256):
+            discard(stored.file)
+            return before
+        parts = [_asked_again(part, team, upload.begun_at) for part in parts]
+        _refuse(parts)
+        return _queued(season, stored, details, parts, team, user)
+
+
+def parts_of(
+    *,
+    season: Season,
+    upload: Upload,
+    phase: str = "",
+    tasks: Sequence[str] = (),
+    team: Team | None = None,
+    by: User | None = None,
+) -> list[Part]:
+    """What the file is to each task whose format it carries, in the tasks' order.
+
+    With a team also whether it may send a run there now. Raises TermsNotAccepted, NothingCarried, RunRejected
+    for a file that cannot be opened, PoolFull, or a ValidationError by field.
+    """
+    require_terms(season, by)
+    phases = open_phases(season, phase, tasks, upload.begun_at)
+    meant = _meant(phases, upload, by)
+    parts = []
+    for open_phase in phases:
+        is_meant = meant[open_phase.task.type]
+        part = _part(open_phase, upload, team, by) if tasks or is_meant is not False else None
+        if part is not None and (tasks or is_meant or part.is_readable):
+            parts.append(part)
+    if not parts:
+        names = ", ".join(str(phase.task) for phase in phases)
+        raise NothingCarried(
+            f"the file has the format of none of the tasks that accept runs now ({names}); a file for one "
+            "task alone can be sent on that task's own page, which says what is wrong with it"
+        )
+    return parts
+
+
+def open_phases(
+    season: Season, phase: str = "", tasks: Sequence[str] = (), begun: dt.datetime | None = None
+) -> list[Phase]:
+    """One phase of each task, or of each that is named, that takes an upload that has ``begun``.
+
+    Open ones go before those that keep late runs. Raises PhaseClosed or ValidationError.
+    """
+    at = timezone.now()
+    begun = min(begun or at, at)
+    known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}
+    if unknown := [slug for slug in tasks if slug not in known]:
+        raise ValidationError(
+            {"tasks": f"there is no task “{unknown[0][:40]}”; there are {', '.join(known) or 'none'}"}
+        )
+    found: list[Phase] = []
+    for task in known.values():
+        if tasks and task.slug not in tasks:
+            continue
+        phases = Phase.objects.filter(task=task).select_related("task__season")
+        wanted = list(phases.filter(slug=phase) if phase else phases)
+        takes = [candidate for candidate in wanted if candidate.takes_upload(at, begun)]
+        is_open = [candidate for candidate in takes if not candidate.is_late(begun)] or takes
+        if len(is_open) > 1:
+            names = ", ".join(phase.slug for phase in is_open)
+            raise ValidationError({"phase": f"{task} has several open phases; name one of {names}"})
+        if tasks and not is_open:
+            raise _closed(begun, wanted, f"{task} has no phase {f'“{phase}” ' if phase else ''}that is open")
+        found += is_open
+    if not found:
+        wanted = list(Phase.objects.filter(task__in=known.values(), **({"slug": phase} if phase else {})))
+        raise _closed(
+            begun, wanted, f"{season} has no phase {f'“{phase[:40]}” ' if phase else ''}that is open"
+        )
+    return found
+
+
+def _closed(begun: dt.datetime, phases: Sequence[Phase], words: str) -> Exception:
+    """The dates of the phase that is meant, or that there is none."""
+    if not phases:
+        return ValidationError({"phase": words})
+    latest = max(phases, key=lambda phase: phase.closes)
+    return PhaseClosed(latest.opens, latest.closes, begun)
+
+
+def _meant(phases: Sequence[Phase], upload: Upload, by: User | None) -> dict[str, bool | None]:
+    """By task type whether the file is for it, as far as the type can say. Raises RunRejected."""
+    types = sorted({phase.task.type for phase in phases})
+    given = {"task_types": types, "filename": upload.filename}
+    try:
+        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=by) as done:
+            problems, meant = from_values(done.result["problems"]), done.result["meant"]
+    except UploadUnreadable as reason:
+        raise RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
+    if problems:
+        raise RunRejected.of(problems)
+    return dict(meant)
+
+
+def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
+    found = Findings()
+    try:
+        found = findings(phase, upload, by)
+        if found.errors:
+            raise RunRejected.of(found.problems)
+        if team is not None:
+            check_entry(phase, team, timezone.now(), upload.begun_at)
+    except RunRejected as refused:
+        return Part(phase=phase, findings=replace(found, problems=refused.problems), refusal=refused)
+    except RunNotTaken as refused:
+        return Part(phase=phase, refusal=refused)
+    return Part(phase=phase, findings=found)
+
+
+def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
+    """Whether the team may still send a run there; under the lock."""
+    phase = Phase.objects.select_related("task__season").get(pk=part.phase.pk)
+    try:
+        facts = check_entry(phase, team, timezone.now(), begun)
+    except RunNotTaken as refused:
+        return Part(phase=phase, findings=part.findings, refusal=refused)
+    return Part(phase=phase, findings=part.findings, facts=facts)
+
+
+def _with_card(part: Part, said: Metadata) -> Part:
+    """With what is said of all runs, or refused for what its card lacks."""
+    own = replace(said.before(part.findings.about), figures={})
+    try:
+        require_card(part.phase, description=own.description, card=own.card, figures={})
+    except RunNotTaken as refused:
+        return replace(part, refusal=part.refusal or refused)
+    return replace(part, findings=replace(part.findings, about=own))
+
+
+def _refuse(parts: Sequence[Part]) -> None:
+    if not all(part.is_good for part in parts):
+        raise BundleRefused(parts)
+
+
+def _queued(
+    season: Season,
+    stored: StoredRun,
+    details: RunDetails,
+    parts: Sequence[Part],
+    team: Team,
+    user: User | None,
+) -> Bundle:
+    at = timezone.now()
+    bundle = Bundle.objects.create(
+        season=season,
+        team=team,
+        filename=stored.filename,
+        sha256=stored.sha256,
+        submitted_by=user,
+        submitted_at=at,
+        idempotency_key=details.idempotency_key,
+    )
+    # The key is the bundle's; in a phase it would stand in the way of one that is used there.
+    own = RunDetails(system=details.system, description=details.description, kind=details.kind)
+    for part in parts:
+        before = sent_again(part.phase, team, stored.sha256)
+        found = replace(part.findings, problems=[*before, *part.problems])
+        facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
+        queue_run(part.phase, stored, own, found, found.about, **facts)
+    return bundle
+
+
+def _sent_before(season: Season, team: Team, details: RunDetails, sha256: str) -> Bundle | None:
+    if not details.idempotency_key:
+        return None
+    before = Bundle.objects.filter(season=season, team=team, idempotency_key=details.idempotency_key).first()
+    if before and before.sha256 != sha256:
+        raise KeyAlreadyUsed("the key came with another file before; a new file needs a new key")
+    return before
+
+
+def runs_of(bundle: Bundle) -> Iterator[Submission]:
+    """In the order of the season's tasks."""
+    yield from bundle.submissions.select_related("phase__task__season", "team").order_by(
+        "phase__task__position", "phase__task_id", "pk"
+    )

@@ -1,0 +1,190 @@
+"""What a team says of the run it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.core.words import counted, listed
+from citeboard.teams.models import Team
+from tasks.models import Phase, Submission
+from tasks.models.run_cards import CARD, COSTS, METHOD, REQUIRABLE, CardField
+from tasks.submissions.details import MAX_SYSTEM, TEAM_KINDS
+from tasks.submissions.team_figures import TeamMeasure
+from tasks.submissions.uploads import upload_limit
+
+KINDS = {
+    Submission.Kind.PRIMARY: "Primary: may stand on the board",
+    Submission.Kind.CONTRASTIVE: "Contrastive: scored, but never ranked",
+}
+
+
+def _team_figure(measure: TeamMeasure) -> forms.FloatField:
+    return forms.FloatField(
+        label=measure.titled,
+        required=False,
+        min_value=0,
+        max_value=measure.highest,
+        help_text=measure.help,
+        widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
+        error_messages={"invalid": f"Give a number of {measure.unit}." if measure.unit else "Give a number."},
+    )
+
+
+def card_form_field(known: CardField) -> forms.Field:
+    """Whether it must be filled in is decided with the run, since its `ir_metadata` may fill it."""
+    shared: dict[str, Any] = {"label": known.label, "required": False, "help_text": known.help}
+    if known.choices:
+        return forms.ChoiceField(choices=[("", "not said"), *known.choices.items()], **shared)
+    widget = forms.TextInput if known.is_link or known.is_date else forms.Textarea(attrs={"rows": 2})
+    return forms.CharField(max_length=known.max_length, widget=widget, **shared)
+
+
+class CardForm(forms.Form):
+    """The run card alone, of a run that was sent."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields.update({name: card_form_field(known) for name, known in CARD.items()})
+
+
+class RunForm(forms.Form):
+    """The run and its name. Whether it is taken decides `submit_run`; this form reads what was typed."""
+
+    team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
+    run = forms.FileField(
+        label="Run",
+        error_messages={"required": "Choose the file that holds the run.", "empty": "The file is empty."},
+    )
+    again = forms.BooleanField(label="Send this file once more", required=False)
+    metadata = forms.FileField(
+        label="File of ir_metadata",
+        required=False,
+        help_text="YAML, at most 256 kB. It fills what is left empty below; so does such a header of a run.",
+        error_messages={"empty": "The file is empty."},
+    )
+    system = forms.CharField(
+        label="System",
+        max_length=MAX_SYSTEM,
+        help_text="The name that will stand on the board.",
+        error_messages={"required": "Give the system a name."},
+    )
+    description = forms.CharField(
+        label="Description",
+        required=False,
+        max_length=MAX_DESCRIPTION,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="How it works, in a few sentences. Shown with its scores.",
+    )
+    kind = forms.ChoiceField(
+        label="Kind",
+        choices=[(kind, KINDS[Submission.Kind(kind)]) for kind in TEAM_KINDS],
+        initial=Submission.Kind.PRIMARY,
+        widget=forms.RadioSelect,
+        required=False,
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        teams: list[Team],
+        measures: Sequence[TeamMeasure] = (),
+        required: Sequence[str] = (),
+        is_check: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.measures = measures
+        for measure in measures:
+            self.fields[measure.name] = _team_figure(measure)
+        self.required = [name for name in REQUIRABLE if name in required]
+        for name, known in CARD.items():
+            self.fields[name] = card_form_field(known)
+        megabytes = upload_limit() >> 20
+        self.fields["run"].help_text = f"At most {counted(megabytes, 'megabyte')}. A file, or a zip of files."
+        if is_check:
+            # A check looks at the file alone.
+            self.fields["system"].required = False
+        if len(teams) > 1:
+            field = self.fields["team"]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.queryset = Team.objects.filter(pk__in=[team.pk for team in teams])
+        else:
+            del self.fields["team"]
+
+    @property
+    def team_figures(self) -> list[forms.BoundField]:
+        """The fields of what a team may report of its run."""
+        return [self[measure.name] for measure in self.measures]
+
+    @property
+    def has_team_figures(self) -> bool:
+        """Whether one of them is filled in, or refused."""
+        return any(field.value() or field.errors for field in self.team_figures)
+
+    @property
+    def card_fields(self) -> list[tuple[forms.BoundField, bool]]:
+        """The fields of the run card, and whether the phase requires each."""
+        return [(self[name], name in self.required) for name in CARD]
+
+    @property
+    def own_fields(self) -> list[forms.BoundField]:
+        """The fields that are no part of the run card."""
+        return [field for field in self if field.name not in CARD and field.name != "metadata"]
+
+    @property
+    def has_card(self) -> bool:
+        """Whether one of them is required, filled in, or refused."""
+        fields = [field for field, _ in self.card_fields]
+        return bool(self.required) or any(field.value() or field.errors for field in fields)
+
+    @property
+    def required_words(self) -> str:
+        return listed([REQUIRABLE[name] for name in self.required])
+
+    @property
+    def requires_method(self) -> bool:
+        return METHOD in self.required
+
+    @property
+    def requires_costs(self) -> bool:
+        return COSTS in self.required
+
+    def card(self) -> dict[str, str]:
+        return {name: self.cleaned_data.get(name, "") for name in CARD}
+
+    def add_missing(self, missing: Sequence[str]) -> None:
+        """Each at its field; costs at the first of theirs."""
+        for name in missing:
+            field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
+            self.add_error(field if field in self.fields else None, "This phase asks for it.")
+
+    def clean_kind(self) -> str:
+        return self.cleaned_data["kind"] or Submission.Kind.PRIMARY.value
+
+
+class BundleForm(RunForm):
+    """A file for several tasks of a season: which of its phases it is for, and which tasks alone."""
+
+    phase = forms.ChoiceField(label="Phase", required=False)
+    tasks = forms.MultipleChoiceField(
+        label="Tasks",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Check some to enter these alone; with none checked the file enters every task whose "
+        "format it carries.",
+    )
+
+    def __init__(self, *args: Any, phases: Sequence[Phase], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        slugs = {phase.slug: phase.title for phase in phases}
+        choice, several = self.fields["phase"], self.fields["tasks"]
+        assert isinstance(choice, forms.ChoiceField)
+        assert isinstance(several, forms.MultipleChoiceField)
+        choice.choices = list(slugs.items())
+        several.choices = list({phase.task.slug: phase.task.title for phase in phases}.items())
+        if len(slugs) < 2:
+            del self.fields["phase"]

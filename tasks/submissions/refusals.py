@@ -1,0 +1,88 @@
+"""Why a run is not taken. Each says it in a sentence; what a program needs to know stands in attributes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from citeboard.core.words import exact_duration
+from tasks.types import Problem
+from tasks.types.problems import capped
+
+
+class RunNotTaken(Exception):
+    """Nothing was stored and nothing counted."""
+
+
+class RunRejected(RunNotTaken):
+    """The file cannot be read or cannot be meant; ``more`` fatal problems were found beyond those listed."""
+
+    def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
+        self.problems, self.more = list(problems), more
+        count = len(self.problems) + more
+        super().__init__(f"the run has {count} problem{'' if count == 1 else 's'}")
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> RunRejected:
+        """With the warnings beside what is fatal, as a check tells them."""
+        return cls(*capped(problems))
+
+
+class CardIncomplete(RunNotTaken):
+    """The run's card lacks what the phase requires; ``missing`` are the names of those fields."""
+
+    def __init__(self, missing: Sequence[str], names: str) -> None:
+        self.missing = list(missing)
+        super().__init__(
+            f"runs of this phase need a run card, and this one lacks {names}; give that with the run, or in "
+            "a file of ir_metadata"
+        )
+
+
+class QuotaExceeded(RunNotTaken):
+    """The team has no run left; ``renews_at`` is None where none is added later."""
+
+    def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
+        self.left, self.renews_at = left, renews_at
+        when = f"; the next may be sent at {renews_at:%Y-%m-%d %H:%M} UTC" if renews_at else ""
+        super().__init__(f"no run is left in this phase{when}")
+
+
+class PhaseClosed(RunNotTaken):
+    """The phase does not accept runs now; ``late_by`` is how long after its end the upload ``begun``."""
+
+    def __init__(self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None) -> None:
+        self.opens, self.closes = opens, closes
+        self.late_by = begun - closes if begun is not None and begun >= closes else None
+        late = "" if self.late_by is None else f"; this one began {exact_duration(self.late_by)} too late"
+        super().__init__(
+            f"runs are accepted from {opens.astimezone(dt.UTC):%Y-%m-%d %H:%M} "
+            f"to {closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC{late}"
+        )
+
+
+class NotRegistered(RunNotTaken):
+    """The team takes no part in the season, or its registration is not approved yet."""
+
+
+class InputsNotReleased(RunNotTaken):
+    """Whoever may not have the inputs yet may not learn them from a check either."""
+
+    def __init__(self, at: dt.datetime) -> None:
+        moment = f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        super().__init__(f"the inputs are given out at {moment}; runs are checked from then on")
+
+
+class TermsNotAccepted(RunNotTaken):
+    """The season has terms that whoever sends or checks a run accepts first."""
+
+    def __init__(self, season: object, number: int) -> None:
+        super().__init__(f"accept version {number} of the terms of {season} first; its page leads to them")
+
+
+class NoGold(RunNotTaken):
+    """The phase has no gold yet, so that a run could be neither checked nor scored."""
+
+
+class KeyAlreadyUsed(RunNotTaken):
+    """The idempotency key came with another file before."""

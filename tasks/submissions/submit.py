@@ -1,0 +1,246 @@
+"""Taking a run: checked and stored first; then counted, numbered and queued in one short transaction."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from citeboard.teams.models import Team, User
+from tasks.gold.gold_files import index_file
+from tasks.jobs.leases import create_check, create_jobs
+from tasks.models import Gold, Phase, Registration, Season, Submission, Task
+from tasks.registration.entries import lock_entry
+from tasks.registration.terms import terms_to_accept
+from tasks.submissions.details import RunDetails, checked_details
+from tasks.submissions.quotas import check_quota, counted_runs
+from tasks.submissions.refusals import (
+    KeyAlreadyUsed,
+    NoGold,
+    NotRegistered,
+    PhaseClosed,
+    QuotaExceeded,
+    RunNotTaken,
+    RunRejected,
+    TermsNotAccepted,
+)
+from tasks.submissions.run_card import Metadata, checked_card, read_metadata, require_card
+from tasks.submissions.run_files import (
+    Findings,
+    StoredRun,
+    as_warnings,
+    checked_later,
+    checksum,
+    discard,
+    findings_of,
+    stored_run,
+)
+from tasks.submissions.team_figures import checked_figures, keep_figures
+from tasks.submissions.uploads import Upload
+from tasks.types import Problem
+from tasks.types.problems import capped
+
+__all__ = [
+    "KeyAlreadyUsed",
+    "NoGold",
+    "NotRegistered",
+    "PhaseClosed",
+    "QuotaExceeded",
+    "RunNotTaken",
+    "RunRejected",
+    "TermsNotAccepted",
+    "Upload",
+    "check_run",
+    "submit_baseline",
+    "submit_run",
+]
+
+
+def check_run(*, phase: Phase, upload: Upload, by: User | None = None) -> Findings:
+    """Everything that is wrong with a run, warnings included; nothing is stored or counted. Raises NoGold.
+
+    The account ``by`` gets its share of what is read at a time, and no more. Raises PoolFull.
+    """
+    found = findings(phase, upload, by)
+    return found if found.is_read else replace(found, problems=[*found.problems, checked_later()])
+
+
+def submit_run(  # noqa: PLR0913  (each is a field of the form)
+    *,
+    phase: Phase,
+    team: Team,
+    user: User | None,
+    upload: Upload,
+    system: str,
+    description: str = "",
+    kind: str = Submission.Kind.PRIMARY,
+    idempotency_key: str = "",
+    team_figures: Mapping[str, object] | None = None,
+    card: Mapping[str, object] | None = None,
+    metadata: Upload | None = None,
+) -> Submission:
+    """Store a run that can be scored and queue it; one that is refused costs its team nothing.
+
+    Raises a RunNotTaken, or a ValidationError by field for what its sender says of it. A key that came before
+    with the same file gives the submission of that time, whatever has changed since. What description,
+    figures and ``card`` leave empty is filled by the file ``metadata``, then by the header of the run.
+    """
+    details = checked_details(
+        system=system, description=description, kind=kind, idempotency_key=idempotency_key
+    )
+    said = Metadata(
+        description=details.description,
+        card=checked_card(card or {}),
+        figures=checked_figures(phase.task.task_type, team_figures or {}),
+    )
+    sha256 = checksum(upload.path)
+    if before := _sent_before(phase, team, details, sha256):
+        return before
+    # What is refused in any case is refused before the file is read, and asked again under the lock.
+    check_entry(phase, team, timezone.now(), upload.begun_at)
+    require_terms(phase.task.season, user)
+    if metadata is not None:
+        said = said.before(read_metadata(metadata, phase.task.task_type, user))
+    found = _checked(phase, upload, user)
+    said = said.before(found.about)
+    with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
+        lock_entry(phase, team)
+        if before := _sent_before(phase, team, details, sha256):
+            discard(stored.file)
+            return before
+        now = timezone.now()
+        phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
+        facts = check_entry(phase, team, now, upload.begun_at)
+        require_card(phase, description=said.description, card=said.card, figures=said.figures)
+        found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
+        return queue_run(
+            phase, stored, details, found, said, team=team, submitted_by=user, submitted_at=now, **facts
+        )
+
+
+def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
+    """Store and queue a run that organisers set beside those of teams; it needs no open phase or quota."""
+    details = RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
+    sha256 = checksum(upload.path)
+    found = _checked(phase, upload, None)
+    with stored_run(upload, sha256, is_checked=found.is_read) as stored, transaction.atomic():
+        # Two baselines at once would get the same number.
+        Task.objects.select_for_update().get(pk=phase.task_id)
+        said = Metadata(description=description).before(found.about)
+        return queue_run(phase, stored, details, found, said, team=None, submitted_at=timezone.now())
+
+
+def findings(phase: Phase, upload: Upload, by: User | None) -> Findings:
+    """Everything that is wrong with a run, as far as it is read now. Raises NoGold or PoolFull."""
+    task = phase.task
+    index = index_file(_current_gold(phase))
+    return findings_of(upload, task_type=task.task_type, index=index, options=task.options, by=by)
+
+
+def _current_gold(phase: Phase) -> Gold:
+    gold = Gold.objects.current(phase)
+    if gold is None:
+        raise NoGold(f"{phase} of {phase.task} has no gold yet, so that no run can be checked")
+    return gold
+
+
+def _checked(phase: Phase, upload: Upload, by: User | None) -> Findings:
+    """The warnings of a run that can be scored. Raises RunRejected with everything that is fatal."""
+    found = findings(phase, upload, by)
+    if found.errors:
+        raise RunRejected.of(found.problems)
+    return found
+
+
+def check_entry(
+    phase: Phase, team: Team, at: dt.datetime, begun: dt.datetime | None = None
+) -> dict[str, Any]:
+    """Whether the team may send a run now, whatever the run is; when its upload began, and if that was late.
+
+    Deadlines go by the moment at which the upload ``begun``, limits by the present one.
+    """
+    check_registered(phase.task.season, team)
+    begun = min(begun or at, at)
+    if not phase.takes_upload(at, begun):
+        raise PhaseClosed(phase.opens, phase.closes, begun)
+    check_quota(phase, team, at)
+    return {"begun_at": begun, "is_late": phase.is_late(begun)}
+
+
+def check_registered(season: Season, team: Team) -> None:
+    """Raises NotRegistered unless the team takes part in the season."""
+    if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
+        raise NotRegistered(f"{team} takes no part in {season}, or is not approved yet")
+
+
+def require_terms(season: Season, user: User | None) -> None:
+    """Raises TermsNotAccepted where the sender has yet to accept the season's terms."""
+    terms = terms_to_accept(season, user) if user else None
+    if terms is not None:
+        raise TermsNotAccepted(season, terms.number)
+
+
+def _sent_before(phase: Phase, team: Team, details: RunDetails, sha256: str) -> Submission | None:
+    if not details.idempotency_key:
+        return None
+    before = Submission.objects.filter(
+        phase=phase, team=team, idempotency_key=details.idempotency_key
+    ).first()
+    if before and before.sha256 != sha256:
+        raise KeyAlreadyUsed(
+            f"the key came with another file before, as run {before.number}; a new run needs a new key"
+        )
+    return before
+
+
+def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:
+    """The team's first run of the very same bytes that has used up a try, if there is one."""
+    same = counted_runs(phase, team).filter(sha256=checksum(upload.path))
+    return same.order_by("number").first()
+
+
+def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
+    """The same file again may be meant, after a new gold or by mistake: it is taken, and its team is told."""
+    before = Submission.objects.filter(phase=phase, team=team, sha256=sha256).order_by("number").first()
+    if before is None:
+        return []
+    return [Problem(message=f"the same file was sent before, as run {before.number}", fatal=False)]
+
+
+def queue_run(
+    phase: Phase, stored: StoredRun, details: RunDetails, found: Findings, said: Metadata, **facts: Any
+) -> Submission:
+    """The submission with its number and its jobs, against the gold of this moment; in a transaction.
+
+    ``said`` is what is known of how it was made. A large run has one job at first, its check.
+    """
+    earlier = Submission.objects.filter(phase=phase, team=facts["team"])
+    last = earlier.aggregate(last=Max("number"))["last"] or 0
+    submission = Submission.objects.create(
+        phase=phase,
+        number=last + 1,
+        system=details.system,
+        description=said.description,
+        card=dict(said.card),
+        kind=details.kind,
+        idempotency_key=details.idempotency_key,
+        file=stored.file,
+        filename=stored.filename,
+        sha256=stored.sha256,
+        size=stored.size,
+        warnings=as_warnings(*capped(found.problems)),
+        status=Submission.Status.QUEUED if stored.is_checked else Submission.Status.CHECKING,
+        status_since=facts["submitted_at"],
+        **facts,
+    )
+    keep_figures(submission, said.figures)
+    if stored.is_checked:
+        create_jobs(submission, _current_gold(phase))
+    else:
+        create_check(submission, _current_gold(phase))
+    return submission

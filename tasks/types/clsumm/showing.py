@@ -1,0 +1,78 @@
+"""Citances and summaries as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tasks.types.base import Options, Pairs, Split
+from tasks.types.clsumm.inputs import read_input_topics
+from tasks.types.clsumm.pairs import citance_label
+from tasks.types.files import InputFile
+from tasks.types.showing import joined, rows_by_name
+from tasks.types.shown import ShownInstance
+from tasks.types.text import decoded
+
+Text = Callable[[Any], str]
+
+
+def show_spans(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """The sentences that each annotator found, a line each, and those that the run names."""
+
+    def span(side: Any) -> str:
+        return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
+
+    return _citances(files, pairs, options, gold=span, answer=span)
+
+
+def show_facets(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    return _citances(
+        files,
+        pairs,
+        options,
+        gold=lambda facet: facet or "",
+        answer=lambda given: given.facet or "" if given else "",
+    )
+
+
+def _citances(
+    files: Sequence[InputFile], pairs: Pairs, options: Options, *, gold: Text, answer: Text
+) -> Iterator[ShownInstance]:
+    texts = {
+        citance_label(topic.name, citance.name): citance.text
+        for topic in read_input_topics(files, options)
+        for citance in topic.citances
+    }
+    for name, rows in rows_by_name(pairs).items():
+        yield ShownInstance(
+            name=name,
+            given=texts.get(name, ""),
+            gold=joined([gold(pairs.gold[row]) for row in rows]),
+            answer=joined([answer(pairs.answers[row]) for row in rows]),
+        )
+
+
+def show_summaries(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """The beginning of the reference paper, every gold summary under its kind, and the run's."""
+    papers = {
+        topic.name: " ".join(sentence.text for sentence in topic.sentences)
+        for topic in read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
+    }
+    for name, [row] in rows_by_name(pairs).items():
+        answer = pairs.answers[row]
+        yield ShownInstance(
+            name=name,
+            given=papers.get(name, ""),
+            gold="\n\n".join(f"{kind}:\n{_lines(own)}" for kind, own in pairs.gold[row].references),
+            answer=_lines(answer.lines) if answer else "",
+        )
+
+
+def _lines(lines: Sequence[bytes]) -> str:
+    return "\n".join(text for line in lines if (text := decoded(line).strip()))

@@ -1,0 +1,88 @@
+"""The metrics of the task type, by reference."""
+
+from __future__ import annotations
+
+from tasks.types.base import CORRECTED, OFFICIAL
+from tasks.types.positional_citations.options import ENTAILMENT, MERGE_GROUPS, PARSER, SPLITTER
+from tasks.types.references import MetricRef
+
+ALIICE, BY_SENTENCE = (f"scoring.metrics.aliice:{name}" for name in ("Aliice", "AliiceBySentence"))
+ALCE = "scoring.metrics.alce:Alce"
+CVCP = "scoring.metrics.cvcp:Cvcp"
+ANSWERS = "scoring.metrics.answers"
+#: What decides what entails what, and what is put to it.
+CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
+SENTENCES = (ENTAILMENT.name, SPLITTER.name)
+
+
+def _aliice(name: str, part: str, *, per_claim: bool = False, is_official: bool = False) -> MetricRef:
+    arguments = {"part": part, "per_claim": per_claim, "is_official": is_official}
+    return MetricRef(name, ALIICE, arguments, CLAIMS)
+
+
+def _alce(name: str, part: str, *, all_marks: bool = False, is_official: bool = False) -> MetricRef:
+    arguments = {"part": part, "all_marks": all_marks, "is_official": is_official}
+    return MetricRef(name, ALCE, arguments, SENTENCES)
+
+
+def _cvcp(name: str, *, is_pooled: bool, is_official: bool = False) -> MetricRef:
+    arguments = {"is_pooled": is_pooled, "is_official": is_official}
+    return MetricRef(name, CVCP, arguments, (SPLITTER.name,))
+
+
+def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
+    """What an answer is beside its citations."""
+    split = {"is_official": is_official}
+    return (
+        MetricRef("em_recall", f"{ANSWERS}:ExactMatch", {"column": "recall"}),
+        MetricRef("em_all", f"{ANSWERS}:ExactMatch", {"column": "all"}),
+        *(
+            MetricRef(f"qampari_{column}", f"{ANSWERS}:ListAnswers", {"column": column})
+            for column in ("precision", "recall_5", "f1_5")
+        ),
+        MetricRef(
+            "claim_recall",
+            "scoring.metrics.claim_recall:ClaimRecall",
+            {"part": "recall"},
+            (ENTAILMENT.name,),
+        ),
+        MetricRef("rouge_lsum_f1", f"{ANSWERS}:AnswerRouge", split, (SPLITTER.name,)),
+        MetricRef("length", f"{ANSWERS}:Length", {"column": "words"}),
+        MetricRef("length_deviation", f"{ANSWERS}:LengthDeviation", {"column": "words"}),
+        MetricRef("positional_share", f"{ANSWERS}:PositionalShare", {"column": "positional"}),
+    )
+
+
+METRICS = {
+    CORRECTED: (
+        _aliice("aliice_f1", "f1"),
+        _aliice("aliice_recall", "recall"),
+        _aliice("aliice_precision", "precision"),
+        _aliice("aliice_f1_per_claim", "f1", per_claim=True),
+        _aliice("aliice_precision_per_claim", "precision", per_claim=True),
+        _cvcp("cvcp", is_pooled=False),
+        _cvcp("cvcp_pooled", is_pooled=True),
+        _alce("alce_f1", "f1"),
+        _alce("alce_recall", "recall"),
+        _alce("alce_precision", "precision"),
+        _alce("alce_recall_all_marks", "recall", all_marks=True),
+        _alce("alce_precision_all_marks", "precision", all_marks=True),
+        *_of_answers(),
+    ),
+    # Without what only this site and the paper's text have, with what the released program can do besides.
+    OFFICIAL: (
+        _aliice("aliice_f1", "f1", is_official=True),
+        _aliice("aliice_recall", "recall", is_official=True),
+        _aliice("aliice_precision", "precision", is_official=True),
+        _cvcp("cvcp", is_pooled=True, is_official=True),
+        _alce("alce_recall", "recall", is_official=True),
+        _alce("alce_precision", "precision", is_official=True),
+        _alce("alce_recall_all_marks", "recall", all_marks=True, is_official=True),
+        _alce("alce_precision_all_marks", "precision", all_marks=True, is_official=True),
+        *_of_answers(is_official=True),
+        *(
+            MetricRef(f"aliice_{part}_by_sentence", BY_SENTENCE, {"part": part, "is_official": True}, CLAIMS)
+            for part in ("recall", "precision")
+        ),
+    ),
+}

@@ -1,0 +1,76 @@
+"""Probabilities that a run may give beside an answer: ``"probabilities": {"yes": 0.8, "no": 0.2}``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+from tasks.types.text import json_kind
+
+FIELD = "probabilities"
+#: How far from 1 a sum may be, for what was rounded.
+TOLERANCE = 0.001
+
+Probabilities = Mapping[str, float]
+
+
+class ProbabilitiesRefused(ValueError):
+    """What is wrong with the probabilities of a line, and what was expected."""
+
+    def __init__(self, message: str, expected: str) -> None:
+        super().__init__(message)
+        self.message, self.expected = message, expected
+
+
+class LabelWithProbabilities(str):
+    """A label, equal to the same text, with what the run gave each label. What it leaves out has 0."""
+
+    __slots__ = ("probabilities",)
+    probabilities: Probabilities | None
+
+    def __new__(cls, label: str, probabilities: Probabilities | None = None) -> Self:
+        made = super().__new__(cls, label)
+        made.probabilities = probabilities
+        return made
+
+
+def read_probabilities(
+    record: Mapping[str, Any], labels: Sequence[str], label_of: Callable[[str], str | None] = str
+) -> Probabilities | None:
+    """By label, None where the line gives none; ``label_of`` says which label a spelling means.
+
+    Raises ProbabilitiesRefused.
+    """
+    given = record.get(FIELD)
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(given)}", _example(labels))
+    found: dict[str, float] = {}
+    for spelling, value in given.items():
+        label = label_of(spelling)
+        if label is None or label not in labels:
+            raise ProbabilitiesRefused(
+                f"“{spelling[:100]}” in “{FIELD}” is no label", f"one of {', '.join(labels)}"
+            )
+        if label in found:
+            raise ProbabilitiesRefused(f"“{FIELD}” has {label} twice", "one probability for each label")
+        found[label] = _probability(label, value)
+    total = math.fsum(found.values())
+    if abs(total - 1) > TOLERANCE:
+        raise ProbabilitiesRefused(f"“{FIELD}” sum to {total:.4g}", f"a sum of 1, to {TOLERANCE}")
+    return found
+
+
+def _probability(label: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ProbabilitiesRefused(f"the probability of {label} is {json_kind(value)}", "a number")
+    if not 0 <= value <= 1:
+        shown = f"{value:.4g}" if isinstance(value, float) else "a whole number beyond 0 and 1"
+        raise ProbabilitiesRefused(f"the probability of {label} is {shown}", "a number from 0 to 1")
+    return float(value)
+
+
+def _example(labels: Sequence[str]) -> str:
+    return f'an object such as {{"{labels[0]}": 0.8, "{labels[-1]}": 0.2}}'

@@ -1,0 +1,90 @@
+"""What the files of a run look like from afar: of which task type, or none, or no text at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tasks.types.files import InputFile
+from tasks.types.problems import InputRefused
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: So much of a file is looked at.
+MAX_LOOKED_AT = 1 << 20
+MAX_LINES = 100
+_MAX_LINE = 4_000
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
+#: A text in some encoding has few of them; noise has an eighth.
+_MAX_CONTROL_SHARE = 0.02
+_MAGIC = (
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a rar archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+    (b"\x80\x04\x95", "a pickle of Python"),
+)
+PLAIN_TEXT = "plain text"
+_MARKUP = ((b"<!doctype html", "an HTML page"), (b"<html", "an HTML page"), (b"<?xml", "XML"))
+_OBJECT_KEY = re.compile(rb'"((?:[^"\\]|\\.){1,40}+)"\s*+:')
+
+
+@dataclass(frozen=True)
+class RunForm:
+    """How runs of a task type are told from other files, whatever is wrong with them.
+
+    ``keys`` are sets of keys that the JSON form of an answer has, ``is_line`` says whether a line may be of
+    the text form, ``described`` is what a message expects.
+    """
+
+    described: str
+    keys: tuple[frozenset[str], ...]
+    is_line: Callable[[bytes], bool] | None = None
+
+    def fits(self, beginning: bytes) -> bool:
+        if is_json(beginning):
+            found = {key.decode("utf-8", "replace") for key in _OBJECT_KEY.findall(beginning)}
+            return any(keys <= found for keys in self.keys)
+        return self.is_line is not None and any(map(self.is_line, first_lines(beginning)))
+
+
+def beginning_of(file: InputFile) -> bytes:
+    """The first of a file's bytes; none of one that cannot be read, which its reader says."""
+    try:
+        return next(file.chunks(), b"")[:MAX_LOOKED_AT]
+    except InputRefused:
+        return b""
+
+
+def first_lines(beginning: bytes) -> list[bytes]:
+    return [line[:_MAX_LINE] for line in beginning.split(b"\n", MAX_LINES)[:MAX_LINES] if line.strip()]
+
+
+def is_json(beginning: bytes) -> bool:
+    """Whether a line looks like JSON, be it the first or not."""
+    lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
+    return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
+
+
+def binary_kind(beginning: bytes) -> str | None:
+    """What it is if it is no text; None of a text."""
+    kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
+    if kind or not beginning:
+        return kind
+    controls = len(beginning) - len(beginning.translate(None, _CONTROLS))
+    return "binary data" if controls > _MAX_CONTROL_SHARE * len(beginning) else None
+
+
+def text_kind(beginning: bytes) -> str | None:
+    """What a text is that is of no form of a run; None where its lines are worth a word each."""
+    text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
+    if not text or is_json(beginning):
+        return None
+    return next((kind for start, kind in _MARKUP if text.lower().startswith(start)), PLAIN_TEXT)

@@ -1,0 +1,84 @@
+"""Webhooks of a season: made, given a new secret, turned off, removed, and posted to once more."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from citeboard.core import audit
+from citeboard.teams.models import User
+from tasks.models import Delivery, Season, Webhook
+from tasks.webhooks.addresses import checked_url
+
+MAX_A_SEASON = 10
+#: Of the history of a webhook, by event.
+MADE, RENEWED, REMOVED, REPEATED = "webhook-made", "webhook-renewed", "webhook-removed", "webhook-repeated"
+
+
+class WebhookRefused(Exception):
+    """The season cannot have this webhook; the message says why."""
+
+
+def secret_of(webhook: Webhook) -> str:
+    """Neither the database nor the site's key alone gives it."""
+    return salted_hmac("tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256").hexdigest()
+
+
+def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
+    """Raises AddressRefused or WebhookRefused."""
+    url = checked_url(url)
+    try:
+        with transaction.atomic():
+            season = Season.objects.select_for_update().get(pk=season.pk)
+            if season.webhooks.count() >= MAX_A_SEASON:
+                raise WebhookRefused(f"a season has {MAX_A_SEASON} webhooks at most; remove one first")
+            webhook = Webhook.objects.create(
+                season=season, url=url, nonce=secrets.token_hex(12), created_by=by
+            )
+            _note(webhook, by, MADE, "made a webhook", None, url)
+    except IntegrityError as same:
+        raise WebhookRefused("the season has a webhook with this address already") from same
+    return webhook
+
+
+def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
+    """What was signed with the secret before is not recognised any more."""
+    with transaction.atomic():
+        changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
+        changed.nonce = secrets.token_hex(12)
+        changed.save(update_fields=["nonce"])
+        _note(changed, by, RENEWED, "gave a webhook another secret", changed.url, changed.url)
+    return changed
+
+
+def remove_webhook(*, webhook: Webhook, by: User) -> None:
+    with transaction.atomic():
+        _note(webhook, by, REMOVED, "removed a webhook", webhook.url, None)
+        Webhook.objects.filter(pk=webhook.pk).delete()
+
+
+def repeat_delivery(*, delivery: Delivery, by: User) -> None:
+    """Post it again now, whatever became of it; while it is being sent nothing changes."""
+    with transaction.atomic():
+        moved = (
+            Delivery.objects.filter(pk=delivery.pk)
+            .exclude(state=Delivery.State.SENDING)
+            .update(state=Delivery.State.QUEUED, due_at=timezone.now(), attempts=0)
+        )
+        if moved:
+            words = f"asked for a delivery ({delivery.kind}) to be posted again"
+            _note(delivery.webhook, by, REPEATED, words, delivery.state, Delivery.State.QUEUED.value)
+
+
+def _note(webhook: Webhook, by: User, action: str, words: str, before: object, after: object) -> None:
+    audit.note(
+        actor=by,
+        action=action,
+        words=words,
+        subject=webhook,
+        place=webhook.season,
+        changes=[audit.Change("webhook", before, after)],
+    )

@@ -1,0 +1,640 @@
+"""Who gets which answer: a row for every address, and in it the answer to each role by each method."""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from citeboard.teams.mailed_invitations import mailed_secret
+from tasks.models.notifications import Kind
+from tasks.notifications.preferences import unsubscribe_secret
+from tests.access.scene import ROLES, Scene, routes
+from tests.scoring import archives
+
+Answers = tuple[int, ...]
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The status for each role, in the order of ROLES, by method."""
+
+    GET: Answers
+    POST: Answers
+    PUT: Answers
+    PATCH: Answers
+    DELETE: Answers
+
+
+# In the order of ROLES: visitor, reader (signed in, in no team), stranger (in another team of the season),
+# removed (was in the team), member of the team, organiser of the season, organiser of another one, staff.
+# A visitor is sent to sign in (302, in the API 401); what others own looks absent (404). A post is answered
+# with 302 where it was done, and with 422 where the page names the fields that it lacks.
+EVERYBODY = (200,) * 8
+NOBODY = (404,) * 8
+REFUSED = (405,) * 8
+SIGNED_IN = (302, *(200,) * 7)
+SIGN_IN_FIRST = (302, *(405,) * 7)
+TOKEN_FIRST = (401, *(405,) * 7)
+IN_THE_SEASON = (302, 403, 200, 403, 200, 403, 403, 403)
+OWN = (302, 404, 404, 404, 200, 404, 404, 404)
+OWN_OR_ORGANISED = (302, 404, 404, 404, 200, 200, 404, 200)
+DONE_FOR_OWN = (302, 404, 404, 404, 302, 404, 404, 404)
+DONE_FOR_OWN_OR_ORGANISED = (302, 404, 404, 404, 302, 302, 404, 302)
+ORGANISED = (302, 404, 404, 404, 404, 200, 404, 200)
+DONE_FOR_ORGANISERS = (302, 404, 404, 404, 404, 302, 404, 302)
+LACKING_FOR_ORGANISERS = (302, 404, 404, 404, 404, 422, 404, 422)
+OF_STAFF = (302, *(404,) * 6, 200)
+ANNOTATED = (302, 200, *(404,) * 6)
+DONE_FOR_ANNOTATORS = (302, 302, *(404,) * 6)
+SIGNED_OUT = (200, *(302,) * 7)
+SENT_ELSEWHERE = (302,) * 8
+
+
+def read(answers: Answers, others: Answers = REFUSED) -> Row:
+    """A page that is read, and refuses whatever else."""
+    return Row(answers, others, others, others, others)
+
+
+def read_signed_in(answers: Answers) -> Row:
+    """A page of somebody's own: who has not signed in is asked to, whatever the method."""
+    return read(answers, SIGN_IN_FIRST)
+
+
+def form(answers: Answers, posted: Answers, others: Answers = SIGN_IN_FIRST) -> Row:
+    return Row(answers, posted, others, others, others)
+
+
+def post(answers: Answers, others: Answers = REFUSED) -> Row:
+    return Row(others, answers, others, others, others)
+
+
+def allauth(answers: Answers, posted: Answers, others: Answers = REFUSED) -> Row:
+    """Its forms take a PUT as a POST."""
+    return Row(answers, posted, posted, others, others)
+
+
+TABLE = {
+    "health-live": read(EVERYBODY),
+    "health-ready": read(EVERYBODY),
+    # For programs; whom it answers is in tests/scoring/test_metrics.py.
+    "metrics": read(NOBODY),
+    # Reading
+    "home": read(EVERYBODY),
+    "about": read(EVERYBODY),
+    # The site of the scene has none; where one has, tests/core/test_notices.py.
+    "privacy": read(NOBODY),
+    "imprint": read(NOBODY),
+    "client": read(EVERYBODY),
+    "guides": read(EVERYBODY),
+    "client-file": read(EVERYBODY),
+    "guide": read(EVERYBODY),
+    "archives": read(EVERYBODY),
+    "archive": read(EVERYBODY),
+    "archive-board": read(EVERYBODY),
+    "archive-file": read(EVERYBODY),
+    "season": read(EVERYBODY),
+    "task": read(EVERYBODY),
+    "inputs": read(EVERYBODY),
+    "announcements": read(EVERYBODY),
+    "questions": form(EVERYBODY, (302, *(422,) * 7), REFUSED),
+    "report": form(SIGNED_IN, (302, *(422,) * 7)),
+    "season-feed": read(EVERYBODY),
+    "board-feed": read(EVERYBODY),
+    "terms": form(EVERYBODY, SENT_ELSEWHERE, REFUSED),
+    "board": read(EVERYBODY),
+    "board-csv": read(EVERYBODY),
+    "board-json": read(EVERYBODY),
+    "board-tex": read(EVERYBODY),
+    "board-bib": read(EVERYBODY),
+    "board-every-eval-ever": read(EVERYBODY),
+    "board-hugging-face": read(EVERYBODY),
+    "board-ir-metadata": read(EVERYBODY),
+    "board-papers-with-code": read(EVERYBODY),
+    "team-badge": read(EVERYBODY),
+    "team-system-badge": read(EVERYBODY),
+    "team-results": read(EVERYBODY),
+    "team-feed": read(EVERYBODY),
+    "team-system": read(EVERYBODY),
+    "team-system-feed": read(EVERYBODY),
+    "team-describe": post(DONE_FOR_OWN),
+    # The board is kept, and the answer leads there.
+    "cite": read(SENT_ELSEWHERE),
+    "snapshot": read(EVERYBODY),
+    "snapshot-json": read(EVERYBODY),
+    "snapshot-bib": read(EVERYBODY),
+    # The phase of the scene gives out no gold; where one does, tests/exchange/test_recompute.py.
+    "gold": read(NOBODY),
+    "standing-run": read(NOBODY),
+    "croissant": read(EVERYBODY),
+    # The scene's task finds spans in papers: tests/exchange/test_data_files.py has those that are given out.
+    "data-trec": read(NOBODY),
+    "data-hugging-face": read(NOBODY),
+    "robots": read(EVERYBODY),
+    "sitemap": read(EVERYBODY),
+    "season-bib": read(EVERYBODY),
+    "task-bib": read(EVERYBODY),
+    "standing-bib": read(EVERYBODY),
+    "paper-bib": read(EVERYBODY),
+    "classes-csv": read(EVERYBODY),
+    "classes-json": read(EVERYBODY),
+    "classes-tex": read(EVERYBODY),
+    "overview-paper": read(EVERYBODY),
+    "overview-paper-zip": read(EVERYBODY),
+    "overview-paper-file": read(EVERYBODY),
+    # The scene's season has none; where one has, tests/pages/test_overall.py.
+    "overall": read(NOBODY),
+    "overall-csv": read(NOBODY),
+    "overall-json": read(NOBODY),
+    "overall-tex": read(NOBODY),
+    "compare": read(EVERYBODY),
+    # Who may see two answers: tests/pages/test_compare_instances.py. The scene has no two runs to compare.
+    "compare-instances": read(NOBODY),
+    "compare-several": read(EVERYBODY),
+    "differences": read(EVERYBODY),
+    "costs": read(EVERYBODY),
+    "outside": read(EVERYBODY),
+    "pairings": read(EVERYBODY),
+    "gold-changes": read(EVERYBODY),
+    # The task of the scene counts no labels of sentences; where one does, tests/pages/test_discourse_page.py.
+    "discourse": read(NOBODY),
+    # Nobody has rated the texts of the scene; where somebody has, tests/pages/test_metrics_against_people.py.
+    "people": read(NOBODY),
+    "standing": read(EVERYBODY),
+    "thresholds": read(EVERYBODY),
+    "papers": read(EVERYBODY),
+    "paper": read(EVERYBODY),
+    "published": read(EVERYBODY),
+    "published-csv": read(EVERYBODY),
+    "published-json": read(EVERYBODY),
+    "reproduced": read(EVERYBODY),
+    # Rating texts: the reader is the annotator
+    "messages": read_signed_in(SIGNED_IN),
+    "messages-read": post(SENT_ELSEWHERE),
+    "message-choices": form(SIGNED_IN, SENT_ELSEWHERE),
+    # The link is what allows it; who has it need not sign in.
+    "unsubscribe": form(EVERYBODY, EVERYBODY, REFUSED),
+    "annotations": read_signed_in(SIGNED_IN),
+    "annotate": form(ANNOTATED, DONE_FOR_ANNOTATORS),
+    "annotate-csv": read_signed_in(ANNOTATED),
+    "annotate-upload": post(DONE_FOR_ANNOTATORS),
+    # Taking part
+    "teams": form(SIGNED_IN, (302, *(422,) * 7)),
+    "enter": post(DONE_FOR_OWN),
+    "team": read_signed_in(OWN),
+    "own-runs": read_signed_in(SIGNED_IN),
+    "upload": form(IN_THE_SEASON, (302, 403, 422, 403, 422, 403, 403, 403)),
+    "season-upload": form(IN_THE_SEASON, (302, 403, 422, 403, 422, 403, 403, 403)),
+    "bundle": read_signed_in(OWN_OR_ORGANISED),
+    "submission": read_signed_in(OWN_OR_ORGANISED),
+    "submission-status": read_signed_in(OWN_OR_ORGANISED),
+    "submission-run": read_signed_in(OWN_OR_ORGANISED),
+    "submission-cancel": post(DONE_FOR_OWN_OR_ORGANISED),
+    "submission-withdraw": post(DONE_FOR_OWN_OR_ORGANISED),
+    "submission-select": post(DONE_FOR_OWN_OR_ORGANISED),
+    "submission-accept": post(DONE_FOR_ORGANISERS),
+    "submission-disqualify": post(DONE_FOR_ORGANISERS),
+    "submission-hide": post(DONE_FOR_ORGANISERS),
+    "submission-reinstate": post(DONE_FOR_ORGANISERS),
+    "tokens": form(SIGNED_IN, (302, *(422,) * 7)),
+    "token-revoke": post(DONE_FOR_OWN, SIGN_IN_FIRST),
+    # Teams. Whoever has the link may join with it, unless they take part with another team.
+    "join": form(EVERYBODY, (200, 302, 409, *(302,) * 5), REFUSED),
+    "team-invitation-renew": post(DONE_FOR_OWN),
+    "team-invitation-revoke": post(DONE_FOR_OWN),
+    "join-decline": post(EVERYBODY),
+    # The reader has asked to join.
+    "join-take-back": post((302, 302, *(404,) * 6)),
+    "ask-to-join": post((302, 302, 302, 302, 404, 302, 302, 302)),
+    "team-request": post(DONE_FOR_OWN),
+    "team-invite": post(DONE_FOR_OWN),
+    "team-invite-withdraw": post(DONE_FOR_OWN),
+    # What is posted names no season.
+    "team-merge": post((302, *(404,) * 7)),
+    "team-merge-answer": post(DONE_FOR_OWN),
+    "organise-merge": post(DONE_FOR_ORGANISERS),
+    "team-member-remove": post(DONE_FOR_OWN),
+    "team-lead": post(DONE_FOR_OWN),
+    "team-leave": post(DONE_FOR_OWN),
+    "take-back": post(DONE_FOR_OWN),
+    # Organising
+    "organise": read_signed_in(ORGANISED),
+    "organise-runs": read_signed_in(ORGANISED),
+    "organise-acknowledge": post(DONE_FOR_ORGANISERS),
+    "organise-acknowledge-back": post(DONE_FOR_ORGANISERS),
+    "organise-progress": read_signed_in(ORGANISED),
+    "organise-gold": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-baselines": read_signed_in(ORGANISED),
+    "organise-baselines-compute": post(DONE_FOR_ORGANISERS),
+    "organise-models": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-pairs": read_signed_in(ORGANISED),
+    # The scene's task asks for no entailment labels, and its runs have no claims.
+    "organise-labels": read_signed_in((302, *(404,) * 7)),
+    "organise-labels-share": post((302, *(404,) * 7)),
+    "submission-claims": read(NOBODY),
+    "submission-judgements": form((302, *(404,) * 7), (302, *(404,) * 7)),
+    "organise-rescore": post(DONE_FOR_ORGANISERS),
+    "organise-rescore-stop": post(DONE_FOR_ORGANISERS),
+    "organise-rescore-season": post(DONE_FOR_ORGANISERS),
+    "submission-rescore": post(DONE_FOR_ORGANISERS),
+    "organise-phases": read_signed_in(ORGANISED),
+    "organise-times": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-open": post(DONE_FOR_ORGANISERS),
+    "organise-close": post(DONE_FOR_ORGANISERS),
+    "organise-teams": read_signed_in(ORGANISED),
+    "organise-decide": post(DONE_FOR_ORGANISERS),
+    "organise-entry": post(DONE_FOR_ORGANISERS),
+    "organise-people": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-person-remove": post(DONE_FOR_ORGANISERS),
+    "organise-team-rules": post(DONE_FOR_ORGANISERS),
+    "organise-annotator-remove": post(DONE_FOR_ORGANISERS),
+    "organise-terms": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-terms-csv": read_signed_in(ORGANISED),
+    "organise-announcement": form(ORGANISED, DONE_FOR_ORGANISERS),
+    "organise-announcement-edit": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-announcement-take-back": post(DONE_FOR_ORGANISERS),
+    "organise-questions": read_signed_in(ORGANISED),
+    "organise-answer": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-webhooks": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-deliveries": read_signed_in(ORGANISED),
+    "organise-webhook-renew": post(ORGANISED),
+    "organise-webhook-remove": post(DONE_FOR_ORGANISERS),
+    "organise-delivery-repeat": post(DONE_FOR_ORGANISERS),
+    "organise-human": read_signed_in(ORGANISED),
+    "organise-sheet-make": post(LACKING_FOR_ORGANISERS),
+    "organise-sheet": read_signed_in(ORGANISED),
+    "organise-sheet-annotator": post(LACKING_FOR_ORGANISERS),
+    "organise-sheet-ratings": post(LACKING_FOR_ORGANISERS),
+    "organise-sheet-publish": post(DONE_FOR_ORGANISERS),
+    "organise-sheet-take-back": post(DONE_FOR_ORGANISERS),
+    "organise-file": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-toml": read_signed_in(ORGANISED),
+    "organise-clone": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings": read_signed_in(ORGANISED),
+    "organise-settings-season": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-task": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-phase": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-new-task": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-settings-new-phase": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    # The scene's task and phase have runs, which stay; the page says so.
+    "organise-settings-delete-task": post(DONE_FOR_ORGANISERS),
+    # What is posted does not name the season.
+    "organise-delete": post(DONE_FOR_ORGANISERS),
+    "organise-settings-delete-phase": post(DONE_FOR_ORGANISERS),
+    "new-season-preset": form((302, *(404,) * 6, 200), (302, *(404,) * 6, 422)),
+    "new-season": form((302, *(404,) * 6, 200), (302, *(404,) * 6, 422)),
+    # Whoever entered the scene's history did nothing that can be taken back.
+    "organise-undo": post((302, 404, 404, 404, 404, 302, 404, 302)),
+    "organise-history": read_signed_in(ORGANISED),
+    # Operating
+    "operate": read_signed_in(OF_STAFF),
+    "operate-reports": read_signed_in(OF_STAFF),
+    "operate-report-close": post((302, *(404,) * 6, 302)),
+    "operate-mails": post((302, *(404,) * 6, 302)),
+    # The API
+    "api:seasons": read(EVERYBODY),
+    "api:season": read(EVERYBODY),
+    "api:task": read(EVERYBODY),
+    "api:phase": read(EVERYBODY),
+    "api:leaderboard": read(EVERYBODY),
+    "api:published": read(EVERYBODY),
+    "api:instances": read(NOBODY),
+    "api:overall": read(NOBODY),
+    "api:several": read(EVERYBODY),
+    "api:overview-paper": read(EVERYBODY),
+    "api:overview-paper-files": read(EVERYBODY),
+    "api:schema": read(EVERYBODY),
+    "api:site": read((401, *(404,) * 6, 200), TOKEN_FIRST),
+    "api:root": read(EVERYBODY),
+    "api:version-1": read(EVERYBODY),
+    "api:archives": read(EVERYBODY),
+    "api:archive": read(EVERYBODY),
+    "api:teams": Row((401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:team": read((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
+    "api:team-description": post((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
+    "api:team-results": read(EVERYBODY),
+    "api:team-system": read(EVERYBODY),
+    "api:invitation": Row(
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 201, 404, 404, 404),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 204, 404, 404, 404),
+    ),
+    "api:member": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 204, 404, 404, 404)
+    ),
+    "api:lead": post((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
+    # Whoever leads others hands the lead over first.
+    "api:leave": post((401, 404, 404, 404, 409, 404, 404, 404), TOKEN_FIRST),
+    "api:invitations": Row(
+        (401, 404, 404, 404, 200, 404, 404, 404),
+        (401, 404, 404, 404, 400, 404, 404, 404),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:invited": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 204, 404, 404, 404)
+    ),
+    "api:join-decline": post((401, *(400,) * 7), TOKEN_FIRST),
+    "api:join-requests": read((401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST),
+    "api:join-request": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
+    "api:ask-to-join": post((401, 201, 409, 201, 404, 201, 201, 201), TOKEN_FIRST),
+    "api:own-join-requests": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:own-join-request": Row(TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 204, *(404,) * 6)),
+    "api:merges": Row(
+        (401, 404, 404, 404, 200, 404, 404, 404),
+        (401, 404, 404, 404, 400, 404, 404, 404),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:merge": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
+    "api:season-merge": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:notices": read(EVERYBODY),
+    "api:join": post((401, *(400,) * 7), TOKEN_FIRST),
+    "api:registrations": Row(
+        (401, *(200,) * 7), (401, 404, 404, 404, 200, 404, 404, 404), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST
+    ),
+    "api:registration": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 409, 404, 404, 404)
+    ),
+    "api:decide": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    # The scene's season has none; where one has, tests/pages/test_terms.py.
+    "api:terms": form(NOBODY, (401, *(400,) * 7), REFUSED),
+    "api:account": Row((401, *(200,) * 7), (401, *(200,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:messages": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:messages-read": post((401, *(200,) * 7), TOKEN_FIRST),
+    "api:message-choices": Row((401, *(200,) * 7), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:account-data": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:people": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:acceptances": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:announcement": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:announcements": read(EVERYBODY),
+    "api:one-announcement": Row(
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
+    ),
+    "api:questions": form(EVERYBODY, (401, *(400,) * 7), REFUSED),
+    "api:answer": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:reports": Row((401, *(404,) * 6, 200), (401, *(400,) * 7), TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST),
+    "api:webhooks": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:webhook": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+    ),
+    "api:webhook-secret": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:deliveries": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:delivery-repeat": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:season-file": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:history": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:clone": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:new-season": post((401, *(404,) * 6, 400), TOKEN_FIRST),
+    "api:new-season-preset": post((401, *(404,) * 6, 400), TOKEN_FIRST),
+    "api:settings": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:settings-row": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 409, 404, 409)
+    ),
+    "api:gold": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:times": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:export": read(EVERYBODY),
+    "api:open": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:close": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:select": post((401, 404, 404, 404, 409, 400, 404, 400), TOKEN_FIRST),
+    "organise-outside": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "api:outside": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
+    "organise-errata": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "api:errata": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
+    "organise-runs-csv": read_signed_in(ORGANISED),
+    "organise-counting-zip": read_signed_in(ORGANISED),
+    "api:failures": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:failure": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+    ),
+    "api:progress": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:season-runs": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:counting-runs": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "submission-describe": post(DONE_FOR_OWN),
+    "submission-delete-file": post(DONE_FOR_OWN),
+    "api:description": post((401, 404, 404, 404, 200, 403, 404, 403), TOKEN_FIRST),
+    "api:run-history": read((401, 404, 404, 404, 200, 200, 404, 200), TOKEN_FIRST),
+    "organise-board": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-reveal": post(DONE_FOR_ORGANISERS),
+    "api:board": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:reveal": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "organise-tries": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-tries-back": post(DONE_FOR_ORGANISERS),
+    "api:disqualify": post((401, 404, 404, 404, 403, 400, 404, 400), TOKEN_FIRST),
+    "api:hide": post((401, 404, 404, 404, 403, 400, 404, 400), TOKEN_FIRST),
+    "api:reinstate": post((401, 404, 404, 404, 403, 400, 404, 400), TOKEN_FIRST),
+    "api:extra-tries": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:extra-tries-back": Row(
+        TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, TOKEN_FIRST, (401, 404, 404, 404, 404, 204, 404, 204)
+    ),
+    "api:accept": post((401, 404, 404, 404, 403, 400, 404, 400), TOKEN_FIRST),
+    "api:nowhere": read(NOBODY, NOBODY),
+    "api:submit": post((401, *(400,) * 7), TOKEN_FIRST),
+    "api:bundle": post((401, *(400,) * 7), TOKEN_FIRST),
+    "api:check": post((401, *(400,) * 7), TOKEN_FIRST),
+    "api:submissions": read((401, *(200,) * 7), TOKEN_FIRST),
+    "api:submission": read((401, 404, 404, 404, 200, 200, 404, 200), TOKEN_FIRST),
+    "api:run": Row(
+        (401, 404, 404, 404, 200, 200, 404, 200),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 409, 403, 404, 403),
+    ),
+    "api:cancel": post((401, 404, 404, 404, 409, 400, 404, 400), TOKEN_FIRST),
+    "api:withdraw": post((401, 404, 404, 404, 200, 400, 404, 400), TOKEN_FIRST),
+    # One's account
+    "account_login": allauth(SIGNED_OUT, SIGNED_OUT, (405, *(302,) * 7)),
+    "account_signup": allauth(SIGNED_OUT, SIGNED_OUT, (405, *(302,) * 7)),
+    "account_logout": form(SIGNED_IN, SENT_ELSEWHERE, REFUSED),
+    "account-data": read_signed_in(SIGNED_IN),
+    "account-delete": form(SIGNED_IN, (302, *(422,) * 7)),
+    "account-name": form(SIGNED_IN, SENT_ELSEWHERE),
+    "account_email": allauth(SIGNED_IN, SENT_ELSEWHERE, SIGN_IN_FIRST),
+    "account_change_password": allauth(SIGNED_IN, SIGNED_IN, SIGN_IN_FIRST),
+    "account_reauthenticate": allauth(SIGNED_IN, SIGNED_IN, SIGN_IN_FIRST),
+    "account_set_password": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "account_confirm_login_code": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "account_inactive": read(EVERYBODY),
+    "account_email_verification_sent": read(EVERYBODY),
+    "account_confirm_email": form(EVERYBODY, NOBODY, REFUSED),
+    "account_reset_password": allauth(EVERYBODY, EVERYBODY),
+    "account_reset_password_done": read(EVERYBODY),
+    "account_reset_password_from_key": read(EVERYBODY, EVERYBODY),
+    "account_reset_password_from_key_done": read(EVERYBODY),
+    # The second factor: nobody of the scene has one, and all have to give their password again first.
+    "mfa_index": read_signed_in(SIGNED_IN),
+    "mfa_authenticate": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "mfa_reauthenticate": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "mfa_activate_totp": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "mfa_deactivate_totp": read((302, *(404,) * 7), (302, *(404,) * 7)),
+    "mfa_view_recovery_codes": read_signed_in((302, *(404,) * 7)),
+    "mfa_generate_recovery_codes": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "mfa_download_recovery_codes": read((302, *(404,) * 7), (302, *(404,) * 7)),
+    # Signing in through others: none are set up.
+    "socialaccount_login_cancelled": read(EVERYBODY),
+    "socialaccount_login_error": read((401,) * 8),
+    "socialaccount_signup": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+    "socialaccount_connections": allauth(SIGNED_IN, SIGNED_IN, SIGN_IN_FIRST),
+    # Django's admin sends whoever is not staff to its sign-in, and that sends on to the site's own.
+    "admin:login": read((302, *(403,) * 6, 302), (302, *(403,) * 6, 200)),
+    "admin:*": read(SENT_ELSEWHERE, SENT_ELSEWHERE),
+}
+
+ROUTES = routes()
+PHASE_BY_NUMBER = (
+    "organise-times", "organise-open", "organise-close", "organise-rescore", "organise-rescore-stop",
+    "organise-baselines-compute", "organise-sheet-make", "organise-board", "organise-reveal",
+    "organise-counting-zip", "organise-errata", "organise-outside",
+)  # fmt: skip
+PHASE_IN_THE_API = (
+    "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
+    "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
+    "outside",
+)  # fmt: skip
+#: Their `slug` is that of a team.
+OF_A_TEAM = (
+    "team", "api:team", "api:invitation", "api:invited", "api:member", "api:lead", "api:leave",
+    "api:join-request", "api:merge",
+)  # fmt: skip
+POSTED = {
+    "api:decide": {"decision": "approve"},
+    "organise-decide": {"decision": "approve"},
+    "organise-entry": {"registration": "open"},
+}
+#: Every address but those of Django's admin, which are walked apart.
+OUR_ROUTES = [name for name in ROUTES if not name.startswith("admin:")]
+
+
+def row(name: str) -> Row | None:
+    return TABLE.get(name) or (TABLE["admin:*"] if name.startswith("admin:") else None)
+
+
+#: Where a helper of the season gets what its organiser gets; anywhere else it is what an organiser of another
+#: season gets.
+HELPED = (
+    "organise", "organise-runs", "organise-runs-csv", "api:season-runs", "organise-teams", "organise-decide",
+    "organise-questions", "organise-answer", "api:answer",
+    "organise-acknowledge", "organise-acknowledge-back", "api:failures", "api:failure",
+    "organise-announcement", "organise-announcement-edit", "organise-announcement-take-back",
+    "api:one-announcement", "organise-history", "organise-progress", "api:progress", "api:decide",
+    "api:announcement", "bundle", "submission", "submission-status",
+    "submission-run", "api:submission", "api:run", "api:run-history", "api:description",
+)  # fmt: skip
+#: Of runs that a helper sees, but only their teams and organisers change.
+NOT_HELPED = (
+    "api:accept", "api:cancel", "api:disqualify", "api:hide", "api:reinstate", "api:select", "api:withdraw",
+)  # fmt: skip
+
+
+def expected(name: str, method: str, role: str) -> int:
+    if role == "helper" and name in NOT_HELPED and method == "POST":
+        return 403
+    if role == "helper":
+        role = "organiser" if name in HELPED else "elsewhere"
+    return getattr(row(name), method)[ROLES.index(role)]
+
+
+def is_read(name: str) -> bool:
+    """Whether the address answers a GET with something."""
+    return 200 in row(name).GET
+
+
+def address(name: str, scene: Scene, phase=None) -> str:
+    """The address of the scene's own things, or of another phase of it."""
+    pattern = ROUTES[name].pattern
+    parts = list(pattern.converters) or list(getattr(pattern, "regex").groupindex)  # noqa: B009
+    values = named(name, scene, phase or scene.phase)
+    return reverse(name, kwargs={part: values[part] for part in parts})
+
+
+def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
+    phase = phase or scene.phase
+    task = phase.task
+    number = {"token-revoke": scene.token.pk, "bundle": scene.bundle.pk}
+    number |= dict.fromkeys(("api:task", "api:published", "api:gold"), task.pk)
+    number |= {f"api:{of_phase}": phase.pk for of_phase in PHASE_IN_THE_API}
+    slug = scene.team.slug if name.startswith(OF_A_TEAM) else task.season.slug
+    own = {"phase": phase.pk if name in PHASE_BY_NUMBER else phase.slug}
+    if name in ("archive-board", "archive-file"):
+        own = {"file": "season.json", "board": archives.BOARD}
+    if name == "overview-paper-file":
+        own = {"rest": "results.md"}
+    if name == "api:archive":
+        own = {"slug": archives.SLUG}
+    if name in ("paper", "paper-bib"):
+        own = {"key": "own-2020"}
+    if name == "join-decline":
+        own = {"secret": mailed_secret(scene.team.mailed_invitations.get())}
+    if name == "unsubscribe":
+        own = {"secret": unsubscribe_secret(scene.people["member"], Kind.ANNOUNCED)}
+    if name.startswith("organise-settings"):
+        own = {"task": task.pk, "phase": phase.pk, "number": task.pk if "task" in name else phase.pk}
+    if name == "organise-undo":
+        own["entry"] = scene.last_entry
+    return {
+        **scene.values,
+        "team": scene.team.slug,
+        "pk": number.get(name, scene.run.pk),
+        "slug": slug,
+        **own,
+    }
+
+
+def ask(client, name: str, method: str, scene: Scene, phase=None):
+    """The answer, read to its end so that a file that is sent is closed."""
+    where = address(name, scene, phase)
+    if method == "POST":
+        response = client.post(where, POSTED.get(name, {"team": scene.team.slug}))
+    else:
+        response = getattr(client, method.lower())(where)
+    response.said = response.getvalue()
+    return response
+
+
+def sign_in(client, scene: Scene, role: str) -> None:
+    client.logout()
+    if person := scene.people[role]:
+        client.force_login(person)

@@ -1,0 +1,148 @@
+"""Files that make their reader misbehave, through API and upload page: a sentence, and nothing counts."""
+
+import threading
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from citeboard.core import confinement
+from citeboard.core.confined.pool import Work
+from tasks.models import Submission
+from tests.api.sending import check, send
+
+LIMITS = "the file could not be read within the limits of the site"
+FAULT = "the site failed to read the file by a fault of its own"
+
+
+def read_by_hostile_reader(program, *arguments, **given):
+    assert program == "tasks.submissions.reading:check"
+    return confinement.read_upload("tests.core.confined.hostile_runs:check", *arguments, **given)
+
+
+@pytest.fixture
+def hostile_reader(monkeypatch, settings):
+    """Runs are read by a reader that does what they say, in a pool of its own."""
+    confinement._pool.cache_clear()
+    preload = (*confinement.PRELOAD, "tests.core.confined.hostile_runs")
+    monkeypatch.setattr(confinement, "PRELOAD", preload)
+    monkeypatch.setattr("tasks.submissions.run_files.read_upload", read_by_hostile_reader)
+    settings.CHECK_SECONDS = 1
+    settings.CHECK_MEMORY_MB = 256
+    yield
+    confinement.pool().close()
+    confinement._pool.cache_clear()
+
+
+def told(answer) -> str:
+    assert answer.status_code == 422, answer.content
+    [problem] = answer.json()["problems"]
+    assert not Submission.objects.exists()
+    return problem["message"]
+
+
+@pytest.mark.usefixtures("hostile_reader")
+class TestThroughTheApi:
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"burn", ("took more than 1 s of computing", "took more than 3 s")),
+            (b"hang", ("took more than 3 s",)),
+            (b"fill_memory", ("needed more than 256 MB of memory",)),
+            (b"fill_disk", ("wrote a file of more than 16 MB",)),
+        ],
+    )
+    def test_a_file_over_the_limits_is_told_so_and_costs_nothing(self, world, content, words):
+        message = told(send(world.member, world.phase, content))
+        assert message.startswith(LIMITS)
+        assert any(each in message for each in words), message
+
+    @pytest.mark.parametrize("content", [b"die", b"fail", b"return_nonsense", b"link_result"])
+    def test_a_reader_that_dies_or_fails_is_no_error_of_the_site(self, world, content):
+        assert told(check(world.member, world.phase, content)).startswith(FAULT)
+
+    @pytest.mark.parametrize("content", [b"multiply", b"open_file", b"connect"])
+    def test_what_a_reader_tries_beside_reading_comes_to_nothing(self, world, content):
+        assert check(world.member, world.phase, content).status_code == 200
+
+    def test_the_next_file_is_read_as_if_nothing_had_been(self, world, monkeypatch):
+        told(check(world.member, world.phase, b"die"))
+        monkeypatch.setattr("tasks.submissions.run_files.read_upload", confinement.read_upload)
+        assert check(world.member, world.phase).json() == {"warnings": []}
+
+
+@pytest.fixture
+def crowded(hostile_reader, monkeypatch, settings):
+    """Lets an account have a file read that never ends; gives up with the pool."""
+    settings.CHECKS = 2
+    settings.CHECK_SECONDS = 200
+    monkeypatch.setattr("citeboard.core.confined.pool.PATIENCE", 0.2)
+
+    threads = []
+
+    def occupy(user):
+        pool = confinement.pool()
+        before = pool._busy
+
+        def hang():
+            work = Work(
+                program="tests.core.confined.hostile:hang", arguments={}, limits=confinement.limits_for_runs()
+            )
+            with pytest.raises(Exception), pool.done(work, owner=str(user.pk)):  # noqa: B017, PT011
+                pass
+
+        threads.append(threading.Thread(target=hang))
+        threads[-1].start()
+        with pool._turn:
+            assert pool._turn.wait_for(lambda: pool._busy > before, 60)
+
+    yield occupy
+    confinement.pool().close()
+    for thread in threads:
+        thread.join()
+
+
+def page(world, role) -> tuple[Client, str]:
+    client = Client()
+    client.force_login(world.people[role])
+    address = reverse("upload", args=[world.season.slug, world.task.slug, world.phase.slug])
+    return client, address
+
+
+def test_a_full_pool_answers_503_and_when_to_come_back(world, crowded):
+    crowded(world.people["organiser"])
+    crowded(world.people["staff"])
+    answer = send(world.member, world.phase, b"echo")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer.json()["detail"].startswith("Many files are being read just now")
+    client, address = page(world, "member")
+    form = {"run": SimpleUploadedFile("run.jsonl", b"echo"), "system": "S", "do": "check"}
+    answer = client.post(address, form)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "Nothing was stored or counted: many files are being read" in answer.content.decode()
+    assert not Submission.objects.exists()
+
+
+def test_one_account_cannot_occupy_the_pool(world, crowded):
+    crowded(world.people["member"])
+    answer = check(world.member, world.phase, b"echo")
+    assert answer.status_code == 503
+    assert answer.json()["detail"].startswith("Another file of yours is still being read")
+    assert check(world.ask("stranger"), world.phase, b"echo").status_code == 200
+
+
+def test_pages_are_served_while_the_pool_is_full(world, crowded):
+    crowded(world.people["organiser"])
+    crowded(world.people["staff"])
+    client, address = page(world, "member")
+    assert client.get(address).status_code == 200
+
+
+def test_the_upload_page_says_that_a_file_takes_too_much(world, hostile_reader):
+    client, address = page(world, "member")
+    form = {"run": SimpleUploadedFile("run.jsonl", b"fill_memory"), "system": "S"}
+    answer = client.post(address, form)
+    assert answer.status_code == 422
+    assert "needed more than 256 MB of memory" in answer.content.decode()
+    assert not Submission.objects.exists()

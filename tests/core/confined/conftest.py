@@ -1,0 +1,48 @@
+"""A pool of confined processes, once held by the kernel as far as it can and once by limits alone."""
+
+from pathlib import Path
+
+import pytest
+
+from citeboard.core.confined.client import Setup
+from citeboard.core.confined.limits import Limits
+from citeboard.core.confined.pool import Pool, Work
+
+ROOT = Path(__file__).resolve().parents[3]
+LIMITS = Limits(cpu_seconds=5, wall_seconds=30, memory_mb=256, file_mb=8, max_files=64, max_processes=0)
+
+
+def make_pool(folder, *, size=2, uses_kernel=True):
+    setup = Setup(
+        path=[ROOT / "platform", ROOT],
+        readable=[ROOT / "platform", ROOT / "tests"],
+        preload=["tests.core.confined.hostile"],
+        uses_kernel=uses_kernel,
+    )
+    return Pool(size=size, work_folder=folder, setup=setup)
+
+
+def work(name, limits=LIMITS, files=None, shared=None, **arguments):
+    program = f"tests.core.confined.hostile:{name}"
+    return Work(program=program, arguments=arguments, limits=limits, files=files or {}, shared=shared)
+
+
+def result(pool, name, *, owner=None, **given):
+    with pool.done(work(name, **given), owner=owner) as done:
+        return done.result
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["kernel", "limits"])
+def pool(request, tmp_path_factory):
+    made = make_pool(tmp_path_factory.mktemp("work"), uses_kernel=request.param)
+    made.uses_kernel = request.param
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def closed_pool(tmp_path_factory):
+    """One that the kernel holds."""
+    made = make_pool(tmp_path_factory.mktemp("closed"))
+    yield made
+    made.close()

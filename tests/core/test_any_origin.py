@@ -1,0 +1,50 @@
+"""What scripts of other sites may read: public JSON and badges, as a visitor gets them, and nothing else."""
+
+import pytest
+
+from tests.access.scene import make_scene
+from tests.access.table import METHODS, OUR_ROUTES, address
+
+pytestmark = pytest.mark.django_db
+READABLE = {
+    "board-json", "snapshot-json", "croissant", "board-papers-with-code", "published-json", "team-badge",
+    "team-system-badge",
+    "api:seasons", "api:season", "api:task", "api:phase", "api:leaderboard", "api:published", "api:schema",
+    "api:archives", "api:archive",
+}  # fmt: skip
+HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers")
+
+
+@pytest.fixture
+def scene():
+    return make_scene()
+
+
+def readable(client, scene, method: str, **headers: str) -> set[str]:
+    found = set()
+    for name in OUR_ROUTES:
+        response = client.generic(
+            method, address(name, scene), headers={"Origin": "https://else.org", **headers}
+        )
+        response.getvalue()
+        if any(header in response for header in HEADERS):
+            assert response[HEADERS[0]] == "*"
+            assert [header for header in HEADERS if header in response] == [HEADERS[0]]
+            found.add(name)
+    return found
+
+
+def test_a_visitor_may_read_public_json_from_anywhere(client, scene):
+    assert readable(client, scene, "GET") == READABLE
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", *METHODS[1:]])
+def test_nothing_else_is_let_through_and_no_browser_is_told_that_it_may_send_a_token(client, scene, method):
+    assert readable(client, scene, method) == set()
+
+
+def test_what_somebody_is_answered_is_for_them_alone(client, scene):
+    client.force_login(scene.people["organiser"])
+    assert readable(client, scene, "GET") == set()
+    client.logout()
+    assert readable(client, scene, "GET", Authorization="Token no-such") == set()

@@ -1,0 +1,73 @@
+"""What browsers and proxies may keep: nothing that one person sees and others do not."""
+
+import pytest
+from django.urls import reverse
+
+from tasks.models import Phase, Season
+from tests.access.scene import make_scene
+from tests.access.table import ROUTES, address
+
+pytestmark = pytest.mark.django_db
+#: Pages that everybody sees alike, and that a signed-in browser may keep for as long as they stay the same.
+PUBLIC = {
+    "outside",
+    "board", "differences", "costs", "pairings", "gold-changes", "board-csv", "board-json", "board-tex",
+    "board-bib", "board-every-eval-ever", "board-hugging-face", "board-ir-metadata", "board-papers-with-code",
+    "classes-csv", "classes-json", "classes-tex", "api:leaderboard", "api:export",
+}  # fmt: skip
+#: What the public sees, whoever asks; a board that is hidden has none.
+FOR_THE_PUBLIC = {"team-badge", "team-system-badge", "board-feed"}
+
+
+@pytest.fixture
+def scene():
+    return make_scene()
+
+
+def kept(client, scene, role: str, names) -> dict[str, str]:
+    """By route the header of each answer with a page."""
+    client.logout()
+    client.force_login(scene.people[role])
+    found = {}
+    for name in names:
+        response = client.get(address(name, scene))
+        response.getvalue()
+        if response.status_code == 200:
+            found[name] = response.get("Cache-Control", "")
+    return found
+
+
+@pytest.mark.parametrize("role", ["member", "organiser"])
+def test_only_public_boards_are_kept_for_somebody_who_has_signed_in(client, scene, role):
+    answers = kept(client, scene, role, [name for name in ROUTES if not name.startswith("admin:")])
+    assert len(answers) > 40
+    may_keep = {
+        name for name, header in answers.items() if "no-store" not in header or "private" not in header
+    }
+    assert may_keep <= PUBLIC | FOR_THE_PUBLIC
+
+
+@pytest.mark.parametrize("hide", ["a hidden board", "a draft season"])
+def test_nothing_of_what_is_hidden_from_others_is_kept(client, scene, hide):
+    if hide == "a draft season":
+        Season.objects.update(is_public=False)
+    else:
+        Phase.objects.update(board="organisers", version=2)
+    answers = kept(client, scene, "organiser", PUBLIC)
+    assert set(answers) == PUBLIC
+    assert set(answers.values()) == {"private, no-store"}
+
+
+def test_a_program_is_told_the_same(client, scene):
+    _, secret = type(scene.token).objects.issue(user=scene.people["member"], name="x")
+    answer = client.get(reverse("api:submissions"), headers={"Authorization": f"Token {secret}"})
+    assert answer["Cache-Control"] == "private, no-store"
+
+
+def test_an_invitation_link_is_kept_nowhere_for_a_visitor_either(client, scene):
+    header = client.get(address("join", scene))["Cache-Control"]
+    assert {"private", "no-store"} <= set(header.split(", "))
+
+
+def test_visitors_ask_whether_a_board_has_changed(client, scene):
+    assert client.get(address("board", scene))["Cache-Control"] == "no-cache"

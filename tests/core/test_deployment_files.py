@@ -1,0 +1,242 @@
+"""compose.yaml, the proxy's configuration and the manifests for Kubernetes: valid, and true of the image."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import kubernetes_validate
+import pytest
+import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema.validators import validator_for
+
+from citeboard.settings import ENVIRONMENT
+from scripts.dockerfile import stages_of, steps_of
+
+KUBERNETES = "1.31"
+OURS = ("site", "worker", "backup")
+#: Of AWS's own programs, and of the image's entry point.
+FOREIGN = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "BACKUPS_KEPT"}
+
+
+@pytest.fixture
+def compose(root) -> dict:
+    return yaml.safe_load((root / "compose.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def runtime(root) -> dict[str, str]:
+    """The environment of the image."""
+    stage = stages_of(steps_of((root / "Dockerfile").read_text(encoding="utf-8")))["runtime"]
+    return {name: value for step in stage.steps if step.word == "ENV" for name, value in step.pairs().items()}
+
+
+def documents(root: Path) -> list[dict]:
+    files = sorted((root / "deploy" / "kubernetes").glob("*.yaml"))
+    assert len(files) >= 5
+    return [part for file in files for part in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+
+
+class TestCompose:
+    def test_it_is_what_the_specification_allows(self, compose):
+        schema = get_builtin_schema("vendor.compose-spec")
+        errors = validator_for(schema)(schema).iter_errors(compose)
+        assert [(list(error.absolute_path), error.message) for error in errors] == []
+
+    def test_every_service_has_limits_and_those_that_go_on_a_health_check(self, compose):
+        for name, service in compose["services"].items():
+            if name == "s3-bucket":
+                continue
+            assert service["mem_limit"], name
+            assert service["stop_grace_period"], name
+            # The image has that of the site; a backup ends by itself.
+            assert name in ("site", "backup") or "test" in service["healthcheck"], name
+
+    def test_site_and_workers_can_be_had_several_times(self, compose):
+        """Nothing that only one can have; and each has a work folder by a volume without a name."""
+        for name in ("site", "worker"):
+            service = compose["services"][name]
+            assert not {"container_name", "hostname", "ports"} & set(service), name
+            assert service["command"] == [name]
+
+    def test_each_worker_has_a_work_folder_of_its_own(self, root, compose, runtime):
+        worker = compose["services"]["worker"]
+        assert runtime["CITEBOARD_WORK_DIR"] in worker["volumes"]
+        shared = [volume.split(":")[1] for volume in worker["volumes"] if ":" in volume]
+        assert runtime["CITEBOARD_DATA_DIR"] in shared
+        for folder in shared:
+            assert not Path(runtime["CITEBOARD_WORK_DIR"]).is_relative_to(folder)
+        assert "CITEBOARD_WORK_DIR" not in worker["environment"]
+
+    def test_no_two_services_want_one_port_of_the_machine(self, compose):
+        ports = [port.rpartition(":")[0] for s in compose["services"].values() for port in s.get("ports", [])]
+        assert len(ports) == len(set(ports)) == 3
+
+    def test_the_queue_keeps_what_it_has_and_the_cache_forgets(self, compose):
+        services, told = compose["services"], compose["services"]["site"]["environment"]
+        queue, cache = (urlsplit(told[name]).hostname for name in ("REDIS_URL", "REDIS_CACHE_URL"))
+        assert queue != cache
+        policies = {name: services[name]["command"][-1] for name in (queue, cache)}
+        assert policies == {queue: "noeviction", cache: "allkeys-lru"}
+        assert "--appendonly" in services[queue]["command"]
+
+    def test_what_ends_has_more_time_than_serve_takes(self, compose):
+        for name in ("site", "worker"):
+            assert int(compose["services"][name]["stop_grace_period"].removesuffix("s")) >= 15
+
+    @pytest.mark.parametrize("name", OURS)
+    def test_settings_are_those_that_there_are(self, compose, name):
+        known = set(ENVIRONMENT.declared) | FOREIGN
+        assert set(compose["services"][name]["environment"]) <= known
+
+    def test_files_that_are_mounted_are_here(self, root, compose):
+        mounted = [
+            volume.split(":")[0]
+            for service in compose["services"].values()
+            for volume in service.get("volumes", [])
+            if volume.startswith("./") and not volume.startswith("./deploy/nginx/tls:")
+        ]
+        assert len(set(mounted)) == 3
+        assert [path for path in mounted if not (root / path).is_file()] == []
+
+
+class TestProxy:
+    @pytest.fixture
+    def included(self, root) -> str:
+        return (root / "deploy" / "nginx" / "site.inc").read_text(encoding="utf-8")
+
+    def test_an_upload_is_passed_on_as_it_comes_and_may_be_as_large_as_the_site_takes(
+        self, included, settings
+    ):
+        assert "proxy_request_buffering off;" in included
+        [megabytes] = re.findall(r"client_max_body_size (\d+)m;", included)
+        assert int(megabytes) > settings.UPLOAD_MAX_MB
+
+    def test_what_the_site_believes_is_set_and_never_passed_on(self, included):
+        for header, value in (
+            ("X-Forwarded-For", "$remote_addr"),
+            ("X-Forwarded-Proto", "$scheme"),
+            ("X-Request-ID", "$request_id"),
+        ):
+            assert f"proxy_set_header {header} {value};" in included
+
+    def test_more_sites_are_found_without_a_reload(self, included):
+        assert re.search(r"resolver 127\.0\.0\.11 valid=\d+s", included)
+        assert "proxy_pass http://$site;" in included
+
+    @pytest.mark.parametrize("name", ["http.conf", "tls.conf"])
+    def test_every_server_that_serves_includes_it_and_braces_are_closed(self, root, name):
+        text = re.sub(r"#.*", "", (root / "deploy" / "nginx" / name).read_text(encoding="utf-8"))
+        assert text.count("{") == text.count("}")
+        servers = text.split("server {")[1:]
+        assert all("include /etc/nginx/site.inc;" in s or "return 301 https://" in s for s in servers)
+        statements = [line.strip() for line in text.splitlines() if line.strip()]
+        assert [line for line in statements if not line.endswith((";", "{", "}"))] == []
+
+    def test_old_versions_of_tls_are_not_spoken(self, root):
+        assert "ssl_protocols TLSv1.2 TLSv1.3;" in (root / "deploy" / "nginx" / "tls.conf").read_text()
+
+
+class TestKubernetes:
+    def test_every_manifest_is_valid(self, root):
+        for document in documents(root):
+            kubernetes_validate.validate(document, KUBERNETES, strict=True)
+
+    def test_a_manifest_that_is_wrong_is_found(self, root):
+        [wrong] = [each for each in documents(root) if each["kind"] == "CronJob"]
+        wrong["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+        with pytest.raises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(wrong, KUBERNETES, strict=True)
+
+    def pods(self, root) -> dict[str, dict]:
+        found = {}
+        for document in documents(root):
+            spec = document.get("spec", {})
+            spec = spec.get("jobTemplate", {}).get("spec", spec)
+            if "template" in spec:
+                found[document["metadata"]["name"]] = spec["template"]["spec"]
+        assert set(found) == {"site", "worker", "worker-models", "models", "backup"}
+        return found
+
+    def test_no_pod_runs_as_root_or_writes_outside_of_its_volumes(self, root, runtime):
+        for name, pod in self.pods(root).items():
+            assert pod["securityContext"]["runAsNonRoot"], name
+            assert pod["securityContext"]["runAsUser"] == 10001
+            [container] = pod["containers"]
+            assert container["securityContext"]["readOnlyRootFilesystem"], name
+            assert container["resources"]["limits"]["memory"], name
+            mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
+            assert {runtime["HOME"], "/tmp"} <= mounted, name
+            volumes = {runtime[v] for v in ("HOME", "CITEBOARD_WORK_DIR", "CITEBOARD_MODELS_DIR")}
+            assert mounted <= {*volumes, "/backups", "/tmp"}
+
+    def test_pods_do_what_the_image_knows(self, root):
+        entry = (root / "scripts" / "entrypoint.sh").read_text(encoding="utf-8")
+        for pod in self.pods(root).values():
+            [word] = pod["containers"][0]["args"]
+            assert f"    {word})" in entry
+
+    def test_settings_are_those_that_there_are(self, root):
+        known = set(ENVIRONMENT.declared) | FOREIGN
+        [config] = [each for each in documents(root) if each["kind"] == "ConfigMap"]
+        given = set(config["data"])
+        for pod in self.pods(root).values():
+            given |= {each["name"] for each in pod["containers"][0].get("env", [])}
+        assert given <= known
+
+    def test_probes_ask_addresses_and_files_that_there_are(self, root, client, db):
+        pods = self.pods(root)
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            asked = pods["site"]["containers"][0][probe]["httpGet"]
+            headers = {each["name"]: each["value"] for each in asked["httpHeaders"]}
+            assert client.get(asked["path"], headers=headers).status_code == 200
+        command = pods["worker"]["containers"][0]["livenessProbe"]["exec"]["command"]
+        assert command[1:] == ["/opt/citeboard/scripts/healthcheck.py", "worker"]
+        assert (root / "scripts" / "healthcheck.py").exists()
+
+    def test_selectors_find_their_pods(self, root):
+        found = documents(root)
+        labels = [
+            each["spec"]["template"]["metadata"]["labels"] for each in found if each["kind"] == "Deployment"
+        ]
+        wanted = [each["spec"]["selector"] for each in found if each["kind"] == "Service"]
+        wanted += [
+            each["spec"]["selector"]["matchLabels"]
+            for each in found
+            if each["kind"] in ("Deployment", "PodDisruptionBudget")
+        ]
+        assert len(wanted) == 6
+        assert [selector for selector in wanted if selector not in labels] == []
+
+
+class TestPinning:
+    """`scripts/pin_images.sh`, with an engine that answers for some registries."""
+
+    def run(self, root, folder, answer: str) -> subprocess.CompletedProcess:
+        engine = folder / "docker"
+        engine.write_text(f"#!/bin/sh\n{answer}\n")
+        engine.chmod(0o755)
+        return subprocess.run(
+            ["sh", str(root / "scripts" / "pin_images.sh")],
+            env={"PATH": f"{folder}:/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def test_every_image_is_pinned_by_the_variable_that_names_it(self, root, tmp_path, compose):
+        digest = f"sha256:{'0' * 64}"
+        done = self.run(root, tmp_path, f'[ "$1 $2 $3" = "buildx imagetools inspect" ] && echo {digest}')
+        assert (done.returncode, done.stderr) == (0, "")
+        pinned = dict(line.split("=", 1) for line in done.stdout.splitlines())
+        assert pinned["CITEBOARD_BASE"] == f"python:3.11-slim@{digest}"
+        text = json.dumps(compose)
+        assert set(pinned) == set(re.findall(r"\$\{([A-Z0-9_]+_IMAGE):-", text)) | {"CITEBOARD_BASE"}
+        for name, image in pinned.items():
+            assert f"${{{name}:-{image.removesuffix('@' + digest)}}}" in text
+
+    def test_an_image_whose_registry_does_not_answer_is_named(self, root, tmp_path):
+        done = self.run(root, tmp_path, "case $4 in postgres*) exit 1;; esac; echo sha256:1")
+        assert done.returncode == 1
+        assert done.stderr == "No digest of postgres:16: its registry does not answer.\n"
+        assert "POSTGRES_IMAGE" not in done.stdout
+        assert "REDIS_IMAGE" in done.stdout

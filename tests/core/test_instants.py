@@ -1,0 +1,55 @@
+"""Instants as people write them."""
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_of
+
+ROME = ZoneInfo("Europe/Rome")
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2026-05-01 23:59", "2026-05-01T21:59"),
+        ("2026-05-01T23:59:30", "2026-05-01T21:59:30"),
+        ("2026-05-01T23:59Z", "2026-05-01T23:59"),
+        ("2026-05-01T23:59+03:00", "2026-05-01T20:59"),
+        ("2026-05-01 23:59 AoE", "2026-05-02T11:59"),
+        ("2026-05-01 23:59 aoe", "2026-05-02T11:59"),
+        ("2026-05-01 23:59 UTC", "2026-05-01T23:59"),
+        ("2026-05-01 23:59 America/New_York", "2026-05-02T03:59"),
+        ("1 May 2026, 23:59 UTC", "2026-05-01T23:59"),
+        ("1 May 2026, 23:59 AoE", "2026-05-02T11:59"),
+    ],
+)
+def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
+    assert read_instant(text, ROME) == dt.datetime.fromisoformat(instant).replace(tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("soon", "is not a date and time"),
+        ("2026-05-01", "is not a date and time such as"),
+        ("2026-13-01 00:00", "is not a date and time such as"),
+        ("", "is not a date and time such as"),
+        ("2026-05-01 23:59 Mars/Base", "“Mars/Base” is not a time zone such as"),
+        ("2026-05-01 23:59+02:00 AoE", "names both an offset and a zone"),
+        ("2026-03-29 02:30", "the clocks of Europe/Rome skip 2026-03-29 02:30:00"),
+        ("2026-10-25 02:30", "comes twice in Europe/Rome"),
+        ("9999-12-31 23:59 AoE", "beyond the calendar"),
+        ("x" * 100_000, "is not a"),
+    ],
+)
+def test_what_is_no_instant_is_refused_with_what_is_wrong(text, words):
+    with pytest.raises(NoInstant, match=words):
+        read_instant(text, ROME)
+
+
+def test_an_instant_is_written_so_that_it_is_read_again():
+    at = dt.datetime(2026, 5, 2, 11, 59, 59, tzinfo=dt.UTC)
+    assert written_instant(at, zone_of("AoE")) == "2026-05-01 23:59:59"
+    assert read_instant(written_instant(at, ROME), ROME) == at

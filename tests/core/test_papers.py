@@ -1,0 +1,80 @@
+"""What the page on the papers names exists, and its counts are its own."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from scoring.__main__ import parser
+from scoring.tools.baselines import baselines
+from scripts.write_reference import _addresses
+from tasks.types import task_types
+
+#: The papers' rows, as they were gone through; none may be lost.
+ROWS = {"1": 20, "2": 30, "3": 21, "4": 21, "5": 22}
+STATES = ("✓", "partly", "not", "cannot")
+
+
+@pytest.fixture
+def page(root: Path) -> str:
+    return (root / "docs" / "papers.md").read_text(encoding="utf-8")
+
+
+def rows(page: str) -> list[tuple[str, str, str, str]]:
+    """Number, what, where and state."""
+    return re.findall(r"^\| (\d\.\d+) \| (.+?) \| (.*?)\s*\| (.+?) \|$", page, re.MULTILINE)
+
+
+def commands() -> dict[str, set[str]]:
+    """The flags of each command of the offline scorer."""
+    [found] = [action.choices for action in parser()._actions if action.choices]
+    return {name: set(command._option_string_actions) for name, command in found.items()}
+
+
+def names() -> set[str]:
+    """Metrics, classes, options and baselines of all task types."""
+    found = set(baselines())
+    for task_type in task_types().values():
+        found |= {*task_type.dimensions, *task_type.metrics}
+        found |= {option.name for option in task_type.options}
+    return found
+
+
+def test_every_row_of_the_papers_is_there_once(page):
+    numbers = [row[0] for row in rows(page)]
+    assert numbers == [f"{paper}.{row}" for paper, count in ROWS.items() for row in range(1, count + 1)]
+
+
+def test_the_counts_on_top_are_those_of_the_rows(page):
+    counts = Counter(re.match(r"✓|\w+", state)[0] for *_, state in rows(page))
+    assert set(counts) <= set(STATES)
+    [told] = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert dict(zip(STATES, map(int, told), strict=True)) == {state: counts[state] for state in STATES}
+
+
+def test_a_row_that_is_here_says_where_and_one_that_is_not_says_why(page):
+    for number, _, where, state in rows(page):
+        assert "`" in where or not state.startswith("✓"), f"{number} says nowhere"
+        assert state.startswith(("✓", "not")) or ": " in state, f"{number} gives no reason"
+
+
+def test_every_command_page_and_name_of_the_rows_exists(page, root):
+    known, pages, words = commands(), {row[0].strip("`") for row in _addresses()}, names()
+    missing = []
+    for number, _, where, _ in rows(page):
+        for span in re.findall(r"`([^`]+)`", where):
+            first, *further = span.split()
+            if first == "scoring":
+                command, *flags = further
+                fine = command in known and set(flags) <= known[command]
+            elif first == "manage.py":
+                fine = further[0] in get_commands()
+            elif first == "python":
+                fine = (root / further[0]).is_file()
+            else:
+                fine = span in (pages if span.startswith("/") else words)
+            if not fine:
+                missing.append((number, span))
+    assert missing == []

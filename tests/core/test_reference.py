@@ -1,0 +1,37 @@
+"""What exists is described, and what is described exists."""
+
+import re
+
+from citeboard.core.checks import FOR_TESTS
+from scripts.write_reference import PAGE, page
+
+
+def test_the_reference_is_that_of_the_code():
+    """Types, rule sets, metrics, classes, options, commands and addresses; `make reference` writes it."""
+    assert page() == PAGE.read_text(encoding="utf-8")
+
+
+def names_in(root, *folders: str) -> set[str]:
+    """Of settings, in the code of these folders."""
+    sources = [path for folder in folders for path in (root / folder).rglob("*.py")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    return set(re.findall(r'"(CITEBOARD_[A-Z_]+|DATABASE_URL|REDIS_URL|REDIS_CACHE_URL|PORT)"', code))
+
+
+def test_every_setting_is_described_and_every_described_one_is_there(root):
+    page = (root / "docs" / "settings.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"\| `([A-Z_]+)` \|", page))
+    of_the_client = names_in(root, "scoring/client")
+    client = (root / "docs" / "client.md").read_text(encoding="utf-8")
+    assert of_the_client == set(re.findall(r"`(CITEBOARD_\w+)`", client))
+    of_the_site = names_in(root, "platform", "tasks", "scoring") - set(FOR_TESTS) - of_the_client
+    assert len(of_the_site) > 20
+    assert sorted(of_the_site - described) == []
+    assert sorted(described - of_the_site) == []
+
+
+def test_every_make_target_is_described_and_every_described_one_is_there(root):
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE)) - {"help"}
+    told = set(re.findall(r'@echo "make ([\w-]+)', makefile))
+    assert targets == told

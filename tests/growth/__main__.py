@@ -1,0 +1,57 @@
+"""Larger inputs than in the suite, and the worst ratio of everything that took long enough to tell."""
+
+import sys
+from collections.abc import Callable, Iterator
+
+import django
+from django.conf import settings
+
+from citeboard.core.markdown import rendered
+from tasks.types import task_types
+from tests.growth import readers
+from tests.growth.functions import text_functions
+from tests.growth.measuring import MAX_RATIO, Growth, growth
+from tests.growth.shapes import shapes
+
+LARGE, MIDDLE = 1 << 16, 1 << 13
+Case = tuple[str, Callable[[object], object], Callable[[int], object], int]
+
+
+def cases() -> Iterator[Case]:
+    for task_type in task_types().values():
+        read, read_gold = readers.reading(task_type), readers.reading_gold(task_type)
+        for name, made in readers.many(task_type):
+            yield f"{task_type.slug}: {name}", read, made, LARGE
+        for shape, make in shapes():
+            for name, made in readers.hostile_contents(make):
+                yield f"{task_type.slug}: {shape}: {name}", read, made, LARGE
+            for name, made in readers.hostile_fields(task_type, make):
+                yield f"{task_type.slug}: {shape}: {name}", read, made, MIDDLE
+            for name, made in readers.hostile_gold(task_type, make):
+                yield f"{task_type.slug}: {shape}: {name}", read_gold, made, MIDDLE
+    for name, function in (*text_functions(), ("Markdown", rendered.__wrapped__)):
+        for shape, make in shapes():
+            yield f"{name}: {shape}", function, make, MIDDLE
+
+
+def main() -> int:
+    measured: list[tuple[str, Growth]] = []
+    count = 0
+    for name, work, made, largest in cases():
+        count += 1
+        found = growth(work, made, largest)
+        if found.ratio is not None:
+            measured.append((name, found))
+    measured.sort(key=lambda each: -(each[1].ratio or 0))
+    print(f"{count:,} shapes, {len(measured):,} took long enough for a ratio; the worst:")
+    for name, found in measured[:10]:
+        print(f"{found.ratio:.2f}  {found.seconds:.2f} s at {found.size:,}  {name}")
+    beyond = sum(not found.is_bounded for _, found in measured)
+    print(f"{beyond} beyond {MAX_RATIO}")
+    return int(beyond > 0)
+
+
+if __name__ == "__main__":
+    settings.configure()
+    django.setup()
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""CPU time of this process, so that a busy machine changes little; and a ratio confirmed several times."""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAX_RATIO = 2.6
+#: Seconds. What takes less at the largest size is not worth a ratio: a quadratic reader takes far more.
+MEASURABLE = 0.03
+TRIES = 12
+
+
+@dataclass(frozen=True)
+class Growth:
+    """``ratio`` is that of an input of ``size`` to half of it, None where both are too fast to tell."""
+
+    ratio: float | None
+    size: int
+    seconds: float
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.ratio is None or self.ratio <= MAX_RATIO
+
+
+def growth(work: Callable[[object], object], made: Callable[[int], object], largest: int) -> Growth:
+    """The least ratio of several tries, at the first size that is measurable, up to the largest."""
+    # From small to large, so that what is far worse than quadratic ends early.
+    for size in (largest // 16, largest // 4, largest):
+        seconds = cpu_seconds(work, made(size))
+        if seconds >= MEASURABLE:
+            break
+    else:
+        return Growth(None, size, seconds)
+    gc.collect()
+    ratios = []
+    for _ in range(TRIES):
+        half = min(cpu_seconds(work, made(size // 2)) for _ in range(2))
+        ratios.append(min(seconds, cpu_seconds(work, made(size))) / max(half, 1e-6))
+        if ratios[-1] <= MAX_RATIO:
+            break
+    return Growth(min(ratios), size, seconds)
+
+
+def cpu_seconds(work: Callable[[object], object], given: object) -> float:
+    gc.disable()
+    try:
+        begin = time.process_time()
+        work(given)
+        return time.process_time() - begin
+    finally:
+        gc.enable()

@@ -1,0 +1,123 @@
+"""Twice the input costs at most 2.6 times the CPU, and memory stays in proportion to the input."""
+
+import itertools
+import re
+import tracemalloc
+import zipfile
+import zlib
+
+import pytest
+
+import scoring.metrics
+import tasks.types
+from citeboard.core.markdown import rendered
+from tasks.types import InputRefused, task_types
+from tasks.types.files import open_input
+from tests.growth import readers
+from tests.growth.functions import text_functions
+from tests.growth.measuring import growth
+from tests.growth.shapes import shapes
+
+TYPES = list(task_types().values())
+#: In characters. A quadratic reader takes seconds at sizes where the others take no time at all.
+SIZE, SMALL = 1 << 14, 1 << 13
+#: The suite takes one shape in so many, others for each subject; `make fuzz` takes all of them, and larger.
+SHARE = 6
+#: In bytes: for what is there whatever the input, and for each byte of it.
+MEMORY_AT_LEAST, MEMORY_PER_BYTE = 8 << 20, 64
+
+of_every_type = pytest.mark.parametrize("task_type", TYPES, ids=[each.slug for each in TYPES])
+
+
+def some_shapes(subject):
+    found = list(shapes())
+    return found[zlib.crc32(subject.encode()) % SHARE :: SHARE]
+
+
+def beyond_bounds(work, made, size):
+    """What grows faster, by name, with the ratio."""
+    found = {name: growth(work, make, size) for name, make in made}
+    return {name: each for name, each in found.items() if not each.is_bounded}
+
+
+@of_every_type
+def test_no_file_of_a_run_costs_more_than_in_proportion(task_type):
+    made = itertools.chain.from_iterable(
+        ((f"{shape}: {name}", files) for name, files in readers.hostile_contents(make))
+        for shape, make in some_shapes(task_type.slug)
+    )
+    assert beyond_bounds(readers.reading(task_type), made, SIZE) == {}
+
+
+@of_every_type
+def test_no_field_of_an_answer_costs_more_than_in_proportion(task_type):
+    made = itertools.chain.from_iterable(
+        ((f"{shape}: {name}", files) for name, files in readers.hostile_fields(task_type, make))
+        for shape, make in some_shapes(task_type.slug)
+    )
+    assert beyond_bounds(readers.reading(task_type), made, SMALL) == {}
+
+
+@of_every_type
+def test_many_answers_ids_problems_and_members_cost_no_more_than_in_proportion(task_type):
+    assert beyond_bounds(readers.reading(task_type), readers.many(task_type), 4 * SIZE) == {}
+
+
+@of_every_type
+def test_no_file_of_gold_costs_more_than_in_proportion(task_type):
+    made = itertools.chain.from_iterable(
+        ((f"{shape}: {name}", files) for name, files in readers.hostile_gold(task_type, make))
+        for shape, make in some_shapes(task_type.slug)
+    )
+    assert beyond_bounds(readers.reading_gold(task_type), made, SMALL) == {}
+
+
+def test_no_tokenizer_or_splitter_costs_more_than_in_proportion():
+    """And no other function that takes a text."""
+    found = {}
+    for name, function in text_functions((tasks.types, scoring.metrics)):
+        if beyond := beyond_bounds(function, some_shapes(name), SMALL):
+            found[name] = beyond
+    assert found == {}
+
+
+def test_no_markdown_costs_more_than_in_proportion():
+    assert beyond_bounds(rendered.__wrapped__, some_shapes("markdown"), SMALL) == {}
+
+
+@of_every_type
+def test_the_memory_of_a_reader_stays_in_proportion_to_the_input(task_type):
+    read = readers.reading(task_type)
+    for name, made in readers.many(task_type):
+        size = 1 << 16
+        files = made(size)
+        # What the first reading imports is no part of the file.
+        read(made(1))
+        tracemalloc.start()
+        read(files)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, name
+
+
+def test_the_growth_of_what_is_quadratic_is_noticed():
+    """The measure itself: the pattern that once read the tags of annotation lines."""
+    element = re.compile(r"<s\b([^>]*)>", re.IGNORECASE)
+    assert beyond_bounds(element.findall, [("tags", lambda size: "<S " * (size // 3))], 4 * SIZE)
+
+
+def test_an_archive_of_many_files_is_refused_before_its_list_is_read(tmp_path):
+    """By the number that it claims, and by its list where it claims less."""
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for place in range(30_000):
+            archive.writestr(str(place), b"")
+    content = path.read_bytes()
+    end = content.rfind(b"PK\x05\x06")
+    path.with_name("modest.zip").write_bytes(content[: end + 8] + b"\1\0\1\0" + content[end + 12 :])
+    for name in ("many.zip", "modest.zip"):
+        tracemalloc.start()
+        with pytest.raises(InputRefused, match="at most 20,000"):
+            open_input(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20, name
+        tracemalloc.stop()

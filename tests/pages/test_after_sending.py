@@ -1,0 +1,123 @@
+"""What a team does with a run that is sent: describes it anew, deletes its file, reads what happened."""
+
+import pytest
+from django.urls import reverse
+
+from citeboard.core import storage
+from citeboard.core.audit import about
+from scoring.web.organise.attention import concerns
+from tasks.jobs import leases
+from tasks.models import Phase, Submission
+from tasks.submissions.withdraw import withdraw
+from tests import factories
+from tests.scoring import boards
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run():
+    run = factories.make_submission(status="scored", description="The first one.")
+    boards.score(run, 0.5, gold=run.phase.task.gold.get())
+    return run
+
+
+@pytest.fixture
+def member(client, run):
+    found = run.team.memberships.get().user
+    client.force_login(found)
+    return found
+
+
+def describe(client, run, description="Another one.", links="https://example.org/code"):
+    where = reverse("submission-describe", args=[run.pk])
+    return client.post(where, {"description": description, "links": links}, follow=True).content.decode()
+
+
+def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_said(client, run, member):
+    page = describe(client, run)
+    assert "Another one." in page
+    assert 'href="https://example.org/code" rel="nofollow ugc noopener"' in page
+    [entry] = about(run)
+    assert [(change["before"], change["after"]) for change in entry.changes] == [
+        ("The first one.", "Another one."),
+        ([], ["https://example.org/code"]),
+    ]
+    describe(client, run)
+    assert about(run).count() == 1
+
+
+@pytest.mark.parametrize(
+    "links",
+    ["javascript:alert(1)", "ftp://example.org", "example.org", "https://" + "x" * 300,
+     "\n".join(f"https://example.org/{number}" for number in range(6))],
+)  # fmt: skip
+def test_what_is_no_link_is_refused_and_nothing_is_kept(client, run, member, links):
+    describe(client, run, links=links)
+    run.refresh_from_db()
+    assert (run.description, run.links) == ("The first one.", [])
+
+
+@pytest.mark.parametrize("shows_teams", [True, False])
+def test_links_are_on_the_board_where_it_names_teams(client, run, shows_teams):
+    Submission.objects.update(links=["https://example.org/canary"])
+    Phase.objects.update(shows_teams=shows_teams)
+    place = [run.phase.task.season.slug, run.phase.task.slug, run.phase.slug, run.pk]
+    page = client.get(reverse("standing", args=place)).content.decode()
+    assert ("https://example.org/canary" in page) is shows_teams
+
+
+def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
+    client, run, member, django_capture_on_commit_callbacks
+):
+    withdraw(run, member)
+    file, digest = run.file, run.sha256
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("submission-delete-file", args=[run.pk]))
+    run.refresh_from_db()
+    assert (run.file, run.sha256) == ("", digest)
+    assert not storage.runs.exists(file)
+    page = client.get(reverse("submission", args=[run.pk])).content.decode()
+    assert digest in page
+    assert "0.5000" in page
+    assert client.get(reverse("submission-run", args=[run.pk])).status_code == 404
+
+
+def test_a_file_that_another_run_names_stays_for_it(client, run, member, django_capture_on_commit_callbacks):
+    other = factories.make_submission()
+    Submission.objects.filter(pk=other.pk).update(file=run.file)
+    withdraw(run, member)
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("submission-delete-file", args=[run.pk]))
+    assert storage.runs.exists(run.file)
+
+
+def test_the_file_of_a_run_that_stands_cannot_be_deleted(client, run, member):
+    client.post(reverse("submission-delete-file", args=[run.pk]))
+    run.refresh_from_db()
+    assert storage.runs.exists(run.file)
+
+
+def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_know(client):
+    run = factories.make_submission()
+    job = leases.claim(run.jobs.first().pk, "worker")
+    leases.complete(job, lambda: None)
+    client.force_login(run.team.memberships.get().user)
+    where = reverse("api:run-history", args=[run.pk])
+    told = [event["words"] for event in client.get(where).json()]
+    assert [words.partition(" ")[0] for words in told] == ["the", "received:", "scoring", "scoring"]
+    assert told[-1].endswith("against gold v1: done")
+    Phase.objects.update(board="nobody", own_scores="nothing")
+    assert len(client.get(where).json()) == 2
+    assert "gold v1: done" not in client.get(reverse("submission", args=[run.pk])).content.decode()
+
+
+def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(run):
+    season = run.phase.task.season
+    same = factories.make_submission(phase=run.phase, team=run.team)
+    Submission.objects.filter(pk=same.pk).update(sha256=run.sha256)
+    assert "same-files" not in [concern.name for concern in concerns(season)]
+    other = factories.make_submission(phase=run.phase)
+    Submission.objects.filter(pk=other.pk).update(sha256=run.sha256)
+    [concern] = [concern for concern in concerns(season) if concern.name == "same-files"]
+    assert concern.total == 3

@@ -1,0 +1,72 @@
+"""The organisers' page of the gold says how small a difference it can show."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from citeboard.core import storage
+from scoring.board.comparisons import statistics_of
+from scoring.board.gold_power import gold_power
+from scoring.board.names import metric_label
+from scoring.metrics import metrics_of
+from scoring.models import Evaluation
+from scoring.offline.compare import paired
+from scoring.stats.power import detectable_difference
+from scoring.stats.significance import difference_error
+from tasks.models import Organiser
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring.compared import TOPICS, make_phase, scored
+
+pytestmark = pytest.mark.django_db
+
+LABEL = metric_label("overlap_f1_micro")
+UNKNOWN = "is known once two runs, such as baselines, have been scored on it"
+
+
+def page(client, phase) -> str:
+    organiser = factories.make_user()
+    Organiser.objects.create(season=phase.task.season, user=organiser)
+    client.force_login(organiser)
+    return text_of(client.get(reverse("organise-gold", args=[phase.task.season.slug])))
+
+
+def test_it_is_not_known_before_two_runs_were_scored(client):
+    phase = make_phase()
+    assert UNKNOWN in page(client, phase)
+    scored(phase, 7)
+    assert UNKNOWN in page(client, phase)
+
+
+def test_the_difference_is_that_of_the_error_between_the_runs(client):
+    phase = make_phase()
+    runs = [scored(phase, right) for right in (3, 8)]
+    a, b = (statistics_of(run.evaluations.get()) for run in runs)
+    task = phase.task
+    metric = metrics_of(task.task_type, task.ranking_rules, task.task_type.checked_options({}))[0]
+    smallest = detectable_difference(difference_error(paired(metric, a, b)), 10)
+    told = page(client, phase)
+    assert UNKNOWN not in told
+    assert f"With a chance of 80 %, 10 topics show a difference in {LABEL} of {smallest:.4f}" in told
+    assert "(from the differences between 2 runs)" in told
+    assert re.search(r"20 one of 0\.\d{4} and 40 one of 0\.\d{4}", told)
+
+
+def test_with_four_topics_it_says_that_none_can_be_shown_and_what_more_would(client):
+    phase = make_phase(topics=TOPICS[:4])
+    for right in (1, 3):
+        scored(phase, right, topics=TOPICS[:4])
+    told = page(client, phase)
+    assert "4 topics cannot show that two systems differ at 5 %." in told
+    assert f"With a chance of 80 %, 8 topics show a difference in {LABEL} of 0." in told
+
+
+def test_matrices_that_are_gone_leave_it_unknown(client):
+    phase = make_phase()
+    for right in (3, 8):
+        scored(phase, right)
+    for evaluation in Evaluation.objects.all():
+        storage.statistics.delete(evaluation.statistics)
+    assert gold_power(phase.task.gold.get()) is None
+    assert UNKNOWN in page(client, phase)

@@ -1,0 +1,81 @@
+"""A season from a preset, in the browser and by token."""
+
+import json
+
+import pytest
+
+from citeboard.core.audit import history
+from citeboard.teams.models import Token
+from tasks.models import Organiser, Season
+from tasks.seasons.presets import PRESETS
+from tests.api.conftest import API
+from tests.factories import make_user
+from tests.pages.reading import text_of
+
+pytestmark = pytest.mark.django_db
+GIVEN = {"title": "Ours", "slug": "ours", "task_type": "clsumm-1a", "time_zone": "Europe/Rome"}
+DATES = {"opens": "2026-05-01 00:00", "evaluation": "2026-06-01 00:00 AoE", "closes": "2026-06-08 23:59 AoE"}
+
+
+@pytest.fixture
+def staff(client):
+    person = make_user(name="Stella", is_staff=True)
+    client.force_login(person)
+    return person
+
+
+def test_a_season_like_semeval_practises_evaluates_in_the_dark_and_goes_on(client, staff):
+    assert "Like SemEval" in text_of(client.get("/new-season/"))
+    answer = client.post("/new-season/semeval/", {**GIVEN, **DATES})
+    assert (answer.status_code, answer["Location"]) == (302, "/seasons/ours/organise/settings/")
+    season = Season.objects.get(slug="ours")
+    assert not season.is_public
+    assert Organiser.objects.get(season=season).user == staff
+    practice, evaluation, post = season.tasks.get().phases.all()
+    assert practice.opens.isoformat() == "2026-04-30T22:00:00+00:00"
+    assert practice.closes == evaluation.opens
+    assert (evaluation.board, evaluation.counting, evaluation.runs_in_total) == ("organisers", "last", 5)
+    assert evaluation.closes.isoformat() == "2026-06-09T11:59:00+00:00"
+    assert (post.has_end, post.split, post.board) == (False, "test", "everyone")
+    assert history(season)[0].words == "made Ours from the preset “Like SemEval”"
+
+
+@pytest.mark.parametrize("slug", PRESETS)
+def test_every_preset_makes_a_season_that_its_settings_page_shows(client, staff, slug):
+    years = {name: f"{2030 + place}-01-01 00:00" for place, name in enumerate(PRESETS[slug].dates)}
+    assert client.post(f"/new-season/{slug}/", {**GIVEN, **years}).status_code == 302
+    page = client.get("/seasons/ours/organise/settings/")
+    assert page.status_code == 200
+    assert Season.objects.get().tasks.get().phases.count() == len(PRESETS[slug].phases)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("closes", "2026-05-20 00:00", "is not after the date before it"),
+        ("opens", "soon", "Soon"),
+        ("time_zone", "Mars", "is not a time zone"),
+        ("slug", "Our Season", "cannot stand in an address"),
+        ("slug", "taken", "there is a season “taken” already"),
+        ("title", "", "This field is required"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field(client, staff, field, value, words):
+    Season.objects.create(slug="taken", title="Taken")
+    answer = client.post("/new-season/semeval/", {**GIVEN, **DATES, field: value})
+    assert answer.status_code == 422
+    assert words.lower() in str(answer.context["form"].errors[field]).lower()
+    assert Season.objects.count() == 1
+
+
+def test_a_season_is_made_from_a_preset_by_token(client, staff):
+    header = {"HTTP_AUTHORIZATION": f"Token {Token.objects.issue(user=staff, name='mine')[1]}"}
+    where = f"{API}/new-season/trec/"
+    dates = {"inputs": "2026-05-01 00:00", "opens": "2026-05-02 00:00", "closes": "2026-05-01 23:00"}
+    refused = client.post(where, {**GIVEN, "dates": json.dumps(dates)}, **header)
+    assert (refused.status_code, refused.json()["faults"][0]["key"]) == (422, "closes")
+    made = client.post(
+        where, {**GIVEN, "dates": json.dumps({**dates, "closes": "2026-06-01 23:00"})}, **header
+    )
+    assert (made.status_code, made.json()["slug"]) == (201, "ours")
+    assert Season.objects.get().tasks.get().phases.get().counting == "selected"

@@ -1,0 +1,286 @@
+"""A season's archive: what stands in it, and that each number in it can be computed again or is missed."""
+
+import datetime as dt
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from defusedxml.ElementTree import fromstring
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from scoring.__main__ import main
+from scoring.demo import prepare, runs
+from scoring.tools.demo.systems import SYSTEMS
+from scoring.web.client import site_wheel
+from tasks.models import Phase, Submission
+from tests import factories
+from tests.api.sending import score
+
+pytestmark = pytest.mark.django_db
+
+
+def over(season: str) -> None:
+    """Its phases are in the past."""
+    now = timezone.now()
+    Phase.objects.filter(task__season__slug=season).update(
+        opens=now - dt.timedelta(days=30), closes=now - dt.timedelta(days=1)
+    )
+
+
+@pytest.fixture
+def phase() -> Phase:
+    """A phase with two scored runs on its board, open for another month."""
+    season = factories.make_season(slug="past", licence="CC BY 4.0")
+    task = factories.make_task(season=season, slug="spans", rules=["corrected", "official-2017"])
+    phase = factories.make_phase(task=task, slug="test", board=Phase.Audience.EVERYONE, with_gold=False)
+    topics = [f"D{number:02}-0001" for number in range(1, 13)]
+    factories.make_gold(phase=phase, topics=topics)
+    for sentences in (("1",), ("1", "2")):
+        content = factories.run_bytes(sentences=sentences, topics=topics)
+        score(factories.make_submission(phase=phase, content=content))
+    return phase
+
+
+@pytest.fixture
+def archive(phase, tmp_path) -> Path:
+    over("past")
+    return export(tmp_path / "archive", "--with-gold")
+
+
+def export(folder: Path, *more: str, season: str = "past") -> Path:
+    call_command("export_season", season, "--archive", "--out", str(folder), *more, stdout=io.StringIO())
+    return folder
+
+
+def verified(capsys, folder: Path, code: int) -> list[str]:
+    assert main(["verify", str(folder)]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def rewrite(path: Path, change) -> None:
+    """Change a JSON file of an archive, and its checksum with it, as whoever cheats would."""
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    root = next(folder for folder in path.parents if (folder / "SHA256SUMS").is_file())
+    name = path.relative_to(root).as_posix()
+    lines = (root / "SHA256SUMS").read_text().splitlines()
+    kept = [line for line in lines if not line.endswith(f"  {name}")]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    (root / "SHA256SUMS").write_text("".join(f"{line}\n" for line in [*kept, f"{digest}  {name}"]))
+
+
+def first(folder: Path, pattern: str) -> Path:
+    return min(folder.glob(pattern))
+
+
+def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit_in_it_is_found(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setattr(runs, "BASELINES", {})
+    monkeypatch.setattr(runs, "IN_ALL_PHASES", ())
+    monkeypatch.setattr(runs, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()})
+    monkeypatch.setattr(prepare, "bring_published", lambda: None)
+    prepare.prepare_demo()
+    practice = Submission.objects.filter(phase__task__season__slug="demo", phase__slug="practice")
+    for run in practice.exclude(file=""):
+        score(run)
+    over("demo")
+    folder = export(tmp_path / "archive", "--with-gold", season="demo")
+    kinds = {json.loads(path.read_text())[0]["task_type"] for path in folder.glob("scores/*.json")}
+    assert len(kinds) == 7
+    *details, last = verified(capsys, folder, 0)
+    count = int(last.split()[0])
+    assert count > 1000
+    assert last == f"{count} of {count} numbers equal"
+    assert sorted(re.sub(": .*", "", line) for line in details) == [
+        "not checked, no metric of the scorer has them (human evaluation)",
+        "not checked, ranks and groups rest on paired tests, which are not repeated",
+    ]
+
+    labelled = next(path for path in folder.glob("scores/*.json") if "positional" in path.read_text())
+    digits = re.compile(r'("value": 0\.\d*?)([1-8])')
+    text, changes = digits.subn(lambda found: found[1] + str(int(found[2]) + 1), labelled.read_text(), 1)
+    assert changes == 1
+    labelled.write_text(text)
+    *details, last = verified(capsys, folder, 1)
+    assert details[0] == f"scores/{labelled.name}: not the file whose checksum SHA256SUMS has"
+    assert "value: the archive has 0." in details[1]
+    assert int(last.split()[0]) < count
+    assert last.endswith(f" of {count} numbers equal")
+
+
+@pytest.mark.parametrize("part", ["value", "low", "n"])
+def test_a_number_of_a_run_that_was_changed_with_its_checksum_is_found(part, archive, capsys):
+    path = first(archive, "scores/*.json")
+
+    def change(evaluations):
+        metric = evaluations[0]["metrics"]["overlap_f1_micro"]
+        metric[part] += 1 if part == "n" else 1e-9
+
+    rewrite(path, change)
+    told = verified(capsys, archive, 1)
+    assert told[0].startswith(f"run {path.stem} corrected metrics overlap_f1_micro {part}: the archive has")
+
+
+def test_the_wheel_that_wrote_the_archive_lies_in_it(archive):
+    [wheel] = archive.glob("wheel/*.whl")
+    assert json.loads((archive / "season.json").read_text())["wheel"] == wheel.name
+    assert wheel.read_bytes() == site_wheel().content
+    assert wheel.name in (archive / "index.html").read_text()
+
+
+def test_a_number_of_another_metric_s_version_is_no_equal_one(archive, capsys):
+    def change(evaluations):
+        metric = evaluations[0]["metrics"]["overlap_f1_micro"]
+        metric["column"] = metric["column"].replace("|v:1", "|v:0")
+
+    rewrite(first(archive, "scores/*.json"), change)
+    assert "overlap_f1_micro: a number of overlap_f1_micro|" in verified(capsys, archive, 1)[0]
+
+
+def test_a_digit_changed_on_a_board_is_found(archive, capsys):
+    path = first(archive, "boards/*.json")
+
+    def change(board):
+        board["rows"][0]["scores"][board["columns"][0]["name"]]["low"] += 1e-6
+
+    rewrite(path, change)
+    assert verified(capsys, archive, 1)[0].startswith(f"boards/{path.name} System")
+
+
+def test_files_that_were_changed_or_are_gone_are_named(archive, capsys):
+    (archive / "index.html").write_text("other")
+    gone = ["style.css", *(first(archive, f"{kind}/*").relative_to(archive) for kind in ("runs", "scores"))]
+    gone.append(first(archive, "boards/*.json").relative_to(archive))
+    for name in gone:
+        (archive / name).unlink()
+    told = verified(capsys, archive, 1)
+    assert [line for line in told if line.startswith("index.html: not the file whose checksum")]
+    assert {f"{name}: there is no such file" for name in gone} <= set(told)
+
+
+def test_without_the_checksums_they_are_what_is_missing(archive, capsys):
+    (archive / "SHA256SUMS").unlink()
+    assert verified(capsys, archive, 1)[0] == "SHA256SUMS: there is no such file"
+
+
+def test_without_the_gold_boards_still_say_what_runs_say_and_the_rest_is_counted(phase, capsys, tmp_path):
+    over("past")
+    folder = export(tmp_path / "archive")
+    assert list((folder / "gold").iterdir()) == []
+    season = json.loads((folder / "season.json").read_text())
+    [gold] = season["tasks"][0]["gold"]
+    assert gold["file"] is None
+    assert len(gold["sha256"]) == 64
+    told = verified(capsys, folder, 0)
+    assert [line for line in told if line.startswith("not checked, the gold is not in the archive: ")]
+
+
+def test_a_phase_that_is_not_over_gives_out_neither_runs_nor_gold(phase, capsys, tmp_path):
+    folder = export(tmp_path / "archive", "--with-gold")
+    assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
+    assert "their splits' gold: spans/test" in capsys.readouterr().err
+    told = verified(capsys, folder, 0)
+    assert [line for line in told if line.startswith("not checked, the run is not in the archive: ")]
+
+
+def test_an_earlier_phase_on_the_split_of_one_that_is_open_keeps_the_gold_back(phase, tmp_path):
+    over("past")
+    factories.make_phase(task=phase.task, split=phase.split)
+    folder = export(tmp_path / "archive", "--with-gold")
+    assert len(list((folder / "runs").iterdir())) == 2
+    assert list((folder / "gold").iterdir()) == []
+
+
+def test_an_archive_without_a_public_board_has_nothing_to_verify(phase, capsys, tmp_path):
+    over("past")
+    Phase.objects.update(board=Phase.Audience.ORGANISERS)
+    folder = export(tmp_path / "archive", "--with-gold")
+    assert list((folder / "runs").iterdir()) == list((folder / "gold").iterdir()) == []
+    assert verified(capsys, folder, 3) == ["0 of 0 numbers equal"]
+
+
+def test_it_works_from_disk_and_its_metadata_lists_what_is_in_it(archive):
+    for page in archive.rglob("*.html"):
+        links = re.findall(r'(?:href|src)="([^"]+)"', page.read_text())
+        assert links
+        assert [link for link in links if not (page.parent / link).is_file()] == [], page
+    charts = list(archive.glob("boards/*.svg"))
+    assert len(charts) == 2
+    assert {fromstring(chart.read_text()).tag for chart in charts} == {"{http://www.w3.org/2000/svg}svg"}
+    crate = json.loads((archive / "ro-crate-metadata.json").read_text())
+    listed = {part["@id"]: part["sha256"] for part in crate["@graph"] if part["@type"] == "File"}
+    for name, digest in listed.items():
+        assert hashlib.sha256((archive / name).read_bytes()).hexdigest() == digest
+    assert {"season.json", "CITATION.cff", ".zenodo.json", "README.md"} <= set(listed)
+    assert json.loads((archive / ".zenodo.json").read_text())["upload_type"] == "dataset"
+
+
+def test_programs_read_the_result(archive, capsys):
+    assert main(["verify", str(archive), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["numbers"] == found["equal"] > 50
+    assert found["differing"] == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "nonsense",
+        '{"format": "citeboard-season-archive", "format_version": 9}',
+        '{"format": "citeboard-season-archive", "format_version": 1, "tasks": [1], "runs": 2}',
+    ],
+)
+def test_what_is_no_archive_is_refused_in_a_sentence(content, tmp_path, capsys):
+    assert main(["verify", str(tmp_path)]) == 2
+    assert "season.json: there is no such file" in capsys.readouterr().err
+    (tmp_path / "season.json").write_text(content)
+    assert main(["verify", str(tmp_path)]) == 2
+    assert re.search("season.json: |not as an archive is written", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("place", ["../../secret.json", "/etc/passwd", "runs/\0"])
+@pytest.mark.parametrize("kind", ["scores", "file"])
+def test_an_archive_that_names_files_elsewhere_is_refused(kind, place, archive, capsys):
+    rewrite(archive / "season.json", lambda season: season["runs"][0].update({kind: place}))
+    assert main(["verify", str(archive)]) == 2
+    assert "leads out of the archive" in capsys.readouterr().err
+
+
+def test_a_link_out_of_the_archive_is_not_followed(archive, tmp_path, capsys):
+    (tmp_path / "secret").write_text("secret")
+    (archive / "index.html").unlink()
+    (archive / "index.html").symlink_to(tmp_path / "secret")
+    assert main(["verify", str(archive)]) == 2
+    assert "leads out of the archive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("parser", "/etc"),
+        ("parser", "../parses.jsonl"),
+        ("entailment", "labels:mine.jsonl"),
+        ("x", "model:/m"),
+    ],
+)
+def test_no_option_makes_a_file_outside_be_read(option, value, archive, capsys):
+    for path in archive.glob("scores/*.json"):
+        rewrite(path, lambda evaluations: [own["options"].update({option: value}) for own in evaluations])
+    told = verified(capsys, archive, 0)
+    words = f"not checked, the file that the option {option} names is not in the archive: "
+    assert [line for line in told if line.startswith(words)]
+
+
+def test_nothing_is_written_over_what_is_there_and_an_unknown_season_is_named(phase, tmp_path):
+    with pytest.raises(CommandError, match="exists; an archive is written into a new folder"):
+        export(tmp_path)
+    with pytest.raises(CommandError, match="there is no season “nowhere”"):
+        export(tmp_path / "new", season="nowhere")
+    assert not (tmp_path / "new").exists()

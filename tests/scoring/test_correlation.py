@@ -1,0 +1,86 @@
+"""Correlations, held to SciPy; and that their intervals keep what they promise."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scoring.stats.correlation import COEFFICIENTS, kendall, of_grouped, of_points, pearson, ranks, spearman
+
+SCIPY = {
+    "Pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+    "Spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "Kendall": lambda x, y: stats.kendalltau(x, y).statistic,
+}
+EVERY = pytest.mark.parametrize("name", COEFFICIENTS)
+
+
+def points(seed: int, size: int, ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=size)
+    y = x + rng.normal(size=size)
+    return (np.round(x), np.round(y)) if ties else (x, y)
+
+
+@EVERY
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("size", [2, 3, 10, 200])
+def test_each_coefficient_is_that_of_scipy(name, size, ties):
+    for seed in range(5):
+        x, y = points(seed, size, ties)
+        if np.ptp(x) and np.ptp(y):
+            assert COEFFICIENTS[name](x, y) == pytest.approx(SCIPY[name](x, y), rel=1e-12, abs=1e-12)
+
+
+def test_ranks_are_those_of_scipy():
+    values = np.array([3.0, 1.0, 3.0, 2.0, 3.0])
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+def test_pearsons_interval_over_points_is_that_of_scipy():
+    x, y = points(3, 30, ties=False)
+    found = of_points("Pearson", x, y)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(stats.pearsonr(x, y).confidence_interval()), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("coefficient", [pearson, spearman, kendall])
+def test_a_side_that_does_not_vary_leaves_it_undefined(coefficient):
+    assert math.isnan(coefficient(np.array([0.1, 0.1, 0.1]), np.array([1.0, 2.0, 3.0])))
+
+
+@EVERY
+def test_fewer_than_five_points_or_groups_have_no_interval(name):
+    x, y = points(1, 4, ties=False)
+    assert of_points(name, x, y).low is None
+    assert of_grouped(name, *points(1, 40, ties=False), ["a", "b", "c", "d"] * 10).low is None
+
+
+@EVERY
+def test_a_perfect_order_has_1_and_an_interval_up_to_it(name):
+    x = np.arange(10.0)
+    found = of_points(name, x, x)
+    assert found.value == 1
+    assert found.low is not None
+    assert found.low <= 1 <= round(found.high or 0, 6)
+    assert of_grouped(name, x, x, range(10)).low is None
+
+
+@EVERY
+def test_intervals_over_groups_hold_the_value_of_a_large_population(name):
+    """Points of one group share half of what makes them; 5 % of intervals may miss, and chance adds to it."""
+    rng = np.random.default_rng(7)
+
+    def drawn(groups: int) -> tuple[np.ndarray, np.ndarray]:
+        shared = np.repeat(rng.normal(size=groups), 3)
+        x = shared + rng.normal(size=3 * groups)
+        return x, shared + rng.normal(size=3 * groups)
+
+    truth = COEFFICIENTS[name](*drawn(700))
+    held = 0
+    for _ in range(150):
+        found = of_grouped(name, *drawn(20), np.repeat(np.arange(20), 3).tolist())
+        held += (found.low or 1) <= truth <= (found.high or 0)
+    assert held >= 0.88 * 150

@@ -1,0 +1,226 @@
+"""The demo command: what a program reads of it, and that it can be given again and again."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core.management import call_command
+from django.utils import timezone
+
+from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from scoring.board.standings import standings
+from scoring.demo import prepare, runs
+from scoring.demo.prepare import EXAMPLES
+from scoring.models import Sheet
+from scoring.tools.demo.systems import SYSTEMS
+from scoring.tools.demo.writing import write_demo
+from scoring.worker.score import score
+from tasks.models import Organiser, Phase, Season, Submission
+from tasks.submissions.quotas import quota
+from tasks.submissions.submit import Upload, submit_run
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    """The files of the season, written once."""
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo(folder, BY_HAND)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch, written):
+    monkeypatch.setattr(
+        prepare, "write_demo", lambda folder, _: shutil.copytree(written, folder, dirs_exist_ok=True)
+    )
+
+
+@pytest.fixture
+def without_runs(monkeypatch):
+    """For what does not rest on them: sending fifty runs takes seconds."""
+    for name in ("send_runs", "publish_ratings"):
+        monkeypatch.setattr(prepare, name, lambda *given: None)
+
+
+BY_HAND = [path.parent for path in EXAMPLES.glob("demo-season/*/annotation")]
+
+
+def demo() -> dict:
+    out = io.StringIO()
+    call_command("demo", "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_it_prints_what_a_program_needs_to_try_the_site(settings, root, without_runs):
+    settings.BASE_URL = "https://board.example.org"
+    printed = demo()
+    assert list(printed) == ["base_url", "users", "token", "phases"]
+    assert printed["base_url"] == "https://board.example.org"
+    assert [user["role"] for user in printed["users"]] == ["organiser", "participant", "reader"]
+    phases = Phase.objects.filter(task__season__slug="demo").exclude(slug="pilot")
+    assert sorted(phase["id"] for phase in printed["phases"]) == sorted(phase.pk for phase in phases)
+    assert {(phase["season"], phase["task"], phase["task_type"]) for phase in printed["phases"]} == {
+        ("demo", "1a", "clsumm-1a"),
+        ("demo", "1b", "clsumm-1b"),
+        ("demo", "2", "clsumm-2"),
+        ("demo", "citation-texts", "citation-text"),
+        ("demo", "recommendation", "citation-recommendation"),
+        ("demo", "resolution", "citation-resolution"),
+        ("demo", "positional", "positional-citations"),
+    }
+    for phase in printed["phases"]:
+        assert list(phase) == ["id", "season", "task", "task_type", "example_run"]
+        assert Path(phase["example_run"]).is_absolute()
+        assert Path(phase["example_run"]).is_file()
+
+
+def test_its_users_can_sign_in_and_its_token_is_the_participant_s(client, without_runs):
+    printed = demo()
+    for given in printed["users"]:
+        user = User.objects.get(email=given["email"])
+        assert user.check_password(given["password"])
+        address = EmailAddress.objects.get(user=user)
+        assert (address.email, address.verified, address.primary) == (given["email"], True, True)
+        assert not user.is_staff
+    token = Token.objects.get(digest=token_digest(printed["token"]), revoked_at=None)
+    assert token.user.email == "participant@demo.example"
+    assert Organiser.objects.get().user.email == "organiser@demo.example"
+    led = Membership.objects.get(user=token.user)
+    assert (led.role, led.team.registrations.get().season.slug) == ("lead", "demo")
+
+
+def test_every_example_run_can_be_sent_by_the_participant(without_runs):
+    team = None
+    for given in demo()["phases"]:
+        phase = Phase.objects.get(pk=given["id"])
+        team = team or Team.objects.get(memberships__user__email="participant@demo.example")
+        path = Path(given["example_run"])
+        sent = submit_run(phase=phase, team=team, user=None, upload=Upload(path, path.name), system="Lead")
+        assert sent.warnings == []
+
+
+def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of_people():
+    printed = demo()
+    teams = {"1a": 6, "1b": 6, "resolution": 4, "positional": 4}
+    for phase in Phase.objects.filter(task__season__slug="demo"):
+        sent = phase.submissions.all()
+        has_built_in = phase.slug == "practice" and phase.task.slug != "positional"
+        assert sent.filter(kind="baseline").count() == (3 if has_built_in else 1)
+        found = sent.filter(kind="primary").values("team").distinct().count()
+        assert found == (teams.get(phase.task.slug, 5) if phase.slug == "practice" else 3)
+        assert not sent.exclude(status="queued").exists()
+        warnings = [problem for run in sent.filter(kind="primary") for problem in run.warnings]
+        assert all("copies the abstract" in problem["message"] for problem in warnings)
+    pilot = Phase.objects.get(task__season__slug="demo", slug="pilot")
+    assert pilot.closes < timezone.now()
+    assert all(run.submitted_at < pilot.closes for run in pilot.submissions.all())
+    assert pilot.pk not in [phase["id"] for phase in printed["phases"]]
+    sheet = Sheet.objects.get()
+    rated = sheet.scores.filter(criterion="consistency").order_by("-value")
+    ranked = list(rated.values_list("submission__system", flat=True))
+    assert set(ranked[:2]) == {"Draft and check", "Retrieve and edit"}
+    assert ranked[-1] == "First sentences"
+    assert not sheet.is_open
+    team = Team.objects.get(memberships__user__email="participant@demo.example")
+    for phase in Phase.objects.filter(task__season__slug="demo", slug="evaluation"):
+        assert quota(phase, team).left == 3
+
+
+@pytest.mark.parametrize(
+    ("task", "best", "worst"),
+    [("1a", "Span pointer", "Unsteady"), ("positional", "Cite while writing", "Nearest passage")],
+)
+def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
+    monkeypatch.setattr(
+        runs, "SYSTEMS", {name: [s for s in own if s.name in (best, worst)] for name, own in SYSTEMS.items()}
+    )
+    monkeypatch.setattr(runs, "BASELINES", {})
+    monkeypatch.setattr(prepare, "publish_ratings", lambda *given: None)
+    demo()
+    phase = Phase.objects.get(task__season__slug="demo", task__slug=task, slug="practice")
+    for run in phase.submissions.filter(kind="primary"):
+        score(run.jobs.earliest("pk").pk)
+    board = standings(phase, None, "corrected")
+    first, last = (row.scores[board.ranking.name] for row in board.rows)
+    assert [row.system for row in board.rows] == [best, worst]
+    assert first.low > last.high
+
+
+def test_the_same_season_is_written_each_time(tmp_path, written):
+    write_demo(tmp_path, BY_HAND)
+    first, second = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (written, tmp_path)
+    )
+    assert first == second
+    assert len(first) > 100
+
+
+def test_a_demo_season_of_an_earlier_release_stays_as_it_was():
+    season = factories.make_season(slug="demo")
+    task = factories.make_task(season=season, slug="1a", type="clsumm-1a")
+    phase = factories.make_phase(task=task, with_gold=False)
+    printed = demo()
+    assert [given["id"] for given in printed["phases"]] == [phase.pk]
+    assert printed["phases"][0]["example_run"] == str(EXAMPLES / "runs" / "lead.jsonl")
+    assert not Submission.objects.exists()
+
+
+def counts() -> list[int]:
+    return [model.objects.count() for model in (User, Team, Membership, Season, Submission, Token)]
+
+
+def test_once_more_it_changes_nothing_and_prints_the_same(without_runs):
+    first, before = demo(), counts()
+    phase = Phase.objects.get(task__slug="1a", slug="practice")
+    Season.objects.filter(slug="demo").update(title="Renamed by its organiser")
+    Phase.objects.filter(pk=phase.pk).update(runs_per_day=7)
+    assert demo() == first
+    assert counts() == before
+    assert Season.objects.get(slug="demo").title == "Renamed by its organiser"
+    assert Phase.objects.get(pk=phase.pk).runs_per_day == 7
+
+
+def test_what_it_prints_works_again_after_someone_changed_it(without_runs):
+    printed = demo()
+    for user in User.objects.all():
+        user.set_password("another one")
+        user.save()
+    EmailAddress.objects.update(verified=False)
+    Token.objects.update(revoked_at="2026-01-01T00:00:00Z")
+    assert demo() == printed
+    test_its_users_can_sign_in_and_its_token_is_the_participant_s(None, None)
+
+
+def test_another_secret_key_gives_other_passwords_and_ends_the_old_token(settings, without_runs):
+    first = demo()
+    settings.SECRET_KEY = "another secret key of more than fifty random characters, at least"
+    second = demo()
+    assert first["token"] != second["token"]
+    assert not {user["password"] for user in first["users"]} & {user["password"] for user in second["users"]}
+    assert Token.objects.get(digest=token_digest(first["token"])).revoked_at
+    assert counts()[-1] == 2
+
+
+def test_it_tells_people_how_to_sign_in(without_runs):
+    out = io.StringIO()
+    call_command("demo", stdout=out)
+    printed = demo()
+    for secret in (printed["token"], *(user["password"] for user in printed["users"])):
+        assert secret in out.getvalue()
+
+
+def test_a_start_that_is_interrupted_leaves_no_half_a_season(monkeypatch):
+    monkeypatch.setattr("scoring.demo.runs.submit_run", lambda **given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        demo()
+    assert not Season.objects.exists()
+    monkeypatch.undo()
+    demo()
+    assert Submission.objects.filter(team__isnull=False).count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4

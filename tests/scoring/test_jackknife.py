@@ -1,0 +1,243 @@
+"""Intervals without draws: held to formulas, to other programs, and to how often they hold the true value."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scoring.metrics.classification import ClassAverage, Kappa
+from scoring.stats import jackknife
+from scoring.stats.exact_sums import NotFinite
+from scoring.stats.student import t_cdf, t_quantile
+from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Length(Mean):
+    value_range = (0.0, math.inf)
+
+
+class Unbounded(Mean):
+    value_range = (-math.inf, math.inf)
+
+
+def interval(metric, rows) -> tuple[float, float] | None:
+    return jackknife.intervals([(metric, np.asarray(rows, dtype=float))])[0]
+
+
+def wilson(successes: float, trials: float, t: float) -> tuple[float, float]:
+    """As the textbook has it."""
+    share = successes / trials
+    middle = (share + t**2 / (2 * trials)) / (1 + t**2 / trials)
+    half = t / (1 + t**2 / trials) * math.sqrt(share * (1 - share) / trials + t**2 / (4 * trials**2))
+    return middle - half, middle + half
+
+
+def by_hand(metric, rows) -> float:
+    """The jackknife's error by leaving the rows out one by one."""
+    rows = np.asarray(rows, dtype=float)
+    left_out = [metric.aggregate(np.delete(rows, place, axis=0).sum(axis=0)) for place in range(len(rows))]
+    return math.sqrt((len(rows) - 1) / len(rows) * sum((np.array(left_out) - np.mean(left_out)) ** 2))
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 17, 99, 299, 300, 13_999])
+@pytest.mark.parametrize("share", [0.6, 0.8, 0.975, 0.9999, 0.025])
+def test_quantiles_of_students_t_are_those_of_scipy(share, df):
+    assert t_quantile(share, df) == pytest.approx(stats.t.ppf(share, df), rel=1e-9)
+    assert t_cdf(1.5, df) == pytest.approx(stats.t.cdf(1.5, df), rel=1e-9)
+
+
+def test_there_is_no_quantile_of_everything_or_of_no_unit():
+    for share, df in ((1.0, 3), (0.0, 3), (0.5, 0)):
+        with pytest.raises(ValueError, match="there is no quantile"):
+            t_quantile(share, df)
+
+
+@pytest.mark.parametrize("metric", [Counts("f1", "micro"), Counts("recall", "micro"), Counts("f1", "macro")])
+def test_the_error_is_that_of_leaving_out_one_unit_after_the_other(metric):
+    rows = np.random.default_rng(3).integers(1, 9, (7, 3)).astype(float)
+    rows = metric.unit_stats(rows) if metric.per_unit else rows
+    left_out = metric.aggregate(rows.sum(axis=0) - rows)
+    assert jackknife.jackknife_error(left_out) == pytest.approx(by_hand(metric, rows), rel=1e-10)
+
+
+def test_of_a_mean_the_error_is_the_standard_error():
+    values = np.random.default_rng(5).random(12)
+    left_out = Mean().aggregate(mean_rows(values).sum(axis=0) - mean_rows(values))
+    assert jackknife.jackknife_error(left_out) == pytest.approx(stats.sem(values), rel=1e-10)
+
+
+def test_errors_of_many_values_at_once_are_those_of_each():
+    left_out = np.random.default_rng(6).random((3, 8))
+    alone = [float(jackknife.jackknife_error(values)) for values in left_out]
+    assert jackknife.jackknife_error(left_out) == pytest.approx(alone, rel=1e-12)
+
+
+def test_a_share_has_a_wilson_interval_of_the_trials_that_its_error_stands_for():
+    values = [1.0] * 3 + [0.0] * 9
+    per_trial = 1 / 11 + 1 / (10 * 12**2)
+    expected = wilson(0.25 / per_trial, 1 / per_trial, stats.t.ppf(0.975, 11))
+    assert interval(Mean(), mean_rows(values)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_percentages_have_the_interval_of_shares():
+    rows = np.random.default_rng(1).random((9, 1))
+    percent = Mean()
+    percent.scale = 100
+    low, high = interval(Mean(), mean_rows(rows[:, 0]))
+    assert interval(percent, mean_rows(rows[:, 0])) == pytest.approx((100 * low, 100 * high), rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.25, 1.0])
+def test_units_that_are_all_alike_have_the_wilson_bounds_of_their_number(value):
+    found = interval(Mean(), mean_rows([value] * 6))
+    assert found == pytest.approx(wilson(6 * value, 6, stats.t.ppf(0.975, 5)), abs=1e-12)
+    assert found[1] - found[0] > 0.3
+
+
+def test_units_that_are_nearly_alike_do_not_stand_for_endless_trials():
+    low, high = interval(Mean(), mean_rows([0.5, 0.5000001, 0.4999999]))
+    assert (low, high) == pytest.approx(wilson(45, 90, stats.t.ppf(0.975, 2)), abs=1e-6)
+
+
+@pytest.mark.parametrize("units", [0, 1, 2])
+def test_fewer_than_three_units_have_no_interval(units):
+    assert interval(Mean(), mean_rows([0.1, 0.9][:units])) is None
+
+
+def test_a_measure_that_may_be_negative_is_mapped_to_its_range():
+    kappa = Kappa("kappa", "corrected", labels="ab")
+    gold, answers = list("aabbabababbaabab"), list("ababababaabaabbb")
+    rows = kappa.instance_stats(gold, answers)
+    value, error = kappa.aggregate(rows.sum(axis=0)), by_hand(kappa, rows)
+    share, own = (value + 1) / 2, error / 2
+    trials = 1 / (own**2 / (share * (1 - share)) + 1 / (10 * 16**2))
+    low, high = wilson(share * trials, trials, stats.t.ppf(0.975, 15))
+    assert interval(kappa, rows) == pytest.approx((2 * low - 1, 2 * high - 1), rel=1e-9)
+    assert -1 <= interval(kappa, rows)[0] < value < interval(kappa, rows)[1] <= 1
+
+
+def test_what_has_no_ends_has_t_errors_to_either_side():
+    values = np.random.default_rng(2).normal(0.0, 3.0, 9)
+    expected = stats.t.interval(0.95, 8, loc=values.mean(), scale=stats.sem(values))
+    assert interval(Unbounded(), mean_rows(values)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_length_never_reaches_below_0_and_reaches_further_up():
+    low, high = interval(Length(), mean_rows([3.0, 40.0, 55.0, 200.0]))
+    assert 0 < low < 74.5 < high
+    assert high - 74.5 > 74.5 - low
+    far = mean_rows(1_000_000 + np.random.default_rng(0).normal(0, 1, 50))
+    expected = stats.t.interval(0.95, 49, loc=far[:, 0].mean(), scale=stats.sem(far[:, 0]))
+    assert interval(Length(), far) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_ends_of_a_length_are_the_values_that_the_observed_one_is_t_errors_away_from():
+    """The squared error grows with the value."""
+    rows = mean_rows([3.0, 40.0, 55.0, 200.0])
+    t, error = stats.t.ppf(0.975, 3), stats.sem(rows[:, 0])
+    for end in interval(Length(), rows):
+        assert abs(74.5 - end) == pytest.approx(t * error * math.sqrt(end / 74.5), rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", [Length(), Unbounded()])
+def test_without_ends_units_that_are_all_alike_say_nothing_of_the_error(metric):
+    assert interval(metric, mean_rows([7.0] * 5)) is None
+
+
+def test_a_value_outside_of_the_range_that_its_metric_names_has_t_errors():
+    values = [1.5, 2.5, 2.0]
+    assert interval(Mean(), mean_rows(values)) == pytest.approx(
+        stats.t.interval(0.95, 2, loc=2.0, scale=stats.sem(values))
+    )
+
+
+def test_an_infinite_or_undefined_value_has_no_interval_and_neither_has_one_that_rests_on_a_single_unit():
+    assert interval(Divergence(), [[1, 0, 0], [1, 1, 0], [0, 1, 0]]) is None
+    assert interval(Mean(), np.zeros((4, 2))) is None
+    assert interval(Mean(), [[0.5, 1], [0, 0], [0, 0]]) is None
+
+
+def test_a_number_that_is_none_is_named():
+    with pytest.raises(NotFinite, match="column 0 of row 1"):
+        interval(Mean(), mean_rows([0.1, math.nan, 0.2]))
+
+
+def test_a_mean_over_classes_needs_each_class_in_three_units():
+    macro, micro = (
+        ClassAverage(f"{average}_f1", "corrected", part="f1", average=average, labels="ab")
+        for average in ("macro", "micro")
+    )
+    gold = ["a"] * 10 + ["b"] * 2
+    rows = macro.instance_stats(gold, gold)
+    assert interval(macro, rows) is None
+    assert interval(micro, rows) is not None
+    enough = macro.instance_stats([*gold, "b"], [*gold, "b"])
+    assert interval(macro, enough) is not None
+
+
+def test_metrics_measured_together_have_the_intervals_they_have_alone():
+    rng = np.random.default_rng(9)
+    metrics, rows = (
+        [Counts("f1", "micro"), Counts("recall", "micro")],
+        rng.integers(0, 5, (8, 3)).astype(float),
+    )
+    other = mean_rows(rng.random(5))
+    together = jackknife.intervals([*((metric, rows) for metric in metrics), (Mean(), other)])
+    assert together == [*(interval(metric, rows) for metric in metrics), interval(Mean(), other)]
+
+
+def test_runs_alike_in_all_units_may_differ_in_as_many_others_as_wilson_says():
+    low, high = jackknife.difference_bounds(0.0, np.asarray(0.0), 20, (0.0, 100.0))
+    assert jackknife.difference_bounds(1e-12, np.asarray(1e-12), 20, (0.0, 100.0)) == (low, high)
+    assert (low, high) == pytest.approx((-high, 100 * wilson(0, 20, stats.t.ppf(0.975, 19))[1]))
+
+
+def test_a_difference_has_the_wilson_interval_of_the_trials_that_its_error_stands_for():
+    found = jackknife.difference_bounds(10.0, np.asarray(5.0), 20, (0.0, 100.0))
+    # On a scale from 0 to 1 the difference is 0.55 and its error 0.025.
+    trials = 0.55 * 0.45 / 0.025**2
+    low, high = wilson(0.55 * trials, trials, stats.t.ppf(0.975, 19))
+    assert found == pytest.approx((100 * (2 * low - 1), 100 * (2 * high - 1)), rel=1e-9)
+
+
+def test_a_difference_lies_between_minus_and_plus_the_range():
+    low, high = jackknife.difference_bounds(0.9, np.asarray(0.08), 4, (0.0, 1.0))
+    assert -1 <= low < 0.9 < high <= 1
+    low, high = jackknife.difference_bounds(90.0, np.asarray(80.0), 4, (0.0, math.inf))
+    assert (low + high) / 2 == pytest.approx(90.0)
+
+
+def coverage():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import interval_coverage
+    finally:
+        sys.path.pop(0)
+    return interval_coverage
+
+
+def test_the_intervals_hold_the_true_value_as_often_as_they_say_at_the_sizes_of_the_field():
+    """Four topics, where percentile intervals hold it in four of five test sets; the page has all of it."""
+    simulation = coverage()
+    rng = np.random.default_rng(4)
+    family = next(own for own in simulation.families() if own.name == "micro F1, unit topic")
+    rows = family.rows(rng, (800, 4))
+    truth = family.truth(rng)
+    ours = simulation.cell(truth, *family.bounds(rows))
+    theirs = simulation.cell(truth, *family.percentiles(rng, rows[:200]))
+    assert ours.held >= 93 - ours.error
+    assert theirs.held <= 88
+
+
+def test_the_page_holds_what_the_command_writes():
+    page = (ROOT / "docs" / "uncertainty.md").read_text()
+    simulation = coverage()
+    _, _, rest = page.partition(simulation.BEGIN)
+    tables, _, _ = rest.partition(simulation.END)
+    for family in simulation.families():
+        assert tables.count(f"| {family.name} |") == 2, family.name

@@ -1,0 +1,205 @@
+"""MAUVE held to the package mauve-text, from features, and from texts on an untrained tiny model."""
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import AnonymousUser
+
+from scoring.board.leaders import questions
+from scoring.board.standings import standings
+from scoring.metrics import Unavailable
+from scoring.metrics.base import value_of
+from scoring.metrics.mauve import Mauve, area
+from scoring.metrics.mauve_clusters import clusters
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring import boards
+from tests.scoring.citation_texts import make_phase, make_run
+from tests.scoring.compared import compare
+from tests.scoring.offline import printed, score
+from tests.tasks.types.instances import write_gold, write_run
+
+#: What mauve-text 0.4.0 gives with faiss-cpu 1.15.1, scikit-learn 1.9.1 and NumPy 2.4.6 for the features of
+#: ``sample``: `mauve.compute_mauve(p_features=p, q_features=q).mauve`, computed once outside of this project.
+GOLDEN = {
+    (1, 60, 60, 8, 0.0, 4): 0.9460248413105223,
+    (2, 100, 80, 16, 0.3, 6): 0.7963631746592545,
+    (3, 250, 250, 12, 0.5, 10): 0.7198761170003785,
+    (4, 40, 41, 64, 0.2, 3): 0.9925929604743562,
+    (5, 500, 400, 24, 0.4, 20): 0.7014552457164611,
+    (6, 30, 30, 5, 2.0, 3): 0.9412218001067658,
+    (7, 2, 3, 4, 0.1, 1): 0.9876647842297751,
+    (8, 300, 300, 768, 0.3, 5): 0.007898113289419582,
+}
+#: The same for the features of ``alike``, where clusters run empty and others are split.
+GOLDEN_ALIKE = 0.2403902572652229
+
+
+def sample(seed: int, gold: int, answers: int, width: int, shift: float, modes: int):
+    """Features around common middles, those of the answers moved in one direction."""
+    random = np.random.RandomState(seed)
+    middles = random.standard_normal((modes, width)) * 2
+    p = middles[random.randint(modes, size=gold)] + random.standard_normal((gold, width))
+    moved = middles[random.randint(modes, size=answers)] + shift * random.standard_normal(width)
+    return p, moved + random.standard_normal((answers, width))
+
+
+def alike():
+    """Four different features in all, two of which the answers have."""
+    random = np.random.RandomState(9)
+    base = random.standard_normal((4, 6))
+    return base[random.randint(4, size=120)], base[random.randint(2, 4, size=120)]
+
+
+def mauve(p, q) -> float:
+    first, second = clusters(p, q)
+    size = max(first.max(), second.max()) + 1
+    return area(*(np.bincount(labels, minlength=size) / len(labels) for labels in (first, second)))
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_the_same_features_give_what_the_package_gives(case):
+    assert mauve(*sample(*case)) == pytest.approx(GOLDEN[case], abs=1e-9)
+
+
+def test_clusters_that_run_empty_are_split_as_the_package_splits_them():
+    assert mauve(*alike()) == pytest.approx(GOLDEN_ALIKE, abs=1e-9)
+
+
+def test_equal_shares_have_1_and_such_as_share_no_cluster_next_to_nothing():
+    assert area(np.array([0.5, 0.5]), np.array([0.5, 0.5])) == pytest.approx(1)
+    assert area(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.01
+
+
+WORDS = ("<pad>", "<unk>", "rivers", "carry", "sand", "wind", "moves", "dunes", ".")
+TEXTS = [
+    "rivers carry sand .",
+    "wind moves dunes",
+    "sand",
+    "dunes . rivers",
+    "carry wind",
+    "moves sand dunes",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    """A GPT-2 of one layer."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    folder = tmp_path_factory.mktemp("mauve") / "model"
+    torch.manual_seed(5)
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}
+    transformers.GPT2Model(transformers.GPT2Config(vocab_size=len(WORDS), **sizes)).save_pretrained(folder)
+    words = models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="<unk>")
+    tokenizer = Tokenizer(words)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", model_max_length=32
+    ).save_pretrained(folder)
+    return str(folder)
+
+
+def of_model(folder: str) -> Mauve:
+    return Mauve("mauve", "corrected", options={"mauve_model": folder})
+
+
+def by_itself(folder: str, text: str):
+    """The feature of one text, with nothing beside it."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    given = tokenizer(text, return_tensors="pt", truncation=True, max_length=32)
+    with torch.inference_mode():
+        found = AutoModel.from_pretrained(folder).eval()(input_ids=given["input_ids"])
+    return found.last_hidden_state[0, -1].double().numpy()
+
+
+def value(folder: str, gold, answers) -> float:
+    metric = of_model(folder)
+    return value_of(metric, metric.instance_stats(gold, answers), np.arange(len(gold)))
+
+
+def test_texts_are_compared_by_what_the_model_makes_of_each_alone(model):
+    gold = [f"{one} {other}" for one in TEXTS for other in TEXTS]
+    answers = [f"{text} dunes dunes" for text in TEXTS for _ in TEXTS[:3]] + gold[:18]
+    features = [np.array([by_itself(model, text) for text in side]) for side in (gold, answers)]
+    assert value(model, gold, answers) == pytest.approx(100 * mauve(*features), abs=1e-9)
+    # An answer without gold counts for nothing.
+    assert value(model, [*gold, None], [*answers, "sand"]) == value(model, gold, answers)
+
+
+def test_empty_answers_count_against_a_run_and_one_text_has_no_value(model):
+    gold = [f"{one} {other}" for one in TEXTS for other in TEXTS]
+    values = [value(model, gold, [*gold[:kept], *[""] * (36 - kept)]) for kept in (36, 24, 12, 0)]
+    assert values[0] == pytest.approx(100)
+    assert values == sorted(values, reverse=True)
+    assert 0 < values[-1] < 1
+    assert np.isnan(value(model, ["sand"], ["sand"]))
+    assert np.isnan(value(model, [None, None], ["sand", "wind"]))
+
+
+@pytest.mark.parametrize("method", ["wilson-jackknife", "percentile", "bca"])
+def test_it_is_a_column_without_interval_and_classes_where_the_option_names_a_model(
+    capsys, tmp_path, model, method
+):
+    gold = write_gold(tmp_path)
+    run = write_run(tmp_path, {"rivers-00": "rivers carry sand", "dunes-00": "wind moves dunes"})
+    assert "mauve" not in score(capsys, "citation-text", [gold], run)["metrics"]
+    found = score(
+        capsys, "citation-text", [gold], run, "--option", f"mauve_model={model}", "--method", method
+    )
+    mauve_value = found["metrics"]["mauve"]
+    assert 0 <= mauve_value["value"] <= 100
+    assert mauve_value["low"] is mauve_value["high"] is None
+    assert "|model:sha256-" in mauve_value["column"]
+    of_classes = [own["mauve"]["value"] for own in found["breakdowns"]["dataset"].values()]
+    assert of_classes
+    assert set(of_classes) == {None}
+
+
+def test_two_runs_are_neither_compared_by_it_nor_does_it_say_what_a_test_set_can_show(
+    capsys, tmp_path, model
+):
+    gold = write_gold(tmp_path)
+    runs = []
+    for name, text in (("a", "rivers carry sand"), ("b", "wind moves dunes .")):
+        (tmp_path / name).mkdir()
+        runs.append(write_run(tmp_path / name, {"rivers-00": text, "dunes-00": text}))
+    option = ("--option", f"mauve_model={model}")
+    for command in ("compare", "power"):
+        found = printed(capsys, command, "citation-text", [gold], runs, *option)
+        assert "rouge_l_f1" in found["metrics"]
+        assert "mauve" not in found["metrics"]
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path):
+    pytest.importorskip("torch")
+    absent = of_model(str(tmp_path / "none"))
+    [requirement] = absent.requirements()
+    assert requirement.kind == "MAUVE model"
+    assert "neither a folder here" in requirement.missing
+    with pytest.raises(Unavailable, match="neither a folder here"):
+        absent.instance_stats(["a"], ["b"])
+
+
+@pytest.mark.django_db
+def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(client, tmp_path, model):
+    phase = make_phase(tmp_path, options={"mauve_model": model}, shows_instances=True)
+    runs = []
+    for name, text in (("a", "rivers carry sand"), ("b", "wind moves dunes .")):
+        (tmp_path / name).mkdir()
+        team = factories.make_team(season=phase.task.season)
+        runs.append(make_run(phase, tmp_path / name, text=text, team=team))
+    compare(phase)
+    board = standings(phase, AnonymousUser())
+    assert all(0 <= row.scores["mauve"].value <= 100 for row in board.rows)
+    assert {question.metric.name for question in questions(board)}.isdisjoint({"mauve"})
+    sentence = "MAUVE: the texts of each run are sorted into clusters of its own"
+    assert sentence in text_of(client.get(boards.address("board", phase)))
+    chosen = {"a": runs[0].pk, "b": runs[1].pk}
+    page = text_of(client.get(boards.address("compare", phase), chosen))
+    assert sentence in page
+    assert page.count("not tested") == 1

@@ -1,0 +1,92 @@
+"""How many units a difference needs: held to simulated tests."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scoring.__main__ import main
+from scoring.stats.power import CHANCE, detectable_difference, min_units, units_needed
+from scoring.stats.significance import Paired, randomisation_tests
+from tests.scoring.toys import Mean, mean_rows
+
+
+def test_the_units_that_are_needed_find_the_difference_as_often_as_is_said():
+    difference, spread = 0.05, 0.12
+    needed = units_needed(difference, spread / math.sqrt(10), 10)
+    rng = np.random.default_rng(8)
+    found = 0
+    for _ in range(300):
+        changes = rng.normal(difference, spread, needed)
+        pair = Paired(Mean(), mean_rows(0.5 + changes), mean_rows(np.full(needed, 0.5)))
+        found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
+    assert found / 300 == pytest.approx(CHANCE, abs=0.08)
+
+
+def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take():
+    for units in (6, 17):
+        errors = stats.t.ppf(0.975, units - 1) + stats.t.ppf(0.8, units - 1)
+        assert detectable_difference(0.02, units) == pytest.approx(0.02 * errors, rel=1e-9)
+
+
+def test_what_is_detectable_needs_the_units_that_there_are():
+    detectable = detectable_difference(0.02, 40)
+    assert units_needed(detectable, 0.02, 40) == 40
+    assert units_needed(detectable / 2, 0.02, 40) == pytest.approx(160, abs=6)
+
+
+def test_four_times_the_units_show_half_the_difference():
+    assert detectable_difference(0.02, 100, at_units=400) == pytest.approx(
+        detectable_difference(0.02, 100) / 2, rel=0.02
+    )
+
+
+def test_no_difference_and_no_error_need_no_number_of_units():
+    assert units_needed(0.0, 0.1, 10) is None
+    assert units_needed(0.2, 0.0, 10) is None
+    assert units_needed(0.2, math.nan, 10) is None
+    assert units_needed(1e-9, 0.1, 10) is None
+
+
+@pytest.mark.parametrize(("comparisons", "fewest"), [(1, 6), (2, 7), (20, 10), (501, 15)])
+def test_fewer_units_cannot_reach_the_level_after_the_correction(comparisons, fewest):
+    assert min_units(comparisons) == fewest
+    assert comparisons * 2 / 2**fewest <= 0.05 < comparisons * 2 / 2 ** (fewest - 1)
+
+
+def test_with_so_few_units_that_no_test_can_tell_nothing_is_detectable():
+    assert detectable_difference(0.001, 5) == math.inf
+    assert units_needed(0.9, 0.001, 4) == 6
+
+
+GOLD, RUNS = Path("examples/demo-season"), Path("examples/runs")
+
+
+def told(capsys, *names: str, more=("--json",)) -> str:
+    runs = [word for name in names for word in ("--run", str(RUNS / name))]
+    assert main(["power", "clsumm-1a", "--gold", str(GOLD), *runs, *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command_says_how_small_a_difference_the_test_set_can_show(capsys):
+    found = json.loads(told(capsys, "lead.jsonl", "unsteady.jsonl", "lexical-top2.jsonl"))
+    assert (found["unit"], found["units"], found["smallest_p"]) == ("topic", 4, 0.125)
+    metric = found["metrics"]["overlap_f1_micro"]
+    assert metric["detectable"]["1"] is None
+    assert metric["detectable"]["4"] == detectable_difference(metric["error"], 4, at_units=16)
+    assert metric["detectable"]["4"] < metric["detectable"]["2"]
+
+
+def test_in_words_it_is_a_table_of_metrics(capsys):
+    printed = told(capsys, "lead.jsonl", "unsteady.jsonl", more=())
+    assert "4 topics; the smallest p of two runs is 0.125" in printed
+    assert "overlap_f1_micro" in printed
+    assert "none" in printed
+
+
+def test_a_single_run_shows_no_difference_and_is_refused(capsys):
+    assert main(["power", "clsumm-1a", "--gold", str(GOLD), "--run", str(RUNS / "lead.jsonl")]) == 2
+    assert "give two or more" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""When `serve` takes its site for one that hangs."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
+from scoring.ops.probe import LOOKS, Probe
+
+
+@pytest.fixture
+def unanswered():
+    """A port on which everybody waits for ever."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield listening.getsockname()[1]
+
+
+def hangs(port, answered):
+    """Whether it is found to hang within the looks that are remembered."""
+    probe = Probe("127.0.0.1", port, answered)
+    probe.patience = 0.01
+    return any(probe.finds_it_hanging() for _ in range(LOOKS))
+
+
+def test_a_site_that_answers_nobody_hangs(unanswered):
+    assert hangs(unanswered, lambda: 7)
+
+
+def test_a_site_that_answers_others_meanwhile_has_much_to_do(unanswered):
+    answered = iter(range(100))
+    assert not hangs(unanswered, lambda: next(answered))
+
+
+def test_a_site_that_stops_answering_after_much_work_hangs(unanswered):
+    answered = iter([1, 2, 2, 2, 2, 2])
+    assert hangs(unanswered, lambda: next(answered))
+
+
+def test_answers_are_counted_over_all_processes_of_the_site(tmp_path):
+    count = (
+        "from prometheus_client import Histogram\n"
+        "seconds = Histogram('citeboard_http_request_seconds', 'words', ['route', 'method', 'status'])\n"
+        "for route in ('home', 'board'): seconds.labels(route, 'GET', 200).observe(1)"
+    )
+    for _ in range(2):
+        own = {**os.environ, SHARED_FOLDER: str(tmp_path)}
+        subprocess.run([sys.executable, "-c", count], env=own, check=True)
+    assert answered_so_far(str(tmp_path)) == 4
+    (tmp_path / "histogram_999.db").touch()
+    assert answered_so_far(str(tmp_path)) == 0

@@ -1,0 +1,123 @@
+"""What a site no longer needs is found by a dry run and removed by the same command; all else stays."""
+
+import datetime as dt
+import io
+import os
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.utils import timezone
+
+from citeboard.core import storage
+from citeboard.core.models import Limit
+from scoring.models import Breakdown, Evaluation, Score
+from scoring.ops.named_files import named_files
+from tasks.submissions.orphaned_files import SAFE_AGE
+from tests.api.sending import score
+from tests.factories import make_gold, make_phase, make_submission, run_bytes
+
+pytestmark = pytest.mark.django_db
+PAGES = ("", "changes/", "differences/", "board.json")
+OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Results_Citation"))
+
+
+@pytest.fixture(autouse=True)
+def own_storage(settings, tmp_path):
+    """No files of other tests."""
+    default = {**settings.STORAGES["default"]}
+    default["OPTIONS"] = {**default["OPTIONS"], "location": tmp_path}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+
+
+@pytest.fixture
+def run():
+    run = make_submission(phase=make_phase(), content=run_bytes())
+    score(run)
+    return run
+
+
+def pruned(*options: str) -> dict[str, int]:
+    out = io.StringIO()
+    call_command("prune", *options, stdout=out)
+    words = [line.split(" would be removed")[0].split(" removed")[0] for line in out.getvalue().splitlines()]
+    return {what: int(count) for count, what in (line.strip().split(" ", 1) for line in words)}
+
+
+def scored_against_newer_gold(run) -> Evaluation:
+    """The older evaluation, which is superseded then."""
+    from tasks.jobs.rescore import rescore
+
+    older = Evaluation.objects.get(submission=run)
+    make_gold(phase=run.phase, citances=OTHER, reason="A fix.")
+    rescore(run.phase)
+    score(run)
+    assert Evaluation.objects.filter(submission=run).count() == 2
+    return older
+
+
+def old_file(name: str) -> str:
+    kept = storage.runs.save(name, ContentFile(b"a run"))
+    before = (timezone.now() - SAFE_AGE - dt.timedelta(minutes=1)).timestamp()
+    os.utime(default_storage.path(f"runs/{kept}"), (before, before))
+    return kept
+
+
+def test_a_site_of_which_all_is_needed_keeps_all(run):
+    names = {file.name for file in named_files()}
+    assert set(pruned().values()) == {0}
+    assert all(default_storage.exists(name) for name in names)
+    assert Breakdown.objects.exists()
+
+
+def test_a_dry_run_says_what_goes_and_the_command_does_what_it_said(run):
+    older = scored_against_newer_gold(run)
+    Session.objects.create(session_key="old", expire_date=timezone.now() - dt.timedelta(days=1))
+    Session.objects.create(session_key="new", expire_date=timezone.now() + dt.timedelta(days=1))
+    Limit.objects.create(key="old", value="1", expires_at=1)
+    old_file("3f/3fab/0123abcd/run.jsonl")
+    breakdowns = older.breakdowns.count()
+    said = pruned("--dry-run")
+    assert said == {
+        "expired sessions": 1,
+        "expired counts": 1,
+        "superseded breakdowns": breakdowns,
+        "superseded comparisons": 0,
+        "superseded statistics": 1,
+        "orphaned files": 1,
+    }
+    assert breakdowns > 0
+    assert default_storage.exists(f"statistics/{older.statistics}")
+    assert pruned() == said
+    assert set(pruned().values()) == {0}
+    assert [session.session_key for session in Session.objects.all()] == ["new"]
+    assert not default_storage.exists(f"statistics/{older.statistics}")
+
+
+def test_scores_against_older_gold_stay_and_so_does_all_of_the_newest(run):
+    older = scored_against_newer_gold(run)
+    newer = Evaluation.objects.exclude(pk=older.pk).get()
+    before = list(Score.objects.order_by("pk").values_list("pk", "value"))
+    pruned()
+    assert list(Score.objects.order_by("pk").values_list("pk", "value")) == before
+    assert newer.breakdowns.exists()
+    assert default_storage.exists(f"statistics/{newer.statistics}")
+
+
+def test_boards_of_older_gold_and_the_changes_are_shown_without_what_was_pruned(run, admin_client):
+    older = scored_against_newer_gold(run)
+    pruned()
+    phase = run.phase
+    board = f"/seasons/{phase.task.season.slug}/{phase.task.slug}/{phase.slug}/"
+    for address in (
+        *(f"{board}{page}?gold={older.gold.number}" for page in PAGES),
+        f"/submissions/{run.pk}/",
+    ):
+        assert admin_client.get(address).status_code == 200, address
+
+
+def test_a_file_that_has_just_come_is_nobodys_orphan(run):
+    storage.runs.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"a run"))
+    assert pruned()["orphaned files"] == 0

@@ -1,0 +1,92 @@
+"""BLEU and chrF, held to sacreBLEU itself."""
+
+import random
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from scoring.metrics.base import value_of
+from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
+from tests.scoring.texts import related_pairs
+
+LIBRARY = {"bleu": BLEU(), "chrf": CHRF(), "chrf_pp": CHRF(word_order=2)}
+ODD = [("", "a b"), ("a b c d e", ""), ("Naïve [0], (see [1])!", "naïve [0] see"), ("x", "x"), ("a", "b")]
+EVERY = pytest.mark.parametrize("name", LIBRARY)
+
+
+def metric_of(name: str) -> Counted:
+    if name == "bleu":
+        return Bleu(name, "corrected")
+    return Chrf(name, "corrected", words=2 if name == "chrf_pp" else 0)
+
+
+def pairs(seed: int, count: int = 60) -> list[tuple[str, str]]:
+    rng = random.Random(seed)
+    return [*related_pairs(rng, count, 20), *ODD]
+
+
+def corpus(name: str, own: list[tuple[str, str]]) -> float:
+    return LIBRARY[name].corpus_score([answer for _, answer in own], [[gold for gold, _ in own]]).score
+
+
+def rows(name: str, own: list[tuple[str, str]]) -> np.ndarray:
+    return metric_of(name).instance_stats([gold for gold, _ in own], [answer for _, answer in own])
+
+
+@EVERY
+@pytest.mark.parametrize("seed", range(4))
+def test_the_value_of_any_set_of_instances_is_that_of_sacrebleu(name, seed):
+    own = pairs(seed)
+    stats = rows(name, own)
+    metric = metric_of(name)
+    rng = random.Random(seed)
+    for size in (1, 2, 5, len(own)):
+        chosen = sorted(rng.sample(range(len(own)), size))
+        expected = corpus(name, [own[place] for place in chosen])
+        value = value_of(metric, stats[chosen], np.arange(size))
+        assert value == pytest.approx(expected, rel=1e-13, abs=1e-13)
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "alphabet", ["ab ", "".join(map(chr, range(0x4E00, 0x9F00))), "a b,c.\u00a0\u2009😀é"]
+)
+def test_every_count_is_sacrebleus_own(name, alphabet, monkeypatch):
+    monkeypatch.setattr("scoring.metrics.gram_counts.PAIRS", 7)
+    rng = random.Random(len(alphabet))
+    texts = ["".join(rng.choices(alphabet, k=rng.randrange(60))) for _ in range(80)]
+    own = list(zip(texts[:40], texts[40:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))
+    gold, answers = ([pair[side] for pair in own] for side in range(2))
+    expected = LIBRARY[name]._extract_corpus_statistics(answers, [gold])
+    assert rows(name, own)[:, :-1].tolist() == expected
+
+
+@EVERY
+def test_short_empty_and_odd_texts_score_as_in_sacrebleu(name):
+    metric = metric_of(name)
+    for pair in ODD:
+        value = value_of(metric, rows(name, [pair]), np.arange(1))
+        assert value == pytest.approx(corpus(name, [pair]), rel=1e-13, abs=1e-13), pair
+
+
+@EVERY
+def test_a_missing_answer_is_an_empty_text_and_an_answer_without_gold_counts_nothing(name):
+    metric = metric_of(name)
+    gold, answers = ["one two three four five", "six seven eight nine"], ["one two three four five", ""]
+    stats = metric.instance_stats([*gold, None], [answers[0], None, "six seven"])
+    assert value_of(metric, stats, np.arange(3)) == pytest.approx(
+        corpus(name, list(zip(gold, answers, strict=True)))
+    )
+    assert metric.instances(stats, np.array([True, True, False])) == 2
+    assert np.isnan(value_of(metric, stats[:0], np.arange(0)))
+    assert np.isnan(value_of(metric, metric.instance_stats([], []), np.arange(0)))
+
+
+@EVERY
+def test_its_signature_stands_inside_ours(name):
+    own = pairs(1)
+    corpus(name, own)
+    theirs = LIBRARY[name].get_signature().format()
+    assert metric_of(name).parameters["sacrebleu"] == theirs.replace("|", ",")
+    assert "version:2.6" in theirs

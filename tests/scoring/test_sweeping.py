@@ -1,0 +1,105 @@
+"""A sweep of many steps: one that fails is told and keeps no other from being done."""
+
+import threading
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+
+from scoring.ops import sweeping
+from tasks.jobs import leases, sweeper
+from tasks.models import Job
+from tasks.notifications.sending import send_mails
+from tasks.webhooks.sending import send_deliveries
+from tests.factories import make_phase, make_submission, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+def broken() -> int:
+    raise RuntimeError("a fault")
+
+
+def away() -> int:
+    raise OperationalError("the database is gone")
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    done = []
+    own = {broken: "{}", away: "{}", lambda: done.append("last") or len(done): "{} steps done"}
+    monkeypatch.setattr(sweeping, "STEPS", own)
+    monkeypatch.setattr("scoring.management.commands.sweep.STEPS", own)
+    monkeypatch.setattr(sweeping, "POSTING", {})
+    monkeypatch.setattr("scoring.management.commands.sweep.POSTING", {})
+    # A test's own connection stays.
+    monkeypatch.setattr(sweeping.connections, "close_all", lambda: None)
+    return done
+
+
+def test_a_failed_step_skips_no_other_and_is_logged_by_name(steps, caplog):
+    assert sweeping.sweep_all() == ["1 steps done"]
+    told = [(line.levelname, line.getMessage()) for line in caplog.records]
+    assert ("ERROR", "Sweeping: broken failed") in told
+    assert [words for _, words in told if "sweeping is put off, away first" in words]
+
+
+def test_by_hand_it_says_what_was_done_and_that_something_was_not(steps, capsys):
+    with pytest.raises(CommandError, match="2 of 3 steps failed"):
+        call_command("sweep")
+    assert capsys.readouterr().out == "1 steps done\n"
+
+
+def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
+    phase = make_phase()
+    first, second = (
+        make_submission(phase=phase, team=make_team(season=phase.task.season)).jobs.get() for _ in range(2)
+    )
+    for job in (first, second):
+        leases.defer(leases.claim(job.pk, "a-host:1:2"), "The storage of the site does not answer.")
+    Job.objects.update(woken_at=first.created_at - sweeper.WAKE_LIFE)
+    given = sweeper.resume
+
+    def refuse_the_first(job):
+        if job.pk == first.pk:
+            raise RuntimeError("a fault")
+        return given(job)
+
+    monkeypatch.setattr(sweeper, "resume", refuse_the_first)
+    assert sweeper.sweep().resumed == 1
+    assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == ["waiting", "queued"]
+
+
+def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
+    reached, answers, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def hang() -> int:
+        reached.set()
+        answers.wait()
+        ended.set()
+        return 0
+
+    monkeypatch.setattr(sweeping, "POSTING", {hang: "{} sent"})
+    posting = threading.Thread(target=sweeping.post_until, args=[ended], daemon=True)
+    posting.start()
+    reached.wait()
+    assert sweeping.sweep_all() == ["1 steps done"]
+    assert posting.is_alive()
+    answers.set()
+    posting.join()
+
+
+def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
+    monkeypatch.setattr(sweeping, "STEPS", {})
+    monkeypatch.setattr("scoring.management.commands.sweep.STEPS", {})
+    own = {away: "{}", lambda: 3: "{} e-mails sent"}
+    monkeypatch.setattr(sweeping, "POSTING", own)
+    monkeypatch.setattr("scoring.management.commands.sweep.POSTING", own)
+    with pytest.raises(CommandError, match="1 of 2 steps failed"):
+        call_command("sweep")
+    assert capsys.readouterr().out == "3 e-mails sent\n"
+
+
+def test_what_waits_for_machines_of_others_is_no_part_of_a_sweep():
+    assert {send_mails, send_deliveries} == set(sweeping.POSTING)
+    assert not set(sweeping.POSTING) & set(sweeping.STEPS)

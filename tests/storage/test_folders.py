@@ -1,0 +1,98 @@
+"""Runs and gold in whatever storage the site has: the same names, the same promises."""
+
+import errno
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
+
+from citeboard.core import storage
+from citeboard.core.storage_address import backend
+from scoring.worker.score import score
+from tasks.gold.gold_files import index_of
+from tasks.models import Gold, Submission
+from tasks.submissions import orphaned_files
+from tests.factories import make_phase, make_submission, other_run
+from tests.faults.promises import assert_scored_exactly_once
+
+
+@pytest.mark.django_db
+def test_a_run_and_its_gold_go_through_any_storage(kept_in, tmp_path):
+    phase = make_phase()
+    run = make_submission(phase=phase, content=other_run(5))
+    copy = storage.local_copy(storage.runs, run.file, tmp_path)
+    assert (copy.name, copy.read_bytes()) == ("run.jsonl", other_run(5))
+    gold = Gold.objects.current(phase)
+    assert storage.local_copy(storage.gold, gold.file, tmp_path).stat().st_size > 0
+    assert index_of(gold)["topics"]
+    with pytest.raises(NotImplementedError):
+        storage.runs.path(run.file)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
+    run = make_submission()
+    job = run.jobs.get()
+    score(job.pk)
+    assert_scored_exactly_once(run)
+    job.refresh_from_db()
+    job.state, job.attempt = "queued", 1
+    job.save()
+    score(job.pk)
+    assert_scored_exactly_once(run)
+    (name,) = (entry.name for entry in storage.statistics.entries(str(run.pk)))
+    assert name.startswith(f"{run.pk}/job-{job.pk}-2-")
+
+
+@pytest.mark.django_db
+def test_what_no_row_names_is_found_and_removed_in_any_storage(kept_in, monkeypatch):
+    run = make_submission()
+    storage.runs.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"nobody's"))
+    monkeypatch.setattr(orphaned_files, "SAFE_AGE", -orphaned_files.SAFE_AGE)
+    assert orphaned_files.remove_unnamed_runs("3f") == 1
+    assert orphaned_files.remove_unnamed_runs(run.file[:2]) == 0
+    assert [entry.name for entry in storage.runs.entries("")] == [run.file]
+
+
+def test_each_folder_has_names_of_its_own(kept_in):
+    names = [each.save("same.txt", ContentFile(b"x")) for each in (storage.runs, storage.statistics)]
+    assert names == ["same.txt", "same.txt"]
+    storage.runs.delete("same.txt")
+    assert storage.statistics.exists("same.txt")
+    assert not storage.gold.exists("same.txt")
+
+
+def test_a_name_that_is_taken_keeps_its_file(kept_in):
+    first, second = (storage.runs.save("run.txt", ContentFile(content)) for content in (b"1", b"2"))
+    assert first != second
+    with storage.runs.open(first) as one, storage.runs.open(second) as other:
+        assert (one.read(), other.read()) == (b"1", b"2")
+
+
+def test_no_file_has_an_address_that_goes_around_the_views():
+    with pytest.raises(ValueError, match="served by views alone"):
+        storage.gold.url("gold.zip")
+
+
+def test_a_disk_that_fills_up_leaves_nothing_of_what_did_not_fit(settings, tmp_path, monkeypatch):
+    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
+    written = FileSystemStorage._save
+
+    def stop_half_way(disk, name, content):
+        written(disk, name, ContentFile(content.read(2)))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(FileSystemStorage, "_save", stop_half_way)
+    with pytest.raises(storage.StorageFull):
+        storage.runs.save("run", ContentFile(b"content"))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.django_db
+def test_a_missing_run_waits_and_says_so(kept_in):
+    run = make_submission()
+    storage.runs.delete(run.file)
+    score(run.jobs.get().pk)
+    run.refresh_from_db()
+    assert run.status == Submission.Status.WAITING
+    assert run.reason.startswith("A file is missing in the storage of the site;")

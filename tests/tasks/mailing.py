@@ -1,0 +1,22 @@
+"""Mail servers that do what servers do."""
+
+from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
+
+from tasks.notifications.sending import send_mails
+
+
+def refuse_connections(monkeypatch, trouble: Exception | None = None) -> None:
+    """No mail goes out any more; ``trouble`` is what sending raises."""
+
+    def away(backend, letters):
+        raise trouble or ConnectionRefusedError("no mail server")
+
+    monkeypatch.setattr(EmailBackend, "send_messages", away)
+
+
+def letters_to(person) -> list[str]:
+    """What the person was sent, each as its subject and its text, without the links at the end."""
+    send_mails()
+    own = [letter for letter in mail.outbox if letter.to == [person.email]]
+    return [f"{letter.subject}\n\n{letter.body.partition('-- ')[0]}".strip() for letter in own]

@@ -1,0 +1,89 @@
+"""A machine whose clock is off: leases go by the database's, so it takes nothing from a living worker."""
+
+import datetime as dt
+import subprocess
+import sys
+
+import pytest
+from django.utils import timezone
+
+from citeboard.core.database_time import database_now, from_now
+from scoring.board import comparison_state as board_orders
+from scoring.models import BoardOrder
+from tasks.jobs import leases
+from tasks.jobs.sweeper import Swept, sweep
+from tasks.models import Job
+from tests.factories import make_submission
+
+#: What a process does whose clock is so many minutes off.
+OFF = """
+import datetime as dt, sys, time
+import django
+from django.utils import timezone
+off, real, seconds = float(sys.argv[1]) * 60, timezone.now, time.time
+timezone.now = lambda: real() + dt.timedelta(seconds=off)
+time.time = lambda: seconds() + off
+django.setup()
+from scoring.board import comparison_state as board_orders
+from tasks.jobs import leases
+from tasks.jobs.sweeper import sweep
+"""
+
+
+@pytest.fixture(params=[-10, 10])
+def elsewhere(request, child_environment, root):
+    """Runs a line on such a machine, and returns what it prints."""
+
+    def run(line: str) -> str:
+        path = f"{root / 'platform'}:{root}"
+        return subprocess.run(
+            [sys.executable, "-c", f"{OFF}\n{line}", str(request.param)],
+            env={**child_environment, "PYTHONPATH": path},
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    return run
+
+
+def test_it_takes_no_job_from_a_living_worker(elsewhere):
+    mine = leases.claim(make_submission().jobs.get().pk, "host:1:2")
+    assert elsewhere("print(repr(sweep()))") == repr(Swept())
+    assert leases.heartbeat(mine, 0.5)
+
+
+def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
+    job = make_submission().jobs.get()
+    elsewhere(f"leases.claim({job.pk}, 'host:1:2')")
+    assert sweep() == Swept()
+    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).lost == 1
+
+
+def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settings):
+    job = make_submission().jobs.get()
+    elsewhere(f"leases.release(leases.claim({job.pk}, 'host:1:2'))")
+    assert sweep().woken == 0
+    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+
+
+def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
+    board_orders.ask(make_submission().phase_id, "corrected")
+    order = BoardOrder.objects.get()
+    mine = board_orders.claim(order.pk, "host:1:2")
+    assert elsewhere(f"print(board_orders.claim({order.pk}, 'host:3:4'))") == "None"
+    assert board_orders.renew(mine)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seconds", [0, -90, 0.5, 3600])
+def test_a_moment_of_the_database_is_kept_as_any_other(seconds):
+    """SQLite compares moments as text, so the form counts to the last digit."""
+    job = make_submission().jobs.get()
+    before = database_now()
+    Job.objects.filter(pk=job.pk).update(woken_at=from_now(seconds))
+    kept = Job.objects.get(pk=job.pk).woken_at
+    assert Job.objects.filter(woken_at=kept).count() == 1
+    assert abs((kept - before).total_seconds() - seconds) < 60
+    assert abs((before - timezone.now()).total_seconds()) < 60

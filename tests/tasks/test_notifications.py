@@ -1,0 +1,380 @@
+"""Every e-mail as text, who gets it, and that none is lost or sent of what its reader may not know."""
+
+import datetime as dt
+from smtplib import SMTPRecipientsRefused
+
+import pytest
+from django.core import mail
+from django.db import connection, transaction
+from django.utils import timezone
+
+from citeboard.core.audit import history
+from scoring.human.annotators import add_person, remove_annotator
+from scoring.ops.own_data import own_data
+from tasks.jobs import leases
+from tasks.models import Job, Notification, Phase, Season, Submission
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications import sending
+from tasks.notifications.of_seasons import PhaseFacts, remind_of_deadlines, tell_changed_phase
+from tasks.notifications.preferences import choose
+from tasks.notifications.sending import mail_state, send_mails, try_again
+from tasks.registration.entries import approve_team, refuse_team, register_team
+from tasks.seasons.announcements import announce
+from tasks.seasons.organisers import add_organiser
+from tasks.seasons.phase_times import move_phase
+from tasks.submissions.exclusions import disqualify
+from tasks.submissions.extra_tries import give_tries
+from tests import factories
+from tests.scoring import sheets
+from tests.tasks.mailing import letters_to, refuse_connections
+
+pytestmark = pytest.mark.django_db
+
+CLOSES = dt.datetime(2091, 5, 8, 21, 59, tzinfo=dt.UTC)
+BOARD = "https://board.example.org/seasons/the-season/1a/final/"
+
+
+@pytest.fixture(autouse=True)
+def _address(settings):
+    settings.BASE_URL = "https://board.example.org"
+
+
+@pytest.fixture
+def organiser():
+    return factories.make_user(name="Olga")
+
+
+@pytest.fixture
+def ada():
+    return factories.make_user(name="Ada")
+
+
+@pytest.fixture
+def phase(organiser):
+    season = factories.make_season(organiser=organiser, slug="the-season", title="The season")
+    task = factories.make_task(season=season, slug="1a", title="Task 1A")
+    return factories.make_phase(task=task, slug="final", title="Final", closes=CLOSES)
+
+
+@pytest.fixture
+def team(phase, ada):
+    return factories.make_team(season=phase.task.season, lead=ada, name="Night Shift", slug="night-shift")
+
+
+def claimed(run: Submission) -> Job:
+    return leases.claim(run.jobs.get().pk, "worker")
+
+
+def scored(run: Submission) -> Job:
+    job = claimed(run)
+    assert leases.complete(job, lambda: None)
+    return job
+
+
+def wants_mail(person, kind: Kind) -> None:
+    choose(user=person, wanted={kind: Channel.MAIL})
+
+
+def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):
+    wants_mail(ada, Kind.SCORED)
+    mate = factories.make_user()
+    team.memberships.create(user=mate)
+    run = factories.make_submission(phase=phase, team=team, system="Owl")
+    scored(run)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Run 1, “Owl”, of Night Shift was scored\n\n"
+            "Run 1, “Owl”, of Night Shift was scored.\n\n"
+            "Its page shows what its team may see of it now.\n\n"
+            f"https://board.example.org/submissions/{run.pk}/"
+        )
+    ]
+    assert letters_to(mate) == []
+    assert Notification.objects.get(user=mate).kind == Kind.SCORED
+
+
+def test_a_failed_run_is_told_with_its_reason(phase, team, ada):
+    run = factories.make_submission(phase=phase, team=team, system="Owl")
+    leases.fail(claimed(run), "The scorer ran out of memory.")
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Run 1, “Owl”, of Night Shift could not be scored\n\n"
+            "Run 1, “Owl”, of Night Shift could not be scored.\n\n"
+            "The scorer ran out of memory.\n\nIts page says what you can do.\n\n"
+            f"https://board.example.org/submissions/{run.pk}/"
+        )
+    ]
+
+
+def test_a_run_that_is_refused_after_it_was_sent_is_told(phase, team, ada):
+    run = factories.make_submission(phase=phase, team=team, system="Owl")
+    problem = {"file": "run.jsonl", "line": 5, "message": "not JSON", "expected": "JSON", "fatal": True}
+    leases.fail(claimed(run), "The run has a problem.", [problem])
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Run 1, “Owl”, of Night Shift was refused\n\n"
+            "Run 1, “Owl”, of Night Shift was refused.\n\n"
+            "The file was checked after it was sent, and cannot be scored as it is. Its page lists every "
+            "problem by line. It has not used up a try.\n\n"
+            f"https://board.example.org/submissions/{run.pk}/"
+        )
+    ]
+
+
+def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team, ada):
+    jobs = [scored(factories.make_submission(phase=phase, team=team)) for _ in range(2)]
+    for job in jobs:
+        leases.restart(job)
+        leases.complete(leases.claim(job.pk, "worker"), lambda: None)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Runs of Night Shift in Task 1A, Final were scored again\n\n"
+            "Runs of Night Shift in Task 1A, Final were scored again.\n\n"
+            "They are scored against version 1 of the gold. Nothing has to be sent again.\n\n"
+            "https://board.example.org/runs/"
+        )
+    ]
+
+
+def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):
+    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=49)) == 0
+    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=47)) == 1
+    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=46)) == 0
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Task 1A, Final closes at 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE)\n\n"
+            "Task 1A, Final closes at 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE).\n\n"
+            f"Runs whose upload begins before that count.\n\n{BOARD}"
+        )
+    ]
+
+
+def test_an_extension_is_told_to_participants_and_not_to_who_made_it(phase, team, ada, organiser):
+    move_phase(phase=phase, opens=phase.opens, closes=CLOSES + dt.timedelta(days=2), by=organiser)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Task 1A, Final closes at 2091-05-10 21:59 UTC (2091-05-10 09:59 AoE) now\n\n"
+            "Task 1A, Final closes at 2091-05-10 21:59 UTC (2091-05-10 09:59 AoE) now.\n\n"
+            f"Before, it was 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE).\n\n{BOARD}"
+        )
+    ]
+    assert letters_to(organiser) == []
+
+
+def test_a_change_of_limits_is_told(phase, team, ada):
+    before = PhaseFacts.of(phase)
+    phase.runs_per_day, phase.runs_in_total = 3, 20
+    tell_changed_phase(phase, before, at=timezone.now(), by=None)
+    tell_changed_phase(phase, PhaseFacts.of(phase), at=timezone.now(), by=None)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] How many runs a team may send to Task 1A, Final was changed\n\n"
+            "How many runs a team may send to Task 1A, Final was changed.\n\n"
+            f"It was any number; it is 3 runs a day and 20 runs in total now.\n\n{BOARD}"
+        )
+    ]
+
+
+def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(phase, team, ada, organiser):
+    Phase.objects.filter(pk=phase.pk).update(runs_in_total=5)
+    phase.refresh_from_db()
+    give_tries(phase=phase, team=team, tries=2, reason="The site was away.", by=organiser)
+    run = factories.make_submission(phase=phase, team=team, system="Owl")
+    disqualify(run, organiser, "It used the test gold.")
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Night Shift may send 2 more runs to Task 1A, Final\n\n"
+            "Night Shift may send 2 more runs to Task 1A, Final.\n\n"
+            f"The organisers say: The site was away.\n\n{BOARD}"
+        ),
+        (
+            "[Citeboard] Run 1, “Owl”, of Night Shift was disqualified\n\n"
+            "Run 1, “Owl”, of Night Shift was disqualified.\n\n"
+            "The organisers say: It used the test gold.\n\n"
+            f"https://board.example.org/submissions/{run.pk}/"
+        ),
+    ]
+
+
+def test_an_announcement_is_told_to_participants(phase, team, ada, organiser):
+    announce(season=phase.task.season, text="We **extend**.", by=organiser)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Announcement of The season\n\n"
+            "Announcement of The season.\n\nWe **extend**.\n\nhttps://board.example.org/seasons/the-season/"
+        )
+    ]
+
+
+def test_a_team_that_asks_and_what_is_decided_are_told(phase, ada, organiser):
+    season = phase.task.season
+    Season.objects.filter(pk=season.pk).update(registration="approval")
+    team = factories.make_team(lead=ada, name="Night Shift")
+    entry = register_team(season=season, team=team, by=ada, message="We are new.")
+    assert letters_to(organiser) == [
+        (
+            "[Citeboard] Night Shift asks to take part in The season\n\n"
+            "Night Shift asks to take part in The season.\n\nIt says: We are new.\n\n"
+            "https://board.example.org/seasons/the-season/organise/teams/"
+        )
+    ]
+    approve_team(registration=entry, by=organiser)
+    refuse_team(registration=entry, by=organiser, reason="It has a member of the jury.")
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Night Shift takes part in The season\n\n"
+            "Night Shift takes part in The season.\n\nAn organiser has decided.\n\n"
+            "https://board.example.org/seasons/the-season/"
+        ),
+        (
+            "[Citeboard] Night Shift does not take part in The season\n\n"
+            "Night Shift does not take part in The season.\n\n"
+            "An organiser has decided. The organisers say: It has a member of the jury.\n\n"
+            "https://board.example.org/seasons/the-season/"
+        ),
+    ]
+
+
+def test_who_is_made_a_helper_is_told(phase, ada, organiser):
+    add_organiser(season=phase.task.season, user=ada, by=organiser, role="helper")
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] You are a helper of The season now\n\n"
+            "You are a helper of The season now.\n\nIts pages for organisers are open to you.\n\n"
+            "https://board.example.org/seasons/the-season/organise/"
+        )
+    ]
+
+
+def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(phase, ada, organiser):
+    run = factories.make_submission(phase=phase)
+    sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[])
+    other = factories.make_user()
+    add_person(sheet=sheet, email=ada.email)
+    remove_annotator(annotator=add_person(sheet=sheet, email=other.email), by=organiser)
+    assert letters_to(ada) == [
+        (
+            "[Citeboard] Texts of Task 1A, Final wait for your ratings\n\n"
+            "Texts of Task 1A, Final wait for your ratings.\n\n"
+            "You see texts without the names of the systems that wrote them, and rate each.\n\n"
+            f"https://board.example.org/annotate/{sheet.pk}/"
+        )
+    ]
+    assert letters_to(other) == []
+
+
+def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(phase, team, ada):
+    wants_mail(ada, Kind.SCORED)
+    scored(factories.make_submission(phase=phase, team=team))
+    # It was written while they were told; now they are not.
+    Phase.objects.filter(pk=phase.pk).update(board="organisers", own_scores="nothing")
+    assert letters_to(ada) == []
+    assert Notification.objects.get(user=ada).mail == "none"
+    scored(factories.make_submission(phase=Phase.objects.get(pk=phase.pk), team=team))
+    assert Notification.objects.count() == 1
+
+
+def test_who_has_left_the_team_reads_no_more_of_it(phase, team, ada):
+    mate = factories.make_user()
+    place = team.memberships.create(user=mate)
+    wants_mail(mate, Kind.SCORED)
+    scored(factories.make_submission(phase=phase, team=team))
+    place.delete()
+    assert letters_to(mate) == []
+
+
+def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tells_once(phase, team, ada):
+    run = factories.make_submission(phase=phase, team=team)
+    job = claimed(run)
+    with transaction.atomic():
+        leases.complete(job, lambda: None)
+        transaction.set_rollback(True)
+    assert Notification.objects.count() == 0
+    assert leases.complete(job, lambda: None)
+    assert not leases.complete(job, lambda: None)
+    assert Notification.objects.count() == 1
+
+
+def test_who_wants_to_be_told_nothing_gets_no_row_and_who_wants_no_mail_none(phase, team, ada, organiser):
+    choose(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
+    mate = factories.make_user()
+    team.memberships.create(user=mate)
+    choose(user=mate, wanted={Kind.ANNOUNCED: Channel.SITE})
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    assert letters_to(ada) == letters_to(mate) == []
+    assert Notification.objects.get().user == mate
+
+
+def test_a_mail_server_that_is_away_loses_nothing_and_is_shown_to_the_operator(
+    phase, team, ada, organiser, monkeypatch
+):
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    with monkeypatch.context() as away:
+        refuse_connections(away)
+        for _ in range(20):
+            Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+            assert send_mails() == 0
+    state = mail_state()
+    assert (state.waiting, state.failed) == (1, 0)
+    assert state.error == "ConnectionRefusedError: no mail server"
+    # It waits its time, and then goes out.
+    assert send_mails() == 0
+    Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+    assert send_mails() == 1
+    assert mail_state().waiting == 0
+
+
+def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
+    phase, team, ada, organiser, monkeypatch
+):
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    with monkeypatch.context() as refusing:
+        refuse_connections(refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")}))
+        for _ in range(sending.MAX_REFUSALS):
+            Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+            send_mails()
+    assert mail_state().failed == 1
+    assert mail_state().failures[0].error == "The mail server refuses the address (550)."
+    assert try_again(by=organiser) == 1
+    entry = history(organiser).get()
+    assert str(entry) == "Olga queued 1 e-mail again that had been given up"
+    assert try_again(by=organiser) == 0
+    assert history(organiser).count() == 1
+    assert len(letters_to(ada)) == 1
+
+
+def test_a_sender_that_dies_loses_nothing_and_two_senders_send_once(phase, team, ada, organiser):
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    pk = Notification.objects.get().pk
+    first = sending._claim(Notification, pk, "first")
+    assert sending._claim(Notification, pk, "second") is None
+    assert send_mails() == 0
+    Notification.objects.update(mail_lease_expires_at=timezone.now() - dt.timedelta(days=1))
+    assert send_mails() == 1
+    # Whoever lost the lease changes nothing any more.
+    sending._ended(first, Notification.Mail.FAILED)
+    assert Notification.objects.get().mail == "sent"
+
+
+def test_each_mail_has_the_headers_to_unsubscribe_and_a_name_of_its_own(phase, team, ada, organiser):
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    send_mails()
+    [letter] = mail.outbox
+    headers = letter.extra_headers
+    assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert headers["List-Unsubscribe"].startswith("<https://board.example.org/unsubscribe/")
+    assert headers["List-Unsubscribe"].strip("<>") in letter.body
+    assert headers["Message-ID"] == f"<notification-{Notification.objects.get().pk}@board.example.org>"
+
+
+def test_a_draft_tells_nobody_of_its_deadlines(phase, team, ada, organiser):
+    Season.objects.filter(pk=phase.task.season_id).update(is_public=False)
+    move_phase(phase=phase, opens=phase.opens, closes=CLOSES + dt.timedelta(days=2), by=organiser)
+    assert remind_of_deadlines(CLOSES) == 0
+    assert letters_to(ada) == []
+
+
+def test_messages_are_part_of_ones_own_data(phase, team, ada, organiser):
+    announce(season=phase.task.season, text="Hello.", by=organiser)
+    assert [told["kind"] for told in own_data(ada)["messages"]] == ["announced"]
+    assert connection.needs_rollback is False

@@ -1,0 +1,355 @@
+"""Queues by need, and whose turn it is: what a group of workers takes, and in which order."""
+
+import datetime as dt
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from django_q.brokers import get_broker
+from django_q.models import OrmQ
+
+from citeboard.core.machine import group_name
+from scoring.worker.score import score_next
+from scoring.worker.warm_process import limits_for
+from tasks.jobs import leases
+from tasks.jobs.choosing import Share, Turns, place_in_queue
+from tasks.jobs.groups import MAX_SILENCE, living_groups, note_group, why_unserved
+from tasks.jobs.needs import HEAVY, queue_of
+from tasks.jobs.sweeper import sweep
+from tasks.jobs.watchdog import START, Watchdog
+from tasks.models import Job, WorkerGroup
+from tests.factories import make_gold, make_phase, make_season, make_submission, make_task, make_team
+from tests.scoring.scorers import put_in_place
+
+GROUP = "host-0a1b2c3d:1.1:"
+MINUTE = dt.timedelta(minutes=1)
+THEN = timezone.now()
+
+pytestmark = pytest.mark.django_db
+
+
+def at(minutes: int) -> dt.datetime:
+    return THEN + minutes * MINUTE
+
+
+def share(season: int, team: int | None, *, priority: int = 0, oldest: int = 0, jobs: int = 1) -> Share:
+    return Share(priority=priority, sender=(season, team), jobs=jobs, oldest=at(oldest))
+
+
+@pytest.mark.parametrize(
+    ("last", "shares", "sender"),
+    [
+        ({}, [share(1, 1, oldest=2), share(1, 2, oldest=1)], (1, 2)),
+        ({(1, 1): at(1)}, [share(1, 1, oldest=0), share(1, 2, oldest=9)], (1, 2)),
+        ({(1, 1): at(1), (1, 2): at(2)}, [share(1, 1, oldest=9), share(1, 2, oldest=0)], (1, 1)),
+        ({(1, 1): at(1)}, [share(1, 2, oldest=0), share(2, 3, oldest=9)], (2, 3)),
+        ({(1, 1): at(2), (2, 3): at(1)}, [share(1, 2, oldest=0), share(2, 3, oldest=9)], (2, 3)),
+        ({}, [share(1, 1, priority=1), share(1, 2, oldest=9)], (1, 2)),
+        ({(1, None): at(1)}, [share(1, None), share(1, 1, oldest=9)], (1, 1)),
+    ],
+    ids=[
+        "the oldest where nobody had a turn",
+        "who had none",
+        "whose turn is the longest ago",
+        "a season that had none",
+        "whose season's turn is the longest ago",
+        "a new run before one that is scored again",
+        "what organisers set is a team's equal",
+    ],
+)
+def test_whose_turn_it_is(last, shares, sender):
+    assert Turns(last).first(shares).sender == sender
+
+
+def claimed() -> list[Job]:
+    """All that is queued, in the order in which a worker takes it; each ends at once."""
+    found = []
+    while (job := leases.claim_next(f"{GROUP}2.2", GROUP)) is not None:
+        leases.complete(job, lambda: None)
+        found.append(job)
+    return found
+
+
+def test_fifty_runs_of_a_team_do_not_hold_up_another_ones():
+    phase = make_phase()
+    many, one = (make_team(season=phase.task.season) for _ in range(2))
+    runs = [make_submission(phase=phase, team=many) for _ in range(50)]
+    late = make_submission(phase=phase, team=one)
+    assert place_in_queue(late) == 2
+    order = [job.submission_id for job in claimed()]
+    assert order.index(late.pk) == 1
+    assert [pk for pk in order if pk != late.pk] == [run.pk for run in runs]
+
+
+def test_a_seasons_many_teams_do_not_hold_up_another_season():
+    phase, other = make_phase(), make_phase()
+    for _ in range(5):
+        make_submission(phase=phase)
+    team = make_team(season=other.task.season)
+    late = [make_submission(phase=other, team=team) for _ in range(2)]
+    places = [place_in_queue(run) for run in late]
+    order = [job.submission_id for job in claimed()]
+    assert [order.index(run.pk) + 1 for run in late] == places == [2, 4]
+
+
+def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
+    phase, other = make_phase(), make_phase()
+    teams = [make_team(season=season.task.season) for season in (phase, phase, other)]
+    phases = [phase, phase, other]
+    runs = [make_submission(phase=phases[n], team=teams[n]) for n in (0, 0, 0, 1, 2, 2, 0, 1, 2)]
+    leases.complete(leases.claim(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None)
+    waiting = [run for run in runs if run is not runs[3]]
+    places = {run.pk: place_in_queue(run) for run in waiting}
+    assert [places[job.submission_id] for job in claimed()] == list(range(1, len(waiting) + 1))
+
+
+def test_runs_that_are_scored_again_come_after_new_ones():
+    old = make_submission()
+    claimed()
+    gold = make_gold(phase=old.phase, topics=("D01-0001",), reason="one topic less")
+    old.refresh_from_db()
+    [again] = leases.create_jobs(old, gold)
+    new = make_submission(phase=old.phase)
+    assert (again.priority, new.jobs.get().priority) == (Job.Priority.AGAIN, Job.Priority.NEW)
+    assert [job.submission_id for job in claimed()] == [new.pk, old.pk]
+
+
+class TestQueues:
+    @pytest.fixture
+    def heavy(self) -> Job:
+        return make_submission(phase=make_phase(task=make_task(queue="gpu"))).jobs.get()
+
+    def test_a_job_waits_in_the_queue_that_its_task_names(self, heavy):
+        assert (heavy.queue, heavy.is_heavy) == ("gpu", True)
+        assert [wake.key for wake in OrmQ.objects.all()] == ["gpu"]
+
+    @pytest.mark.parametrize(
+        ("task_type", "options", "queue"),
+        [
+            ("clsumm-1a", {}, "light"),
+            ("citation-text", {}, "light"),
+            ("citation-text", {"bertscore": "yes"}, "models"),
+            ("citation-text", {"learned_model": "/models/bleurt"}, "models"),
+            ("positional-citations", {"entailment": "labels:TRUE", "parser": "/parses.jsonl"}, "light"),
+            ("positional-citations", {"entailment": "model:TRUE", "parser": "/parses.jsonl"}, "models"),
+            ("positional-citations", {"entailment": "labels:TRUE", "parser": "en_core_web_sm"}, "models"),
+        ],
+    )
+    def test_without_a_name_the_options_decide(self, task_type, options, queue):
+        assert queue_of(make_task(type=task_type, options=options)) == queue
+
+    def test_a_group_never_takes_what_it_does_not_serve(self, heavy, settings):
+        settings.QUEUES = ["light", "models"]
+        small = make_submission().jobs.get()
+        before = Job.objects.filter(pk=heavy.pk).values().get()
+        assert [job.pk for job in claimed()] == [small.pk]
+        assert Job.objects.filter(pk=heavy.pk).values().get() == before
+
+    def test_the_check_of_a_large_run_needs_no_model(self, settings):
+        settings.CHECK_MAX_MB = 0
+        job = make_submission(phase=make_phase(task=make_task(queue="gpu"))).jobs.get()
+        assert (job.step, job.queue) == (Job.Step.CHECK, "light")
+
+    def test_a_group_that_serves_nothing_that_waits_is_not_stuck(self, heavy, settings, monkeypatch):
+        settings.QUEUES = ["light"]
+        now = [1000.0]
+        monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: now[0])
+        dog = Watchdog(GROUP, workers=2)
+        now[0] += START + settings.LEASE_SECONDS + 1
+        assert not dog.is_stuck()
+
+    def test_a_run_says_who_would_take_it(self, heavy, client):
+        client.force_login(heavy.submission.submitted_by)
+        note_group(GROUP)
+        page = client.get(f"/submissions/{heavy.submission_id}/").content.decode()
+        assert "in the queue gpu" in page
+        WorkerGroup.objects.update(queues=["light"])
+        page = client.get(f"/submissions/{heavy.submission_id}/").content.decode()
+        assert "in the queue gpu; no worker serves the queue gpu" in page
+
+
+class TestLanes:
+    """Of light and of heavy runs a group scores at most so many, and one process is beside them."""
+
+    @pytest.fixture(autouse=True)
+    def _one_of_each(self, settings):
+        settings.WORKERS, settings.FAST_LANE = 1, True
+
+    @pytest.fixture
+    def jobs(self) -> dict[str, list[Job]]:
+        heavy, light = make_phase(task=make_task(queue="models")), make_phase()
+        return {
+            name: [make_submission(phase=phase).jobs.get() for _ in range(3)]
+            for name, phase in (("heavy", heavy), ("light", light))
+        }
+
+    def claim(self, group: str = GROUP) -> str | None:
+        job = leases.claim_next(f"{group}2.2", group)
+        return None if job is None else "heavy" if job.is_heavy else "light"
+
+    def test_neither_takes_the_others_process(self, jobs):
+        assert {self.claim(), self.claim()} == {"heavy", "light"}
+        assert self.claim() is None
+        assert {self.claim("other-0a1b2c3d:1.1:") for _ in range(2)} == {"heavy", "light"}
+
+    def test_the_process_that_is_free_again_goes_on_with_its_kind(self, jobs):
+        self.claim(), self.claim()
+        leases.complete(Job.objects.filter(state="running", is_heavy=False).get(), lambda: None)
+        assert self.claim() == "light"
+
+    def test_without_the_lane_whoever_is_next_is_next(self, jobs, settings):
+        settings.FAST_LANE = False
+        Job.objects.filter(is_heavy=False).delete()
+        assert [self.claim() for _ in range(3)] == ["heavy"] * 3
+
+    def test_a_run_is_heavy_where_its_phases_runs_have_lately_been(self, settings):
+        phase = make_phase()
+        for _ in range(3):
+            job = make_submission(phase=phase).jobs.get()
+            Job.objects.filter(pk=job.pk).update(state="done", started_at=THEN, finished_at=THEN + 2 * HEAVY)
+        assert make_submission(phase=phase).jobs.get().is_heavy
+        assert not make_submission().jobs.get().is_heavy
+        settings.CHECK_MAX_MB = 0
+        assert make_submission().jobs.get().is_heavy
+
+    @pytest.mark.django_db(transaction=True)
+    def test_workers_of_a_group_that_claim_at_once_keep_to_it(self, jobs, settings):
+        settings.WORKERS = 2
+
+        def claim(number: int) -> str | None:
+            try:
+                job = leases.claim_next(f"{GROUP}{number}.1", GROUP)
+                return None if job is None else "heavy" if job.is_heavy else "light"
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(8) as pool:
+            kinds = list(pool.map(claim, range(8)))
+        assert (kinds.count("heavy"), kinds.count("light"), kinds.count(None)) == (2, 2, 4)
+        assert Job.objects.filter(state="running").count() == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_claim_at_once_take_each_job_once(settings):
+    settings.FAST_LANE = False
+    phase = make_phase()
+    for _ in range(6):
+        make_submission(phase=phase)
+
+    def claim(number: int) -> int | None:
+        try:
+            job = leases.claim_next(f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:")
+            return None if job is None else job.pk
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(9) as pool:
+        taken = list(pool.map(claim, range(9)))
+    assert sorted(pk for pk in taken if pk) == sorted(Job.objects.values_list("pk", flat=True))
+    assert {job.attempt for job in Job.objects.all()} == {1}
+
+
+def test_one_wake_is_enough_for_all_that_waits():
+    phase = make_phase()
+    runs = [make_submission(phase=phase) for _ in range(2)]
+    score_next(runs[1].jobs.get().pk)
+    assert {run.jobs.get().state for run in runs} == {"done"}
+
+
+class TestWakes:
+    @pytest.fixture
+    def queued(self) -> list[str]:
+        make_submission()
+        make_submission(phase=make_phase(task=make_task(queue="gpu")))
+        return ["light", "gpu"]
+
+    def fetched(self) -> list[str]:
+        broker, found = get_broker(), []
+        for _ in range(3):
+            for pk, _ in broker.dequeue() or []:
+                found.append(OrmQ.objects.get(pk=pk).key)
+                broker.acknowledge(pk)
+        return found
+
+    def test_a_group_fetches_those_of_its_queues(self, queued, settings):
+        settings.QUEUES = ["gpu"]
+        assert self.fetched() == ["gpu"]
+
+    def test_a_group_without_a_setting_fetches_all(self, queued):
+        assert self.fetched() == queued
+
+    def test_one_that_is_fetched_is_nobody_elses(self, queued):
+        first, second = get_broker().dequeue(), get_broker().dequeue()
+        assert first[0][0] != second[0][0]
+        assert get_broker().dequeue() is None
+
+    @pytest.mark.parametrize("minutes", [-10, 10])
+    def test_the_clock_of_a_machine_neither_hides_nor_brings_back_one(self, queued, monkeypatch, minutes):
+        real = timezone.now
+        monkeypatch.setattr("django.utils.timezone.now", lambda: real() + minutes * MINUTE)
+        assert self.fetched() == queued
+
+    def test_whoever_fetches_gives_a_sign_of_life(self, settings):
+        settings.QUEUES = ["gpu", "models"]
+        get_broker().dequeue()
+        [group] = living_groups()
+        assert (group.name, group.queues) == (group_name(os.getpgrp()), ["gpu", "models"])
+
+
+class TestGroups:
+    def test_it_is_said_why_nothing_is_taken_from_a_queue(self, settings):
+        assert why_unserved("light") == "no worker is running"
+        settings.QUEUES = ["light"]
+        note_group(GROUP)
+        assert (why_unserved("light"), why_unserved("gpu")) == ("", "no worker serves the queue gpu")
+        settings.QUEUES = []
+        note_group("other-0a1b2c3d:1.1:")
+        assert why_unserved("gpu") == ""
+
+    def test_a_group_that_is_silent_serves_nothing_and_is_forgotten_later(self):
+        note_group(GROUP)
+        WorkerGroup.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE + 1))
+        sweep()
+        assert (why_unserved("light"), WorkerGroup.objects.count()) == ("no worker is running", 1)
+        WorkerGroup.objects.update(seen_at=timezone.now() - dt.timedelta(days=2))
+        sweep()
+        assert WorkerGroup.objects.count() == 0
+
+
+def test_teams_in_two_seasons_have_a_turn_in_each():
+    first, second = make_phase(task=make_task(season=make_season())), make_phase()
+    team = make_team(season=first.task.season)
+    team.registrations.create(season=second.task.season)
+    runs = [make_submission(phase=phase, team=team) for phase in (first, first, second)]
+    assert [job.submission_id for job in claimed()] == [runs[0].pk, runs[2].pk, runs[1].pk]
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("own", "seconds", "memory_mb"),
+        [
+            ({}, 1800, 4096),
+            ({"max_seconds": 60, "max_memory_mb": 512}, 60, 512),
+            ({"max_seconds": 9999}, 1800, 4096),
+        ],
+        ids=["those of the site", "those of the task", "never more than those of the site"],
+    )
+    def test_a_scoring_has(self, own, seconds, memory_mb):
+        limits = limits_for(make_task(**own))
+        assert (limits.cpu_seconds, limits.wall_seconds, limits.memory_mb) == (
+            seconds,
+            2 * seconds,
+            memory_mb,
+        )
+
+    def test_a_run_that_needs_more_than_its_task_allows_is_told_so(self, tmp_path, monkeypatch):
+        """Another task's run, scored by the same worker, has the site's."""
+        task = make_task(max_memory_mb=256)
+        put_in_place(monkeypatch, tmp_path, "bytearray(1 << 29)\nreturn real(arguments)")
+        small, other = (make_submission(phase=make_phase(task=own)) for own in (task, make_task()))
+        score_next(0)
+        small.refresh_from_db(), other.refresh_from_db()
+        assert (small.status, small.reason) == ("failed", "Scoring needed more than 256 MB of memory.")
+        assert other.status == "scored"

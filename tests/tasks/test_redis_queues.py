@@ -1,0 +1,149 @@
+"""Wakes in Redis: a list for each queue, and what becomes of them while Redis is away."""
+
+import pytest
+from django_q.signing import SignedPackage
+from redis.exceptions import RedisError
+
+from scoring.board import comparison_state
+from scoring.models import BoardOrder
+from scoring.worker.compare_board import compare_board
+from tasks.jobs import brokers
+from tasks.jobs.brokers import RedisWakes
+from tasks.jobs.groups import living_groups
+from tasks.jobs.queue import COMPARE, SCORE
+from tests.factories import make_phase, make_submission, make_task
+from tests.own_redis import own_redis
+
+
+def said_of(wakes) -> tuple[str, int]:
+    [(_, wake)] = wakes
+    task = SignedPackage.loads(wake)
+    return task["func"], task["args"][0]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with own_redis(tmp_path_factory.mktemp("redis")) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(brokers, "LOOK", 0)
+    monkeypatch.setattr(RedisWakes, "away_until", -brokers.SETTLED)
+
+
+class TestQueues:
+    @pytest.fixture(autouse=True)
+    def _in_redis(self, db, server, settings):
+        settings.REDIS_URL = server.url
+        RedisWakes().connection.flushall()
+        for queue in ("light", "models", "gpu"):
+            RedisWakes(list_key=queue).enqueue(f"a wake for {queue}")
+
+    def fetched(self) -> list[str]:
+        group = RedisWakes()
+        found = []
+        while wakes := group.dequeue():
+            found += [wake.decode() for _, wake in wakes]
+        return found
+
+    @pytest.mark.parametrize("queues", [["gpu"], ["light", "gpu"], ["none of them"]])
+    def test_a_group_fetches_those_of_its_queues(self, settings, queues):
+        settings.QUEUES = queues
+        assert sorted(self.fetched()) == sorted(
+            f"a wake for {queue}" for queue in queues if queue != "none of them"
+        )
+
+    def test_a_group_without_a_setting_fetches_those_of_all_also_of_a_new_one(self):
+        assert sorted(self.fetched()) == ["a wake for gpu", "a wake for light", "a wake for models"]
+        RedisWakes(list_key="of-a-task").enqueue("a wake")
+        assert self.fetched() == ["a wake"]
+
+    def test_one_that_is_fetched_is_nobody_elses(self, settings):
+        settings.QUEUES = ["gpu"]
+        assert RedisWakes().dequeue() is not None
+        assert RedisWakes().dequeue() is None
+
+    def test_whoever_fetches_gives_a_sign_of_life(self, settings):
+        settings.QUEUES = ["gpu"]
+        RedisWakes().dequeue()
+        assert [group.queues for group in living_groups()] == [["gpu"]]
+
+
+@pytest.mark.django_db
+class TestAway:
+    @pytest.fixture(autouse=True)
+    def _nobody_there(self, settings):
+        settings.REDIS_URL = "redis://127.0.0.1:1/0"
+
+    def test_a_group_wakes_itself_for_what_it_may_take(self, settings):
+        make_submission(phase=make_phase(task=make_task(queue="gpu")))
+        settings.QUEUES = ["light"]
+        assert RedisWakes().dequeue() is None
+        settings.QUEUES = ["gpu"]
+        [(_, wake)] = RedisWakes().dequeue()
+        assert SignedPackage.loads(wake)["func"] == SCORE
+
+    def test_it_compares_a_board_that_was_asked_for_where_no_run_waits(self, settings):
+        phase = make_phase()
+        run = make_submission(phase=phase)
+        assert comparison_state.ask(phase.pk, "corrected")
+        assert said_of(RedisWakes().dequeue()) == (SCORE, 0)
+        run.jobs.update(state="cancelled")
+        order = BoardOrder.objects.get()
+        assert said_of(RedisWakes().dequeue()) == (COMPARE, order.pk)
+        compare_board(order.pk)
+        assert RedisWakes().dequeue() is None
+        for row in (order, phase):
+            row.refresh_from_db()
+        assert order.version == phase.version
+
+    @pytest.mark.parametrize("queues", [["gpu"], ["light"]])
+    def test_boards_are_left_to_groups_of_the_light_queue(self, settings, queues):
+        comparison_state.ask(make_phase().pk, "corrected")
+        settings.QUEUES = queues
+        assert (RedisWakes().dequeue() is not None) == (queues == ["light"])
+
+    def test_a_board_that_another_worker_holds_wakes_nobody(self):
+        phase = make_phase()
+        comparison_state.ask(phase.pk, "corrected")
+        order = BoardOrder.objects.get()
+        assert comparison_state.claim(order.pk, "a-host:1:2")
+        comparison_state.ask(phase.pk, "corrected")
+        assert RedisWakes().dequeue() is None
+
+    def test_redis_is_left_alone_for_a_while_by_all_of_a_process(self, monkeypatch):
+        asked = []
+
+        def refuse(*_, **__):
+            asked.append(1)
+            raise RedisError("no answer")
+
+        monkeypatch.setattr(RedisWakes, "_fetched", refuse)
+        monkeypatch.setattr("redis.client.Pipeline.execute", refuse)
+        now = [1000.0]
+        monkeypatch.setattr(brokers.time, "monotonic", lambda: now[0])
+        group = RedisWakes()
+        for _ in range(3):
+            group.dequeue()
+            assert RedisWakes(list_key="light").enqueue("a wake") == 0
+        assert len(asked) == 1
+        now[0] += brokers.PAUSE
+        RedisWakes(list_key="light").enqueue("a wake")
+        group.dequeue()
+        assert len(asked) == 2
+
+    def test_what_was_sent_before_everybody_knew_that_it_is_back_is_found(self, monkeypatch):
+        make_submission()
+        now = [1000.0]
+        monkeypatch.setattr(brokers.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(RedisWakes, "_fetched", lambda _: None)
+        monkeypatch.setattr(RedisWakes, "away_until", now[0] - 1)
+        assert RedisWakes().dequeue() is not None
+        now[0] += brokers.SETTLED
+        assert RedisWakes().dequeue() is None
+
+    def test_a_wake_is_lost_and_its_sender_not_stopped(self):
+        assert RedisWakes(list_key="light").enqueue("a wake") == 0
+        assert not RedisWakes().ping()

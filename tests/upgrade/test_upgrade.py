@@ -1,0 +1,68 @@
+"""A site of an earlier release is upgraded by `migrate` alone and shows what it showed."""
+
+import hashlib
+import json
+import lzma
+import math
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+RELEASES = sorted(path.name for path in HERE.iterdir() if (path / "numbers.json.xz").exists())
+#: Numbers that are computed when they are asked for; another processor may round the last digit otherwise.
+DIGITS = 1e-12
+
+
+def changes(before, now, where: str = "") -> list[str]:
+    """What is gone or has another value; what is new is no change."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        gone = [f"{where}/{key} is gone" for key in before if key not in now]
+        return gone + [
+            line for key in before if key in now for line in changes(before[key], now[key], f"{where}/{key}")
+        ]
+    if isinstance(before, list) and isinstance(now, list):
+        if len(before) != len(now):
+            return [f"{where} has {len(now)} entries and had {len(before)}"]
+        pairs = enumerate(zip(before, now, strict=True))
+        return [line for place, pair in pairs for line in changes(*pair, f"{where}/{place}")]
+    if isinstance(before, float) and isinstance(now, float) and math.isclose(before, now, rel_tol=DIGITS):
+        return []
+    return [] if before == now else [f"{where} is {now!r} and was {before!r}"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(release, tmp_path):
+    with tarfile.open(HERE / release / "site.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    reader = [sys.executable, str(HERE / "read_numbers.py"), str(tmp_path)]
+    told = subprocess.run(reader, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    with lzma.open(HERE / release / "numbers.json.xz") as file:
+        before = json.load(file)
+    assert len(before["boards"]) > 5
+    assert changes(before, json.loads(told.stdout)) == []
+
+
+def test_a_number_that_is_gone_or_another_is_found():
+    before = {"boards": [{"rank": 1, "value": 0.5}], "runs": {}}
+    assert changes(before, {"boards": [{"rank": 1, "value": 0.5, "more": 1}], "runs": {}}) == []
+    assert changes(before, {"boards": [{"rank": 2, "value": 0.6}], "runs": {}}) == [
+        "/boards/0/rank is 2 and was 1",
+        "/boards/0/value is 0.6 and was 0.5",
+    ]
+    assert changes(before, {"boards": []}) == ["/runs is gone", "/boards has 0 entries and had 1"]
+
+
+def test_a_migration_that_was_released_is_never_changed_or_removed():
+    root = HERE.parent.parent
+    released = json.loads((HERE / "migrations.json").read_text())
+    assert len(released) >= 4
+    now = {
+        name: hashlib.sha256((root / name).read_bytes()).hexdigest() if (root / name).exists() else "gone"
+        for name in released
+    }
+    assert now == released

@@ -1,0 +1,268 @@
+"""A season from its first draft to the next year's, through the browser alone; a real worker scores."""
+
+import datetime as dt
+import shutil
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from tests.browser.driving import sign_in, until
+from tests.factories import PASSWORD, make_user, run_bytes, write_corpus
+from tests.tasks.types.corpus import CITANCES
+
+pytestmark = [pytest.mark.browser, pytest.mark.worker]
+
+#: So long a scoring may take on a machine that does other work.
+PATIENCE = 240
+SEASON = "/seasons/walk-2031/"
+ORGANISE = f"{SEASON}organise/"
+BOARD = f"{SEASON}main/evaluation/"
+NAMES = {"ants": "Counting Ants", "bees": "Busy Bees"}
+
+
+@dataclass
+class Person:
+    """Somebody at a browser of their own."""
+
+    page: object
+    base: str
+
+    def go(self, path: str) -> str:
+        """What the page there says."""
+        self.page.goto(self.base + path)
+        return self.page.inner_text("main")
+
+    @property
+    def said(self) -> str:
+        return self.page.inner_text("main")
+
+    def press(self, name: str, within: str = "main") -> None:
+        """A button by its words, and the page that it leads to."""
+        with self.page.expect_navigation():
+            self.page.locator(within).get_by_role("button", name=name).first.click()
+
+    def unfold(self, words: str) -> None:
+        self.page.locator("summary", has_text=words).first.click()
+
+    def eventually(self, path: str, words: str) -> None:
+        """The page there comes to say this."""
+        until(lambda: words in self.go(path), seconds=PATIENCE)
+
+
+@pytest.fixture
+def people(transactional_db, visit, live_server) -> dict[str, Person]:
+    """An organiser, who is staff so that they may make a season, two who take part, and a reader."""
+    found = {}
+    for name in ("olga", "ants", "bees"):
+        make_user(email=f"{name}@example.org", name=name.capitalize(), is_staff=name == "olga")
+        found[name] = Person(visit(), live_server.url)
+        sign_in(found[name].page, live_server, f"{name}@example.org", PASSWORD)
+    found["reader"] = Person(visit(), live_server.url)
+    return found
+
+
+def packed_gold(folder: Path, sentence: str) -> Path:
+    """A corpus in which every citance cites this sentence."""
+    citances = [(citing, marker, (sentence,), facet) for citing, marker, _, facet in CITANCES]
+    corpus = write_corpus(folder / f"gold-{sentence}", citances=citances)
+    return Path(shutil.make_archive(str(corpus), "zip", corpus))
+
+
+def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
+    olga, reader = people["olga"], people["reader"]
+    makes_a_season_from_a_preset(olga)
+    publishes_gold(olga, packed_gold(tmp_path, "2"), "The first version.", number=1)
+    publishes_terms(olga)
+    opens_the_season(olga, reader)
+    for name, team in NAMES.items():
+        enters(people[name], team)
+    runs = {
+        "ants": sends(people["ants"], tmp_path, sentence="1", system="ant-1"),
+        "bees": sends(people["bees"], tmp_path, sentence="2", system="bee-1"),
+    }
+    the_board_is_hidden_from_all_but_the_organiser(people)
+    mends_the_gold(olga, packed_gold(tmp_path, "1"))
+    closes(olga, people["ants"])
+    reveals(olga, reader)
+    disqualifies(olga, people["ants"], reader, runs["ants"])
+    takes_it_all_away(olga, reader)
+    clones(olga)
+    the_history_has_it_all(olga)
+
+
+def makes_a_season_from_a_preset(olga: Person) -> None:
+    olga.go("/new-season/")
+    with olga.page.expect_navigation():
+        olga.page.get_by_role("link", name="Like SemEval").click()
+    today = timezone.now()
+    dates = {"opens": today - dt.timedelta(days=20), "evaluation": today - dt.timedelta(days=10),
+             "closes": today + dt.timedelta(days=10)}  # fmt: skip
+    olga.page.fill("#id_title", "The walk 2031")
+    olga.page.fill("#id_slug", "walk-2031")
+    olga.page.select_option("#id_task_type", "clsumm-1a")
+    olga.page.fill("#id_time_zone", "AoE")
+    for name, at in dates.items():
+        olga.page.fill(f"#id_{name}", f"{at:%Y-%m-%d} 12:00")
+    olga.press("Create the draft")
+    assert "The walk 2031 is a draft." in olga.said
+    for phase in ("Practice", "Evaluation", "Post-evaluation"):
+        assert phase in olga.said
+
+
+def publishes_gold(olga: Person, gold: Path, reason: str, *, number: int) -> None:
+    olga.go(f"{ORGANISE}gold/")
+    split = olga.page.locator("#id_split option", has_text="test").get_attribute("value")
+    olga.page.select_option("#id_split", split)
+    olga.page.set_input_files("#id_file", gold)
+    olga.page.fill("#id_reason", reason)
+    olga.press("Publish as the next gold version")
+    assert f"Gold v{number} of" in olga.said
+    assert reason in olga.said
+
+
+def publishes_terms(olga: Person) -> None:
+    olga.go(f"{ORGANISE}terms/")
+    olga.page.fill("#id_text", "For research, and for nothing else.")
+    olga.press("Publish these terms")
+
+
+def opens_the_season(olga: Person, reader: Person) -> None:
+    assert "The walk 2031" not in reader.go("/")
+    olga.go(f"{ORGANISE}settings/season/")
+    olga.page.check("input[name=is_public]")
+    olga.page.check("input[name=shows_overall]")
+    with olga.page.expect_navigation():
+        olga.page.locator("main form.fields button[type=submit]").click()
+    assert "the settings are saved" in olga.said
+    assert "The walk 2031" in reader.go("/")
+
+
+def enters(person: Person, team: str) -> None:
+    """With a team of their own, once they have accepted the terms."""
+    person.go("/teams/")
+    person.page.fill("#id_name", team)
+    person.press("Create it")
+    person.go("/terms/walk-2031/")
+    person.press("Accept version 1")
+    person.go(SEASON)
+    person.press("Enter this season")
+    assert f"You take part with {team}." in person.go(SEASON)
+
+
+def sends(person: Person, folder: Path, *, sentence: str, system: str) -> str:
+    """The address of the run, once it has been scored; what it scored is not told."""
+    run = folder / f"{system}.jsonl"
+    run.write_bytes(run_bytes(sentences=(sentence,)))
+    person.go(f"{BOARD}submit/")
+    person.page.set_input_files("#id_run", run)
+    person.page.fill("#id_system", system)
+    person.page.click("button[value=submit]")
+    person.page.wait_for_url("**/submissions/*/")
+    address = person.page.url.removeprefix(person.base)
+    person.eventually(address, "Scored")
+    assert "1.0000" not in person.said
+    return address
+
+
+def the_board_is_hidden_from_all_but_the_organiser(people: dict[str, Person]) -> None:
+    for name in ("ants", "bees", "reader"):
+        said = people[name].go(BOARD)
+        assert "Only the organisers of The walk 2031 see this board for now." in said
+        assert "bee-1" not in said
+        assert "No board shows its scores." in downloaded(people[name], "results.md")
+    assert rows_of(people["olga"]) == ["bee-1", "ant-1"]
+
+
+def mends_the_gold(olga: Person, gold: Path) -> None:
+    """What was right is wrong now, and the other way round: the order turns."""
+    publishes_gold(olga, gold, "Every citance was off by one.", number=2)
+    until(lambda: rows_of(olga) == ["ant-1", "bee-1"], seconds=PATIENCE)
+    assert "gold v2" in olga.said
+
+
+def closes(olga: Person, ants: Person) -> None:
+    olga.go(f"{ORGANISE}phases/")
+    olga.press("Close now")
+    assert "is closed now" in olga.said
+    assert "closed since" in ants.go(f"{BOARD}submit/")
+    assert not ants.page.locator("button[value=submit]").count()
+
+
+def reveals(olga: Person, reader: Person) -> None:
+    assert "Only the organisers" in reader.go(BOARD)
+    olga.go(f"{ORGANISE}phases/")
+    with olga.page.expect_navigation():
+        olga.page.locator("tr", has_text="Evaluation").filter(has_not_text="Post").get_by_role(
+            "link", name="Who sees the board"
+        ).click()
+    olga.unfold("Show it to everybody now")
+    olga.press("Show the board to everybody")
+    assert rows_of(reader) == ["ant-1", "bee-1"]
+    assert "1.0000" in reader.said
+
+
+def disqualifies(olga: Person, ants: Person, reader: Person, run: str) -> None:
+    olga.go(run)
+    olga.unfold("Disqualify this run")
+    olga.page.fill("#disqualify-reason", "It was written by hand.")
+    olga.press("Disqualify run 1")
+    assert rows_of(reader) == ["bee-1"]
+    assert "It was written by hand." in ants.go(run)
+
+
+def takes_it_all_away(olga: Person, reader: Person) -> None:
+    """Everybody has the tables; the list of all runs and their files are the organiser's."""
+    reader.go(SEASON)
+    with reader.page.expect_navigation():
+        reader.page.click("text=Tables and charts for papers")
+    with reader.page.expect_download() as download:
+        reader.page.click("text=Everything as one zip")
+    with zipfile.ZipFile(download.value.path()) as archive:
+        board = archive.read("boards/main-evaluation-corrected.tex").decode()
+        facts = archive.read("results.md").decode()
+        teams = archive.read("participants.csv").decode()
+    assert "bee-1" in board
+    assert "ant-1" not in board
+    assert "First of 1 ranked run is bee\\-1 of Busy Bees" in facts
+    assert "Counting Ants" in teams
+    olga.go(f"{ORGANISE}runs/")
+    with olga.page.expect_download() as download:
+        olga.page.locator("main a[href*='runs.csv']").first.click()
+    runs = download.value.path().read_text()
+    assert "It was written by hand." in runs
+    assert "bee-1" in runs
+
+
+def clones(olga: Person) -> None:
+    olga.go(f"{ORGANISE}clone/")
+    olga.page.fill("#id_title", "The walk 2032")
+    olga.page.fill("#id_slug", "walk-2032")
+    olga.press("Make the draft")
+    assert "The walk 2032 is a draft" in olga.said
+    said = olga.go("/seasons/walk-2032/organise/settings/")
+    for phase in ("Practice", "Evaluation", "Post-evaluation"):
+        assert phase in said
+    assert "Busy Bees" not in olga.go("/seasons/walk-2032/organise/teams/")
+    assert "For research, and for nothing else." in olga.go("/terms/walk-2032/")
+
+
+def the_history_has_it_all(olga: Person) -> None:
+    said = olga.go(f"{ORGANISE}history/")
+    for words in ("from the preset", "gold v2", "closed", "It was written by hand."):
+        assert words in said
+
+
+def rows_of(person: Person) -> list[str]:
+    """The systems of teams on the board, best first; none where it is hidden."""
+    person.go(BOARD)
+    cells = person.page.locator("table.board tbody tr").all_inner_texts()
+    return [name for row in cells for name in ("ant-1", "bee-1") if name in row]
+
+
+def downloaded(person: Person, name: str) -> str:
+    answer = person.page.request.get(f"{person.base}/overview-paper/walk-2031/files/{name}")
+    assert answer.ok
+    return answer.body().decode()

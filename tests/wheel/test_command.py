@@ -1,0 +1,184 @@
+"""The command as scripts and terminals meet it: exit codes, JSON, colours, bars, and being stopped."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scoring.__main__ import EXIT_CODES, parser
+from scoring.client.refusals import Refused
+from scoring.client.site import Site
+from scoring.offline.terminal import drawing
+from tasks.types import task_types
+
+SCORER = [sys.executable, "-m", "scoring"]
+
+
+@pytest.fixture
+def sample(root) -> list[str]:
+    """The words that name a gold and a run."""
+    folder = root / "tasks/types/clsumm_1a/sample"
+    return ["clsumm-1a", "--gold", str(folder / "gold"), "--run", str(folder / "run.jsonl")]
+
+
+def test_every_command_gives_json():
+    [commands] = [action.choices for action in parser()._actions if action.choices]
+    assert len(commands) > 20
+    lacking = [name for name, own in commands.items() if "--json" not in own._option_string_actions]
+    assert lacking == []
+
+
+def test_the_guide_and_the_help_list_the_same_exit_codes(root):
+    rows = re.findall(r"^\| (\d+) \| (.+?) \|$", (root / "docs/client.md").read_text(), re.MULTILINE)
+    listed = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[1:]]
+    assert [[code, words.replace("`", "")] for code, words in rows] == listed
+
+
+def test_nobody_reading_the_output_is_no_fault(root, sample):
+    with subprocess.Popen(
+        [*SCORER, "score", *sample], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (141, b"")
+
+
+def test_an_interrupted_command_ends_without_a_traceback(root):
+    code = (
+        "import os, signal\n"
+        # Whatever starts the tests may have told its programs to ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from scoring import __main__ as program\n"
+        "program.main = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+        "program.run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"")
+
+
+def on_a_terminal(command: list[str], root: Path, **environment: str) -> tuple[int, str]:
+    """The exit code, and what a terminal is sent on standard error."""
+    ours, theirs = pty.openpty()
+    given = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    process = subprocess.Popen(
+        command,
+        cwd=root,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**given, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while block := os.read(ours, 4096):
+            shown += block
+    except OSError:
+        # Linux says so when the other end is closed.
+        pass
+    os.close(ours)
+    return process.wait(), shown.decode()
+
+
+def refused_run(folder: Path) -> str:
+    path = folder / "run.jsonl"
+    path.write_text("nonsense\n")
+    return str(path)
+
+
+def test_problems_are_red_on_a_terminal_and_plain_elsewhere(root, sample, tmp_path):
+    command = [*SCORER, "check", *sample[:-1], refused_run(tmp_path)]
+    code, shown = on_a_terminal(command, root)
+    assert code == 2
+    assert "\x1b[31m" in shown
+    assert "\x1b[31m" not in on_a_terminal(command, root, NO_COLOR="1")[1]
+    told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stderr
+    assert told.startswith(command[-1])
+    assert "\x1b" not in told
+
+
+def test_a_bar_says_how_far_it_is_and_how_long_it_takes():
+    assert drawing("sending", 2.5e6, 1e7, "B", 10.0) == (
+        "sending [######..................]  25% 2.5 MB of 10.0 MB, 30 s left"
+    )
+    assert drawing("scoring", 90, 120, "runs", 300.0).endswith(" 75% 90 runs of 120 runs, 1 min 40 s left")
+    assert drawing("nothing", 0, 0, "B", 0.0).endswith("100% 0 B of 0 B")
+
+
+@pytest.mark.parametrize(
+    "address", ["http://board.example.org", "ftp://board.example.org", "board.example.org"]
+)
+def test_a_token_is_not_sent_in_the_clear_nor_to_what_is_no_site(address):
+    with pytest.raises(Refused):
+        Site(address, "secret")
+
+
+def interpreters() -> list[str]:
+    """Those of 3.11 and newer that this machine has, by asking each name on the path and each of pyenv's."""
+    folders = [*os.environ.get("PATH", "").split(os.pathsep), *Path.home().glob(".pyenv/versions/*/bin")]
+    found: dict[str, str] = {}
+    for folder in folders:
+        for path in sorted(Path(folder).glob("python3.*[0-9]")):
+            ask = "import sys; print(sys.version_info >= (3, 11), '%d.%d' % sys.version_info[:2])"
+            told = subprocess.run([path, "-c", ask], capture_output=True, text=True, check=False)
+            fits, _, version = told.stdout.strip().partition(" ")
+            if told.returncode == 0 and fits == "True":
+                found.setdefault(version, str(path))
+    return list(found.values())
+
+
+def test_every_interpreter_that_is_found_reads_the_wheel_and_checks_a_run_with_it(unpacked, sample, tmp_path):
+    """Checking and scoring are done, or say which package this interpreter lacks."""
+    found = interpreters()
+    assert found
+    for python in found:
+        environment = {"PYTHONPATH": str(unpacked), "PATH": os.environ["PATH"]}
+
+        def run(*words: str, python=python, environment=environment) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [python, "-W", "error", *words],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        compiled = run("-m", "compileall", "-q", "-f", "-o", "0", str(unpacked))
+        assert compiled.returncode == 0, (python, compiled.stdout)
+        types = run("-m", "citeboard_scorer", "types", "--json")
+        assert [kind["slug"] for kind in json.loads(types.stdout)] == list(task_types()), (
+            python,
+            types.stderr,
+        )
+        for command in ("check", "score"):
+            done = run("-m", "citeboard_scorer", command, *sample, "--json")
+            needs = "citeboard: this needs a package that is not installed: "
+            assert done.returncode == (6 if done.stderr.startswith(needs) else 0), (python, done.stderr)
+
+
+def test_a_plug_in_that_names_the_site_s_package_is_told_the_wheel_s_name(installed, tmp_path):
+    (tmp_path / "beside.py").write_text("from tasks.types.base import TaskType\nTASK_TYPE = None\n")
+    about = tmp_path / "beside-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: beside\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[citeboard.task_types]\nbeside = beside:TASK_TYPE\n")
+    told = subprocess.run(
+        [installed, "types"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode not in (0, None)
+    assert told.stdout == ""
+    assert told.stderr.splitlines()[-1].endswith(
+        "the task type beside:TASK_TYPE cannot be loaded: it imports tasks; "
+        "here the name is citeboard_scorer.types"
+    )

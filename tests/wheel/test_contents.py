@@ -1,0 +1,110 @@
+"""What the wheel holds: one package of its own name, whole, and the same bytes each time."""
+
+import ast
+import base64
+import csv
+import hashlib
+import importlib
+import io
+import tomllib
+import zipfile
+from email.parser import Parser
+
+import pytest
+
+from scoring.distribution import backend
+from scoring.distribution.sources import PACKAGE, WheelRefused, refuse_missing_modules, renamed
+from scoring.web.client import site_wheel
+
+
+@pytest.fixture
+def archive(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        yield opened
+
+
+def info(archive, name: str) -> str:
+    [path] = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
+    return archive.read(path).decode()
+
+
+def test_it_installs_one_package_and_neither_tasks_nor_scoring(archive):
+    tops = {path.partition("/")[0] for path in archive.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {PACKAGE}
+
+
+def test_no_import_in_it_leads_to_the_site_s_packages_or_to_django(archive):
+    named = set()
+    for path in archive.namelist():
+        if path.endswith(".py"):
+            for node in ast.walk(ast.parse(archive.read(path))):
+                if isinstance(node, ast.Import):
+                    named |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    named.add(node.module.partition(".")[0])
+    assert PACKAGE in named
+    assert named.isdisjoint({"tasks", "scoring", "citeboard", "django", "rest_framework"})
+
+
+def test_its_metadata_is_what_the_project_says(archive, root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    told = Parser().parsestr(info(archive, "METADATA"))
+    assert (told["Name"], told["Version"]) == ("citeboard", project["version"])
+    assert told["Requires-Python"] == project["requires-python"]
+    needed = told.get_all("Requires-Dist")
+    assert [name for name in needed if "extra" not in name] == project["dependencies"]
+    assert [name for name in needed if 'extra == "models"' in name and "torch" in name]
+    assert "citeboard login" in told.get_payload()
+
+
+def test_its_record_has_the_digest_of_every_file(archive):
+    rows = list(csv.reader(io.StringIO(info(archive, "RECORD"))))
+    assert {row[0] for row in rows} == set(archive.namelist())
+    for path, digest, size in rows:
+        if digest:
+            content = archive.read(path)
+            own = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            assert (digest, int(size)) == (f"sha256={own}", len(content)), path
+
+
+def test_the_same_sources_give_the_same_bytes_and_the_site_hands_them_out(root, wheel):
+    assert backend.wheel(root) == (wheel.name, wheel.read_bytes())
+    assert (site_wheel().name, site_wheel().content) == (wheel.name, wheel.read_bytes())
+
+
+def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, archive):
+    for path in archive.namelist():
+        if path.endswith(".py") and "__main__" not in path:
+            importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("from tasks.types import Problem", f"from {PACKAGE}.types import Problem"),
+        ("import scoring.metrics.base", f"import {PACKAGE}.metrics.base"),
+        ('MetricRef("x", "scoring.metrics.rouge:Rouge")', f'MetricRef("x", "{PACKAGE}.metrics.rouge:Rouge")'),
+        ('iter_modules(path, "tasks.types.")', f'iter_modules(path, "{PACKAGE}.types.")'),
+        ('f"scoring.metrics.aliice:{name}"', f'f"{PACKAGE}.metrics.aliice:{{name}}"'),
+        ("`python -m scoring types`", "`citeboard types`"),
+        ('_table("tasks.gold", paths)', '_table("tasks.gold", paths)'),
+        ("the scoring.", "the scoring."),
+        ("my_scoring.metrics, scoring.metrics_of", "my_scoring.metrics, scoring.metrics_of"),
+        ("scoring/metrics/base.py", "scoring/metrics/base.py"),
+    ],
+)
+def test_names_of_modules_are_replaced_and_nothing_else(written, read):
+    assert renamed(written) == read
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("from scoring.worker import child", "scoring.worker"),
+        ("import tasks.models", "tasks.models"),
+        (f"from {PACKAGE}.gone import name", f"{PACKAGE}.gone"),
+    ],
+)
+def test_a_module_that_would_be_missing_stops_the_build(line, named):
+    with pytest.raises(WheelRefused, match=f"m.py imports {named}, which is not in the wheel"):
+        refuse_missing_modules({f"{PACKAGE}/m.py": f"def late():\n    {line}\n".encode()})
