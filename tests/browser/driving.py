@@ -1,8 +1,11 @@
 """What people do in a browser, as tests say it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
+
+from playwright.sync_api import Error
 
 #: Stops at each chart for as long as it takes to be seen.
 PASS_BY_CHARTS = """async () => {
@@ -37,7 +40,24 @@ def until(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 def wait_for(page, condition: str) -> None:
     """Waits until an expression holds. Playwright's own wait would evaluate it in the page, which refuses."""
-    until(lambda: page.evaluate(condition))
+
+    def holds() -> bool:
+        try:
+            return page.evaluate(condition)
+        except Error as error:
+            if "Execution context was destroyed" in str(error):
+                return False  # the page is just being left
+            raise
+
+    until(holds)
+
+
+def comes_to(page, part: str) -> None:
+    """Waits until this is a part of the address.
+
+    Playwright's own wait looks first and listens then: an address that changes in between it never sees.
+    """
+    wait_for(page, f"location.href.includes({json.dumps(part)})")
 
 
 def reveal(page) -> None:

@@ -107,6 +107,6 @@ def test_a_board_on_paper_has_its_table_and_the_signature_and_no_controls(page, 
 def test_the_first_tab_leads_past_the_head_of_the_page(page, live_server, scene):
     page.goto(live_server.url + scene.address("board"))
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    wait_for(page, "document.activeElement.textContent === 'Skip to the content'")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "content"
+    wait_for(page, "document.activeElement.id === 'content'")

@@ -12,7 +12,7 @@ from citeboard.teams.models import Membership, Team, User
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.announcements import announce
 from tests import factories
-from tests.browser.driving import NARROW, WIDE, sign_in
+from tests.browser.driving import NARROW, WIDE, comes_to, sign_in
 from tests.browser.scenes import Scene, make_scene
 from tests.browser.test_looks import faults_of
 from tests.factories import PASSWORD
@@ -107,9 +107,8 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
     sign_in(page, live_server, organiser.email, PASSWORD)
     page.goto(live_server.url + reverse("season", args=[season_of(scene).slug]))
     page.click("text=Organise this season")
-    page.wait_for_load_state()
+    page.wait_for_selector("text=It ran out of memory.")
     assert page.inner_text(".concern >> nth=0").startswith("Runs that failed")
-    assert page.is_visible("text=It ran out of memory.")
 
     page.click("text=Newcomers")
     page.click("button[aria-label='Approve Newcomers']")
@@ -129,7 +128,7 @@ def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(
     reader.goto(live_server.url + reverse("season", args=[season_of(scene).slug]))
     assert reader.inner_text(".announcement strong") == "over"
     page.click('nav[aria-label="Organiser\'s pages"] >> text=History')
-    assert "approved Newcomers" in page.inner_text("table")
+    page.wait_for_selector("table:has-text('approved Newcomers')")
 
 
 def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(visit, live_server, scene):
@@ -149,14 +148,12 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(visit,
     invited.fill("input[name=password]", PASSWORD)
     invited.click("main button[type=submit]")
     invited.click("main button:has-text('Join Night Shift')")
-    invited.wait_for_load_state()
-    assert invited.is_visible("text=You are in Night Shift now.")
+    invited.wait_for_selector("text=You are in Night Shift now.")
 
     page.goto(live_server.url + reverse("season", args=[season_of(scene).slug]))
     page.select_option("#enter-team", label="Night Shift")
     page.click("text=Ask to enter this season")
-    page.wait_for_load_state()
-    assert page.is_visible("text=an organiser has yet to approve it")
+    page.wait_for_selector("text=an organiser has yet to approve it")
     team = Team.objects.get(slug="night-shift")
     members = team.memberships.order_by("joined_at")
     assert [(str(membership.user), membership.role) for membership in members] == [
@@ -168,7 +165,7 @@ def test_a_reader_follows_a_published_figure_to_its_line(page, live_server, scen
     page.goto(live_server.url)
     page.click("tbody:has(a[href='/seasons/cl-summ-2014/']) td a >> nth=0")
     page.click("table.published >> nth=0 >> a.source >> nth=0")
-    assert page.url.endswith("/published/jaidka-2014/#table-2-1")
+    comes_to(page, "/published/jaidka-2014/#table-2-1")
     assert "clair_umich" in page.inner_text("section[aria-labelledby=table-2]")
 
 
@@ -177,5 +174,5 @@ def test_published_results_are_hidden_on_a_board_in_place(page, live_server, sce
     assert page.is_visible(".published-below >> text=clair_umich")
     page.click("#reported")
     page.wait_for_selector("text=Show published results")
-    assert not page.is_visible(".published-below")
-    page.wait_for_url("**reported=no**")
+    page.wait_for_selector(".published-below", state="hidden")
+    comes_to(page, "reported=no")

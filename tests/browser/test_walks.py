@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tasks.models import Submission
 from tests import factories
-from tests.browser.driving import NARROW, reveal, sign_in, until, wait_for
+from tests.browser.driving import NARROW, comes_to, reveal, sign_in, until, wait_for
 from tests.browser.scenes import Scene, make_scene, scored
 from tests.factories import PASSWORD
 
@@ -25,13 +25,13 @@ def test_a_reader_compares_systems_and_shares_what_is_seen(page, live_server, sc
     page.click("text=Board, Practice")
     page.click("nav[aria-label=Phases] >> text=Test phase")
     page.click("#sort-overlap_recall_micro")
-    page.wait_for_url("**/?sort=overlap_recall_micro")
-    assert page.evaluate("document.activeElement.id") == "sort-overlap_recall_micro"
+    comes_to(page, "/?sort=overlap_recall_micro")
+    wait_for(page, "document.activeElement.id === 'sort-overlap_recall_micro'")
     page.fill("#filter-text", "system a")
     page.press("#filter-text", "Enter")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 1")
     assert "System A" in page.inner_text("table.board tbody")
-    page.wait_for_url("**q=system%20a**")
+    comes_to(page, "q=system%20a")
     page.click("#filter-clear")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 7")
 
@@ -45,12 +45,12 @@ def test_a_number_opens_its_signature_by_mouse_and_by_keyboard_and_gives_the_foc
     page.wait_for_selector("#panel[open]")
     assert "overlap_f1_micro|rules:corrected" in page.inner_text("#panel")
     page.keyboard.press("Escape")
-    assert not page.is_visible("#panel")
+    page.wait_for_selector("#panel", state="hidden")
     number.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#panel[open]")
     page.click("#panel >> text=Close")
-    assert page.evaluate("document.activeElement.matches('td.first > a')")
+    wait_for(page, "document.activeElement.matches('td.first > a')")
 
 
 def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(page, live_server, scene):
@@ -58,8 +58,8 @@ def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(p
     page.wait_for_selector("#differences table.classes")
     page.click("#dimension-facet")
     page.wait_for_selector("#differences table.classes >> text=Method")
-    assert page.url.endswith("?dimension=facet")
-    assert page.evaluate("document.activeElement.id") == "dimension-facet"
+    comes_to(page, "?dimension=facet")
+    wait_for(page, "document.activeElement.id === 'dimension-facet'")
     page.click("text=Systems in the bars and the table")
     for box in page.locator("input[name=system]").all()[1:]:
         box.uncheck()
@@ -95,7 +95,7 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
     page.click("text=Check without submitting")
     page.wait_for_selector(".outcome.bad")
     assert "sentences" in page.inner_text("table.problems")
-    assert page.evaluate("document.activeElement.id") == "outcome"
+    wait_for(page, "document.activeElement.id === 'outcome'")
     assert page.evaluate("document.getElementById('id_run').files[0].name") == "bad.jsonl"
     with page.expect_download() as download:
         page.click("text=as CSV")
@@ -105,7 +105,7 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
     page.wait_for_selector(".outcome.good")
     assert Submission.objects.filter(system="Second system").count() == 0
     page.click("button[value=submit]")
-    page.wait_for_url("**/submissions/*/")
+    comes_to(page, "/submissions/")
     assert "Waiting for a scorer" in page.inner_text("#run-status")
 
     run = Submission.objects.get(system="Second system")
@@ -145,13 +145,12 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, s
     page = visit(java_script_enabled=False)
     page.goto(live_server.url + scene.address("board"))
     page.click("#sort-system")
-    page.wait_for_load_state()
-    assert "Sorted by system" in page.inner_text("caption")
+    page.wait_for_selector("caption:has-text('Sorted by system')")
     page.click("td.first > a >> nth=0")
     assert "|rules:corrected|" in page.locator("main details code.signature >> nth=0").text_content()
     page.goto(live_server.url + scene.address("board"))
     page.click("text=The scores by class")
-    page.wait_for_load_state()
+    page.wait_for_selector("table.classes tbody tr >> nth=3")
     assert page.locator("table.classes tbody tr").count() == 4
 
     run = tmp_path / "run.jsonl"
@@ -163,14 +162,13 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(visit, live_server, s
     page.fill("#id_system", "Without scripts")
     page.set_input_files("#id_run", run)
     page.click("button[value=submit]")
-    page.wait_for_load_state()
+    page.wait_for_selector("table.problems tbody tr")
     assert page.locator("table.problems tbody tr").count() == 1
     assert page.input_value("#id_system") == "Without scripts"
     run.write_bytes(factories.run_bytes(sentences=("3",)))
     page.set_input_files("#id_run", run)
     page.click("button[value=submit]")
-    page.wait_for_load_state()
-    assert "Waiting for a scorer" in page.inner_text("main")
+    page.wait_for_selector("main >> text=Waiting for a scorer")
     until(lambda: Submission.objects.filter(system="Without scripts").exists())
 
 
@@ -190,7 +188,7 @@ def test_what_a_reader_downloads_is_what_is_shown(page, live_server, scene):
     content = json.loads(download.value.path().read_text())
     assert [row["rank"] for row in content["rows"]] == [1, 2, 3, 4, 5, 6]
     page.keyboard.press("Escape")
-    assert page.get_attribute("details.menu", "open") is None
+    wait_for(page, "!document.querySelector('details.menu').open")
 
 
 def test_a_visitor_finds_the_way_to_take_part(page, live_server, scene):
@@ -207,4 +205,4 @@ def test_a_visitor_finds_the_way_to_take_part(page, live_server, scene):
     page.click("text=Enter this season")
     page.wait_for_selector("text=Night Shift takes part in A season.")
     page.goto(live_server.url + scene.address("upload"))
-    assert page.is_visible("button[value=submit]")
+    page.wait_for_selector("button[value=submit]")

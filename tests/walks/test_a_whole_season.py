@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from tests.browser.driving import sign_in, until
+from tests.browser.driving import comes_to, sign_in, until
 from tests.factories import PASSWORD, make_user, run_bytes, write_corpus
 from tests.tasks.types.corpus import CITANCES
 
@@ -160,8 +160,8 @@ def sends(person: Person, folder: Path, *, sentence: str, system: str) -> str:
     person.page.set_input_files("#id_run", run)
     person.page.fill("#id_system", system)
     person.page.click("button[value=submit]")
-    person.page.wait_for_url("**/submissions/*/")
-    address = person.page.url.removeprefix(person.base)
+    comes_to(person.page, "/submissions/")
+    address = person.page.evaluate("location.pathname")
     person.eventually(address, "Scored")
     assert "1.0000" not in person.said
     return address

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import Token
 from tasks.models import Phase, Season, Submission
-from tests.browser.driving import reveal, sign_in, until
+from tests.browser.driving import comes_to, reveal, sign_in, until
 from tests.factories import PASSWORD, make_team, make_user
 from tests.scoring.offline import score
 from tests.tasks.pilot import PATHS, PILOT, season_text
@@ -80,7 +80,7 @@ def upload_by_browser(page, live_server, phase: Phase, run: Path, system: str) -
     page.set_input_files("input[name=run]", run)
     page.fill("input[name=system]", system)
     page.click("button[value=submit]")
-    page.wait_for_url("**/submissions/*/")
+    comes_to(page, "/submissions/")
 
 
 def upload_by_program(live_server, phase: Phase, person, run: Path, system: str) -> None:
