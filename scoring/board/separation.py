@@ -12,6 +12,9 @@ from scoring.stats.groups import ALPHA
 from scoring.stats.power import units_needed
 from scoring.stats.significance import smallest_p
 
+#: Nobody makes a test set so much larger to tell two systems apart.
+MANY_TIMES = 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
@@ -49,8 +52,11 @@ class Separation:
         """For the page: nothing where all is well."""
         sentences = [] if self.can_differ else [self._too_few()]
         if self.more_units:
-            more = counted(self.more_units, f"more {self.unit}")
-            sentences.append(f"About {more} would separate first and second.")
+            more = counted(_rounded(self.more_units), f"more {self.unit}")
+            if self.more_units > MANY_TIMES * self.units:
+                sentences.append(f"First and second are all but equal: only about {more} would separate them.")
+            else:
+                sentences.append(f"About {more} would separate first and second.")
         return sentences
 
     def _too_few(self) -> str:
@@ -62,6 +68,11 @@ class Separation:
             f"{self.smallest_corrected_p:.3f} after Holm's correction for {self.comparisons} comparisons"
         )
         return f"{units} no two of {self.comparisons + 1} systems {smallest}, and {corrected}."
+
+
+def _rounded(number: int) -> int:
+    """To the two digits that an estimate has."""
+    return round(number, min(0, 2 - len(str(number))))
 
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:

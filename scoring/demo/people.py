@@ -7,6 +7,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications.preferences import choose
 
 ORGANISER, PARTICIPANT, READER = ROLES = ("organiser", "participant", "reader")
 TOKEN_NAME = "demo"  # noqa: S105  (what the token is called, not what it is)
@@ -27,6 +29,8 @@ def account(role: str) -> User:
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, password, name=f"Demo {role}")
+        # Nobody reads the mail of an invented address.
+        choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
     elif not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])

@@ -13,12 +13,15 @@ from django.utils import timezone
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.board.standings import standings
 from scoring.demo import prepare, runs
+from scoring.demo.people import address_of
 from scoring.demo.prepare import EXAMPLES
 from scoring.models import Sheet
 from scoring.tools.demo.systems import SYSTEMS
 from scoring.tools.demo.writing import write_demo
 from scoring.worker.score import score
-from tasks.models import Organiser, Phase, Season, Submission
+from tasks.models import Notification, Organiser, Phase, Season, Submission
+from tasks.models.notifications import Kind
+from tasks.notifications.sending import send_mails
 from tasks.submissions.quotas import quota
 from tasks.submissions.submit import Upload, submit_run
 from tests import factories
@@ -214,6 +217,13 @@ def test_it_tells_people_how_to_sign_in(without_runs):
     printed = demo()
     for secret in (printed["token"], *(user["password"] for user in printed["users"])):
         assert secret in out.getvalue()
+
+
+def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
+    demo()
+    send_mails()
+    assert mailoutbox == []
+    assert Notification.objects.filter(user__email=address_of("organiser"), kind=Kind.ROLE).exists()
 
 
 def test_a_start_that_is_interrupted_leaves_no_half_a_season(monkeypatch):

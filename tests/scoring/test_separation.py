@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.board.ranks import SIGNIFICANCE
-from scoring.board.separation import FirstTwo, separation
+from scoring.board.separation import FirstTwo, Separation, separation
 from scoring.board.standings import standings
 from scoring.stats.power import units_needed
 from tasks.models import Phase
@@ -49,6 +49,18 @@ def test_how_many_more_units_would_separate_the_first_two_is_the_documented_form
     found = told(10, 3)
     assert found.more_units == units_needed(0.1, 0.04, 10, comparisons=2) - 10 == 5
     assert found.sentences == ["About 5 more topics would separate first and second."]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (105, "About 100 more topics would separate first and second."),
+        (111_354, "First and second are all but equal: only about 110\u2009000 more topics would separate them."),
+    ],
+)
+def test_an_estimate_has_two_digits_and_what_nobody_will_collect_says_so(more, words):
+    found = Separation(unit="topic", units=10, comparisons=1, smallest_p=0.001, more_units=more)
+    assert found.sentences == [words]
 
 
 @pytest.mark.parametrize(
