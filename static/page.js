@@ -21,7 +21,39 @@
     const seconds = (at.getTime() - Date.now()) / 1000;
     if (!time.dataset.exact) time.dataset.exact = time.textContent;
     time.title = time.dataset.exact + " · here " + own.format(at);
-    if (time.dataset.shown === "relative") time.textContent = relative(seconds);
+    if (time.dataset.shown === "relative") time.textContent = isExact() ? time.dataset.exact : relative(seconds);
+  }
+
+  // Who has nothing to point with reads the exact times by choice; it is remembered.
+  const EXACT = "citeboard-exact-times";
+  let chosen = null;
+
+  function isExact() {
+    if (chosen !== null) return chosen;
+    try {
+      return localStorage.getItem(EXACT) === "yes";
+    } catch {
+      return false;
+    }
+  }
+
+  function offerExactTimes() {
+    const button = document.getElementById("times-switch");
+    if (!button || !document.querySelector("time[data-shown=relative]")) return;
+    const label = () => (button.textContent = isExact() ? "Times from now" : "Exact times");
+    button.hidden = false;
+    label();
+    button.addEventListener("click", function () {
+      chosen = !isExact();
+      try {
+        if (chosen) localStorage.setItem(EXACT, "yes");
+        else localStorage.removeItem(EXACT);
+      } catch {
+        // Without storage the choice lasts for this page.
+      }
+      label();
+      tellAll();
+    });
   }
 
   function tellAll() {
@@ -194,6 +226,7 @@
     tellAll();
     offerCopies(document);
     offerDrop();
+    offerExactTimes();
     unfoldTarget();
     setInterval(tellAll, 30000);
   });

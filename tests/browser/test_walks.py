@@ -180,6 +180,18 @@ def test_times_are_told_relative_and_exactly(page, live_server, scene):
     assert "just now" in page.inner_text(".facts")
 
 
+def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
+    page.goto(live_server.url + scene.address("board"))
+    exact = page.locator("[data-countdown] time").first.get_attribute("data-exact")
+    page.click("text=Exact times")
+    assert page.locator("[data-countdown] time").first.inner_text() == exact
+    page.reload()
+    page.wait_for_selector("text=Times from now")
+    assert page.locator("[data-countdown] time").first.inner_text() == exact
+    page.click("text=Times from now")
+    assert page.locator("[data-countdown] time").first.inner_text() == "in 29 days"
+
+
 def test_what_a_reader_downloads_is_what_is_shown(page, live_server, scene):
     page.goto(live_server.url + scene.address("board") + "?baselines=no")
     page.click("text=Export")
