@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from scoring.client.commands import add_commands as add_client
 from scoring.client.refusals import Refused
+from scoring.offline.claim_check_commands import add_commands as add_claim_check
 from scoring.offline.entailment_commands import add_commands
 from scoring.offline.power_command import add_command as add_power
 from scoring.offline.scoring import (
@@ -133,6 +134,7 @@ def parser() -> argparse.ArgumentParser:
     for command in (checked, scored):
         command.add_argument("--run", type=Path, required=True, metavar="PATH")
     add_commands(commands, options_of)
+    add_claim_check(commands, options_of)
     add_power(commands, options_of)
     add_builders(commands)
     add_baselines(commands, options_of)

@@ -36,6 +36,10 @@ class SeveralLineSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     n = serializers.IntegerField(allow_null=True, help_text="Of a class, its instances.")
     values = SeveralValueSerializer(many=True)
+    mean = serializers.FloatField(allow_null=True, help_text="Over the runs.")
+    deviation = serializers.FloatField(
+        allow_null=True, help_text="The standard deviation over the runs, as a sample."
+    )
 
 
 class SeveralSerializer(serializers.Serializer[Any]):
@@ -87,4 +91,10 @@ def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
         {"value": own.value, "low": own.low, "high": own.high, "difference": own.difference}
         for own in line.values
     ]
-    return {"name": line.name, "n": line.n if is_class else None, "values": values}
+    return {
+        "name": line.name,
+        "n": line.n if is_class else None,
+        "values": values,
+        "mean": line.mean,
+        "deviation": line.deviation,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 from django.http import Http404
 
@@ -47,6 +48,23 @@ class Line:
     @property
     def has_support(self) -> bool:
         return has_support(self.n)
+
+    @property
+    def mean(self) -> float | None:
+        """Over all runs; undefined where one has no number."""
+        known = self._known
+        return fmean(known) if known else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation over the runs as a sample, from two runs on."""
+        known = self._known
+        return stdev(known) if len(known) > 1 else None
+
+    @property
+    def _known(self) -> list[float]:
+        found = [own.value for own in self.values if own.value is not None]
+        return found if len(found) == len(self.values) else []
 
 
 @dataclass(frozen=True, kw_only=True)

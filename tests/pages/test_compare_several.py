@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from tasks.models import Phase, Submission
@@ -48,6 +49,23 @@ def test_every_metric_and_class_is_held_against_the_first_run(client, phase, run
     page = ask(client, phase, *runs, dimension="facet")
     assert f"−{abs(third['value'] - first['value']):.4f}" in page
     assert f"compare/?a={runs[0].pk}&amp;b={runs[2].pk}" in page
+
+
+def test_beside_the_numbers_stand_their_mean_and_standard_deviation(client, phase, runs):
+    found = read(client, phase, *runs, dimension="facet")
+    for line in (*found["metrics"], *found["classes"]):
+        known = [own["value"] for own in line["values"]]
+        is_whole = None not in known
+        assert line["mean"] == (pytest.approx(np.mean(known), rel=1e-12) if is_whole else None)
+        assert line["deviation"] == (pytest.approx(np.std(known, ddof=1), rel=1e-9) if is_whole else None)
+    line = next(own for own in found["metrics"] if own["name"] == "overlap_f1_micro")
+    page = ask(client, phase, *runs)
+    assert f'{line["mean"]:.4f} <span class="soft">{line["deviation"]:.4f}</span>' in page
+
+
+def test_one_run_alone_has_no_standard_deviation(client, phase, runs):
+    line = next(own for own in read(client, phase, runs[0])["metrics"] if own["name"] == "overlap_f1_micro")
+    assert (line["mean"], line["deviation"]) == (line["values"][0]["value"], None)
 
 
 def test_the_address_decides_which_run_is_the_first(client, phase, runs):

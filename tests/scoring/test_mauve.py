@@ -1,5 +1,7 @@
 """MAUVE held to the package mauve-text, from features, and from texts on an untrained tiny model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -7,15 +9,19 @@ from django.contrib.auth.models import AnonymousUser
 from scoring.board.leaders import questions
 from scoring.board.standings import standings
 from scoring.metrics import Unavailable
+from scoring.metrics.answer_mauve import AnswerMauve
 from scoring.metrics.base import value_of
 from scoring.metrics.mauve import Mauve, area
 from scoring.metrics.mauve_clusters import clusters
+from tasks.types.positional_citations.gold import Question
+from tasks.types.positional_citations.parts import Response
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.compared import compare
 from tests.scoring.offline import printed, score
+from tests.tasks.types import citations
 from tests.tasks.types.instances import write_gold, write_run
 
 #: What mauve-text 0.4.0 gives with faiss-cpu 1.15.1, scikit-learn 1.9.1 and NumPy 2.4.6 for the features of
@@ -158,6 +164,40 @@ def test_it_is_a_column_without_interval_and_classes_where_the_option_names_a_mo
     of_classes = [own["mauve"]["value"] for own in found["breakdowns"]["dataset"].values()]
     assert of_classes
     assert set(of_classes) == {None}
+
+
+def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_words(model):
+    metric = AnswerMauve("mauve", "corrected", options={"mauve_model": model})
+    questions = [
+        Question(str(place), "", "wind ?", (), references=(f"{text} {text}!", "other"))
+        for place, text in enumerate(TEXTS)
+    ]
+    outputs = [f"{text} sand dunes !" for text in TEXTS]
+    answers = [
+        Response(question=question, features={}, plain=output, is_positional=False, sentences=())
+        for question, output in zip(questions, outputs, strict=True)
+    ]
+    answers[0] = replace(answers[0], plain=f"{'sand ' * 98}dunes carry")
+    outputs[0] = f"{'sand ' * 98}".strip()
+    short = Question("s", "", "wind ?", (), short_answers=(("sand",),))
+    stats = metric.instance_stats([*questions, short, None], [*answers, answers[1], answers[2]])
+    assert stats[:, -1].tolist() == [1.0] * 6 + [0.0, 0.0]
+    read = of_model(model).instance_stats(
+        [f"wind ? {text} {text}".rstrip(".") for text in TEXTS],
+        [f"wind ? {text}".rstrip(" !") for text in outputs],
+    )
+    assert stats[:6].tolist() == read.tolist()
+
+
+def test_answers_have_the_column_where_the_option_names_a_model(capsys, tmp_path, model):
+    wind = {**citations.WIND, "id": "q3", "question": "What moves dunes?"}
+    gold = citations.write_gold(tmp_path, citations.RAIN, citations.WIND, wind)
+    run = citations.write_run(tmp_path, {"q2": "Wind [1] moves.", "q3": "Wind carries sand [1]."})
+    parses = citations.write_parses(tmp_path, "Wind moves", "Wind carries sand")
+    options = ("--option", f"mauve_model={model}", "--option", f"parser={parses}")
+    found = score(capsys, "positional-citations", [gold], run, *options)["metrics"]["mauve"]
+    assert (0 <= found["value"] <= 100, found["n"], found["low"]) == (True, 2, None)
+    assert "|texts:question-answer-100" in found["column"]
 
 
 def test_two_runs_are_neither_compared_by_it_nor_does_it_say_what_a_test_set_can_show(

@@ -53,6 +53,8 @@ def _line(line: Line, label: str) -> dict[str, Any]:
         "label": label,
         "n": line.n,
         "has_support": line.has_support,
+        "mean": shown(line.mean, line.scale),
+        "deviation": shown(line.deviation, line.scale),
         "cells": [
             {
                 "value": shown(own.value, line.scale, is_infinite=own.is_infinite),

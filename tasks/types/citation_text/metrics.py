@@ -5,8 +5,8 @@ from __future__ import annotations
 from tasks.types.base import CORRECTED, OFFICIAL, Options
 from tasks.types.citation_text.discourse import DISCOURSE_OPTIONS
 from tasks.types.citation_text.labels import KINDS
-from tasks.types.citation_text.options import BERTSCORE_OPTIONS, ENGINE, LEARNED_MODEL, MAUVE_MODEL, WORDNET
-from tasks.types.positional_citations.options import ENTAILMENT, NOBODY, entailment_source
+from tasks.types.citation_text.options import BERTSCORE_OPTIONS, ENGINE, LEARNED_MODEL, WORDNET
+from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NOBODY, entailment_source
 from tasks.types.references import MetricRef
 
 TEXTS = "scoring.metrics.citation_text"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.types.base import Option
 from tasks.types.citation_text.discourse import DISCOURSE_OPTIONS
-from tasks.types.positional_citations.options import ENTAILMENT
+from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL
 
 #: The model of the published BERTScores; of its layers the fifth counts.
 PUBLISHED_MODEL = "distilbert-base-uncased"
@@ -54,12 +54,6 @@ LEARNED_MODEL = Option(
     name="learned_model",
     default="",
     summary="A learned metric such as BLEURT, a sequence classifier with one output in the form of "
-    "transformers: a folder, or a name on the hub.",
-)
-MAUVE_MODEL = Option(
-    name="mauve_model",
-    default="",
-    summary="The language model whose features MAUVE is computed from, such as gpt2-large in the form of "
     "transformers: a folder, or a name on the hub.",
 )
 BERTSCORE_OPTIONS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.types.base import TaskType
 from tasks.types.positional_citations.gold import is_gold_file, public_files, read_gold, read_inputs
-from tasks.types.positional_citations.metrics import METRICS
+from tasks.types.positional_citations.metrics import METRICS, further_metrics
 from tasks.types.positional_citations.options import OPTIONS
 from tasks.types.positional_citations.parts import DIMENSIONS
 from tasks.types.positional_citations.reading import pair
@@ -36,6 +36,7 @@ TASK_TYPE = TaskType(
     public_files=public_files,
     is_gold_file=is_gold_file,
     options=OPTIONS,
+    further_metrics=further_metrics,
     # The paper's figure 4, and how widely marks are spread against how well they are.
     scatter_pairs=(("alce_f1", "aliice_f1"), ("aliice_f1", "cvcp")),
     team_scores=("mauve",),

@@ -5,26 +5,37 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.files import CLUTTER, InputFile
 from tasks.types.jsonlines import content_digest
+from tasks.types.positional_citations.options import PASSAGES
 from tasks.types.problems import InputRefused, Problem, fatal
 from tasks.types.records import SUFFIXES, Record, read_records, well_formed
 from tasks.types.text import json_kind
 
-INPUTS = "inputs.json"
+INPUTS, PROMPTS = "inputs.json", "prompts.md"
+#: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
+FORMS = ("summary", "extraction")
 Faults = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What a mark points at; its mark is its place among the question's passages, from 1."""
+    """What a mark points at; its mark is its place among the question's passages, from 1.
+
+    ``forms`` are shorter ones that a model may be given instead of the text, by their names.
+    """
 
     title: str
     text: str
+    forms: tuple[tuple[str, str], ...] = ()
+
+    def facts(self) -> dict[str, str]:
+        """What is asked about; its shorter forms decide nothing."""
+        return {"title": self.title, "text": self.text}
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ class Question:
 
     def facts(self) -> dict[str, Any]:
         """All of it; lists of answers and claims only where there are some."""
-        own = asdict(self)
+        own = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
         return {name: value for name, value in own.items() if value or name not in ("answers", "claims")}
 
 
@@ -70,19 +81,26 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
 
 
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
-    """The questions and passages; of passages title and text alone, as some data sets mark there what
-    answers.
+    """The questions and passages, and what the papers' prompts ask of an answer.
+
+    Of passages title and text alone, and the shorter forms that the options give out, as some data sets mark
+    there what answers.
     """
+    given = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
         {
             "id": question.id,
             "dataset": question.dataset,
             "question": question.question,
-            "docs": [asdict(passage) for passage in question.passages],
+            "docs": [
+                {**passage.facts(), **{name: text for name, text in passage.forms if given in (name, "all")}}
+                for passage in question.passages
+            ],
         }
         for question in read_questions(files)
     ]
     yield INPUTS, json.dumps(inputs, ensure_ascii=False, indent=1).encode()
+    yield PROMPTS, (Path(__file__).parent / PROMPTS).read_bytes()
 
 
 def _index(questions: Sequence[Question]) -> Index:
@@ -135,7 +153,8 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
 
 
 def _passage(value: Mapping[str, Any]) -> Passage:
-    return Passage(well_formed(str(value.get("title") or "")), well_formed(value["text"]))
+    forms = tuple((name, well_formed(value[name])) for name in FORMS if value.get(name))
+    return Passage(well_formed(str(value.get("title") or "")), well_formed(value["text"]), forms)
 
 
 def _faults(record: Record) -> Faults:
@@ -143,6 +162,7 @@ def _faults(record: Record) -> Faults:
     if not isinstance(value.get("question"), str):
         yield f"“question” is {_found(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)
+    yield from _form_faults(value.get("docs"))
     if value.get("qa_pairs") is not None:
         yield from _list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
@@ -169,6 +189,13 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
             yield f"“{key}”: the entry at place {place} has no {part}", expected
         elif kind is list and not all(isinstance(text, str) for text in item[part]):
             yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
+
+
+def _form_faults(passages: object) -> Faults:
+    for place, passage in enumerate(passages if isinstance(passages, list) else (), start=1):
+        own = passage if isinstance(passage, dict) else {}
+        for name in (name for name in FORMS if not isinstance(own.get(name) or "", str)):
+            yield f"“docs”: {name} at place {place} is {json_kind(own[name])}", "a text"
 
 
 def _found(value: Mapping[str, Any], key: str) -> str:

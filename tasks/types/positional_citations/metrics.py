@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tasks.types.base import CORRECTED, OFFICIAL
-from tasks.types.positional_citations.options import ENTAILMENT, MERGE_GROUPS, PARSER, SPLITTER
+from tasks.types.base import CORRECTED, OFFICIAL, Options
+from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, MERGE_GROUPS, PARSER, SPLITTER
 from tasks.types.references import MetricRef
 
 ALIICE, BY_SENTENCE = (f"scoring.metrics.aliice:{name}" for name in ("Aliice", "AliiceBySentence"))
@@ -53,6 +53,7 @@ def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
     )
 
 
+MAUVE = MetricRef("mauve", "scoring.metrics.answer_mauve:AnswerMauve", options=(MAUVE_MODEL.name,))
 METRICS = {
     CORRECTED: (
         _aliice("aliice_f1", "f1"),
@@ -86,3 +87,8 @@ METRICS = {
         ),
     ),
 }
+
+
+def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
+    """MAUVE under the corrected rules, where the options name its model."""
+    return (MAUVE,) if rules == CORRECTED and options[MAUVE_MODEL.name] else ()

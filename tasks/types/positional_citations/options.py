@@ -39,7 +39,20 @@ MERGE_GROUPS = Option(
     summary="Whether two groups of marks at one word become one; otherwise the later replaces the earlier.",
     choices=("no", "yes"),
 )
-OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS)
+MAUVE_MODEL = Option(
+    name="mauve_model",
+    default="",
+    summary="The language model whose features MAUVE is computed from, such as gpt2-large in the form of "
+    "transformers: a folder, or a name on the hub.",
+)
+PASSAGES = Option(
+    name="passages",
+    default="text",
+    summary="What of a passage participants are given: its text alone, or also shorter forms of it that the "
+    "gold has, a summary, an extraction (a snippet) or all. Claims are held against the text.",
+    choices=("text", "summary", "extraction", "all"),
+)
+OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:

@@ -205,3 +205,43 @@ def test_halves_of_characters_do_not_stop_a_scoring(capsys, gold, tmp_path):
     run.write_text('{"id": "q1", "output": "It rains \\ud800 [1]."}\n')
     parses = write_parses(tmp_path, "It rains")
     assert score(capsys, TYPE, [gold], run, *flat(parses=parses))["metrics"]["length"]["value"] == 3 / 2
+
+
+FORMS = {"summary": "Oslo is wet.", "extraction": "rains in Oslo"}
+
+
+def with_forms(**forms: object) -> dict:
+    first, *others = RAIN["docs"]
+    return {**RAIN, "docs": [{**first, **forms}, *others]}
+
+
+def inputs_of(path: Path, **given: str) -> dict[str, bytes]:
+    chosen = task_type(TYPE)
+    return dict(chosen.public_files(open_input(path), chosen.checked_options(given)))
+
+
+@pytest.mark.parametrize(
+    ("option", "forms"),
+    [("all", FORMS), ("text", {}), ("summary", {"summary": FORMS["summary"]})],
+)
+def test_participants_get_the_shorter_forms_of_passages_that_an_option_gives_out(tmp_path, option, forms):
+    given = inputs_of(write_gold(tmp_path, with_forms(**FORMS, answers_found=1), WIND), passages=option)
+    rain, wind = json.loads(given["inputs.json"])
+    assert rain["docs"] == [{**RAIN["docs"][0], **forms}, RAIN["docs"][1]]
+    assert wind["docs"] == WIND["docs"]
+
+
+def test_participants_read_what_the_papers_prompts_ask(tmp_path):
+    assert "Rewriting a claim (Table 8)" in inputs_of(write_gold(tmp_path))["prompts.md"].decode()
+
+
+def test_shorter_forms_decide_nothing_so_that_gold_with_them_is_the_same_gold(tmp_path):
+    read = task_type(TYPE).read_gold
+    plain = read(open_input(write_gold(tmp_path, RAIN, WIND)), {})
+    assert plain.digest == read(open_input(write_gold(tmp_path, with_forms(**FORMS), WIND)), {}).digest
+
+
+def test_a_shorter_form_that_is_no_text_is_told(capsys, tmp_path):
+    gold = write_gold(tmp_path, with_forms(summary=["Oslo"]))
+    [told] = refusals(capsys, TYPE, [gold], write_run(tmp_path, OUTPUTS))
+    assert "“docs”: summary at place 1 is a list; expected a text" in told

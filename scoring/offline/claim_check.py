@@ -1,0 +1,168 @@
+"""How much claims that were parsed badly cost: the labels of claims before and after they were rewritten.
+
+Xu et al. 2025, ALiiCE, table 2: every claim is refined by somebody who reads its sentence, and counted where
+its passages entail both forms of it or neither. The sheet has a line for each claim that counts, with an
+empty place for the rewritten one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring.metrics.entailed import case_of
+from scoring.metrics.entailment.judges import Judge
+from scoring.metrics.entailment.pairs import Pair
+from tasks.types.base import Pairs
+from tasks.types.files import open_input
+from tasks.types.positional_citations.claims import Claim as ParsedClaim
+from tasks.types.positional_citations.claims import Sentence
+from tasks.types.positional_citations.gold import Question
+from tasks.types.positional_citations.marks import are_in_range
+from tasks.types.positional_citations.parts import Response
+from tasks.types.problems import InputRefused, Problem, fatal, quoted
+from tasks.types.text import json_lines
+
+ALL = "all"
+EXAMPLE = (
+    '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that counts, by the question, its text and its marks."""
+
+    id: str
+    text: str
+    marks: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """``same`` of the claims whose both forms are decided have the same label; the others are pending."""
+
+    dataset: str
+    claims: int
+    same: int
+    no_longer_entailed: int
+    entailed_now: int
+    pending: int
+    unchanged_texts: int
+
+
+def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
+    """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
+    seen: set[Claim] = set()
+    for question, sentence, claim in _claims(pairs):
+        own = Claim(question.id, claim.text, tuple(claim.marks))
+        counts = are_in_range(own.marks, len(question.passages), is_official=is_official)
+        if counts and own not in seen:
+            seen.add(own)
+            yield {
+                "id": own.id,
+                "sentence": sentence.text,
+                "claim": own.text,
+                "marks": list(own.marks),
+                "rewritten": "",
+            }
+
+
+def _claims(pairs: Pairs) -> Iterator[tuple[Question, Sentence, ParsedClaim]]:
+    for response in (answer for answer in pairs.answers if isinstance(answer, Response)):
+        for sentence in response.sentences:
+            yield from ((response.question, sentence, claim) for claim in sentence.claims)
+
+
+def read_sheet(path: Path, known: Mapping[Claim, Question]) -> dict[Claim, str]:
+    """The rewritten text of each claim that has one. Raises InputRefused with every line that is wrong."""
+    problems: list[Problem] = []
+    found: dict[Claim, str] = {}
+    for file in open_input(path):
+        for number, line, raw in json_lines(file, problems):
+            fault = _fault(line, known, found)
+            if fault:
+                message, expected = fault
+                problems.append(
+                    Problem(
+                        file=file.shown, line=number, message=message, expected=expected, quote=quoted(raw)
+                    )
+                )
+            elif line["rewritten"].strip():
+                found[_claim(line)] = line["rewritten"].strip()
+    if not found and not fatal(problems):
+        problems.append(
+            Problem(file=str(path), message="no claim is rewritten", expected="a text in “rewritten”")
+        )
+    if fatal(problems):
+        raise InputRefused(problems)
+    return found
+
+
+def _claim(line: Mapping[str, Any]) -> Claim:
+    return Claim(line["id"], line["claim"], tuple(line["marks"]))
+
+
+def _fault(
+    line: Mapping[str, Any], known: Mapping[Claim, Question], found: Mapping[Claim, str]
+) -> tuple[str, str] | None:
+    for key in ("id", "claim", "rewritten"):
+        if not isinstance(line.get(key), str):
+            return f"“{key}” is no text", EXAMPLE
+    marks = line.get("marks")
+    if not isinstance(marks, list) or not all(type(mark) is int for mark in marks):
+        return "“marks” is no list of numbers", EXAMPLE
+    if _claim(line) not in known:
+        return f"the run has no such claim of “{quoted(line['id'])}”", "a line of this run's own sheet"
+    if _claim(line) in found:
+        return "the claim was rewritten on an earlier line", "each claim once"
+    return None
+
+
+def pairs_of(
+    rewritten: Mapping[Claim, str], known: Mapping[Claim, Question]
+) -> list[tuple[Claim, Pair, Pair]]:
+    """Each rewritten claim with what is asked before and after: do all passages of its marks entail it?"""
+    return [
+        (
+            claim,
+            case_of(known[claim], claim.text, claim.marks).joint,
+            case_of(known[claim], text, claim.marks).joint,
+        )
+        for claim, text in rewritten.items()
+    ]
+
+
+def pending(asked: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
+    """The distinct pairs that have no label yet."""
+    wanted = list(dict.fromkeys(pair for _, *both in asked for pair in both))
+    return [pair for pair, label in zip(wanted, judge.decide(wanted), strict=True) if label is None]
+
+
+def checked(
+    asked: Sequence[tuple[Claim, Pair, Pair]], known: Mapping[Claim, Question], judge: Judge
+) -> list[Checked]:
+    """A line for each data set in the order of the claims, and one for all where there are several."""
+    before = judge.decide([pair for _, pair, _ in asked])
+    after = judge.decide([pair for _, _, pair in asked])
+    groups: dict[str, list[tuple[bool | None, bool | None, bool]]] = {}
+    for (claim, first, second), old, new in zip(asked, before, after, strict=True):
+        groups.setdefault(known[claim].dataset, []).append((old, new, first == second))
+    if len(groups) > 1:
+        groups[ALL] = [own for group in groups.values() for own in group]
+    return [_checked(name, own) for name, own in groups.items()]
+
+
+def _checked(name: str, own: Sequence[tuple[bool | None, bool | None, bool]]) -> Checked:
+    decided = [(old, new) for old, new, _ in own if old is not None and new is not None]
+    return Checked(
+        dataset=name,
+        claims=len(own),
+        same=sum(old == new for old, new in decided),
+        no_longer_entailed=decided.count((True, False)),
+        entailed_now=decided.count((False, True)),
+        pending=len(own) - len(decided),
+        unchanged_texts=sum(same for _, _, same in own),
+    )
