@@ -54,7 +54,7 @@ def write_sheet(given: argparse.Namespace, options_of: OptionsOf) -> int:
 
 def check_claims(given: argparse.Namespace, options_of: OptionsOf) -> int:
     from scoring.metrics.entailment.judges import judge_of
-    from scoring.offline.claim_check import Claim, checked, pairs_of, read_sheet, sheet, pending
+    from scoring.offline.claim_check import Claim, checked, pairs_of, pending, read_sheet, sheet
     from scoring.offline.entailment_exchange import pair_line
 
     rows, rules, options = _read(given, options_of)
