@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -13,8 +14,13 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.core import storage
 from citeboard.core.api_http import READ
+from citeboard.core.storage.downloads import download
+from scoring.api.refusals import NotNow
 from scoring.api.seasons import READING
+from scoring.api.teams import CONFLICT
+from scoring.background.papers import kept_paper
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
 from tasks.seasons.access import season_for
@@ -56,7 +62,7 @@ def overview_paper(request: Request, slug: str) -> Response:
             "content_type": file.content_type.partition(";")[0],
             "is_hidden": part.is_hidden,
         }
-        for part in _paper(request, slug).parts
+        for part in paper_for(request, slug).parts
         for file in part.every
     ]
     return Response({"files": files})
@@ -64,26 +70,36 @@ def overview_paper(request: Request, slug: str) -> Response:
 
 @extend_schema(
     operation_id="overview_paper_files",
-    summary="One of these files by its name, or all of them as a zip",
+    summary="One of these files by its name, or all of them as the zip that was made",
     parameters=[AS_EVERYBODY, OpenApiParameter("name", str, description="Its path in the archive.")],
     responses={
         **{(200, kind): OpenApiTypes.BINARY for kind in KINDS},
         **READING,
+        409: CONFLICT,
     },
 )
 @api_view(READ)
 @permission_classes([AllowAny])
-def files(request: Request, slug: str) -> HttpResponse:
-    paper = _paper(request, slug)
+def files(request: Request, slug: str) -> HttpResponseBase:
+    paper = paper_for(request, slug)
     name = request.query_params.get("name")
     if not name:
-        return HttpResponse(paper.archive(), content_type=ZIP)
+        return _archive(request, paper)
     found = paper.files.get(name)
     if found is None:
         raise Http404("There is no such file for this season's overview paper.")
     return HttpResponse(found.written(), content_type=found.content_type)
 
 
-def _paper(request: Request, slug: str) -> OverviewPaper:
+def _archive(request: Request, paper: OverviewPaper) -> HttpResponseBase:
+    kept = kept_paper(paper)
+    if kept is None:
+        raise NotNow("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
+    asked: HttpRequest = request._request  # noqa: SLF001  (the framework's own way)
+    name = f"{paper.season.slug}-overview-paper.zip"
+    return download(asked, storage.statistics, kept.file, filename=name, content_type=ZIP)
+
+
+def paper_for(request: Request, slug: str) -> OverviewPaper:
     season = season_for(request.user, slug)
     return OverviewPaper.of(season, request.user, PaperQuery.of(request.query_params))

@@ -12,6 +12,7 @@ from citeboard.core.api_errors import Refusal, TooLarge
 from citeboard.teams.invitations import InvitationNotValid
 from citeboard.teams.mailed_invitations import InvitationRefused
 from citeboard.teams.membership import MembershipRefused
+from scoring.human.sheets import SheetRefused
 from scoring.worker.new_gold import GoldRefused
 from tasks.gold.gold_files import EarlierGold
 from tasks.jobs.acknowledging import NotFailed
@@ -61,7 +62,7 @@ CONFLICTS = (
     InvitationRefused,
     LastOrganiser, MembershipRefused, NoGold, NotDeleted, NotInThisState, NotTheTerms, TimesRefused,
     TooManyQuestions, TooManyReports, AddressRefused,
-    WebhookRefused, NotFailed,
+    WebhookRefused, NotFailed, SheetRefused,
 )  # fmt: skip
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 
 from django.http import Http404, HttpResponse
@@ -18,7 +17,6 @@ PNG_SCALE = 2.0
 #: So long a reader waits for the picture of somebody else.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
-_one_archive = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
@@ -68,17 +66,6 @@ def _converted(svg: bytes, form: str) -> bytes:
         return bytes(cairosvg.svg2pdf(svg) if form == "pdf" else cairosvg.svg2png(svg, scale=PNG_SCALE))
     finally:
         _one_at_a_time.release()
-
-
-@contextmanager
-def one_archive_at_a_time() -> Iterator[None]:
-    """While an archive of many figures is made, single ones stay to be had. Raises ConverterBusy."""
-    if not _one_archive.acquire(timeout=PATIENCE):
-        raise ConverterBusy
-    try:
-        yield
-    finally:
-        _one_archive.release()
 
 
 def figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:

@@ -22,7 +22,7 @@ from scoring.board.team_reported import figures_of
 from scoring.board.visibility import Visibility, audience_of, is_public
 from scoring.exchange import participants
 from scoring.exchange.citations import Citation, of_board, of_run
-from scoring.exchange.figure_files import TYPES, figure_file, file_forms, one_archive_at_a_time
+from scoring.exchange.figure_files import TYPES, figure_file, file_forms
 from scoring.exchange.packed import file_name, packed
 from scoring.exchange.results_text import results_text
 from scoring.figures import Figure
@@ -89,8 +89,12 @@ class OverviewPaper:
 
     @classmethod
     def of(cls, season: Season, viewer: object, query: PaperQuery) -> OverviewPaper:
-        as_everybody = query.for_everybody or not may_help(viewer, season)
-        return cls(season, AnonymousUser() if as_everybody else viewer)
+        return cls.for_viewer(season, None if query.for_everybody else viewer)
+
+    @classmethod
+    def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
+        """Whoever does not run the season gets what everybody gets."""
+        return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -153,17 +157,26 @@ class OverviewPaper:
                 entries.setdefault(f"run {row.submission}", of_run(board, row))
         return "\n".join(citation.bibtex for citation in entries.values())
 
-    def archive(self) -> bytes:
-        """All files; charts of boards past the first ones are there as SVG alone. Raises ConverterBusy."""
+    def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
+        """All files; charts of boards past the first ones are there as SVG alone. Raises ConverterBusy.
+
+        ``tell`` hears how far it is.
+        """
         converted = {name for board in self.boards[:MAX_CONVERTED] for name in _chart_names(board)}
-        with one_archive_at_a_time():
-            return packed(
-                (file.name, file.written())
-                for file in self.files.values()
-                if not file.name.startswith("figures/")
-                or file.name.endswith(".svg")
-                or file.name in converted
-            )
+        chosen = [
+            file
+            for file in self.files.values()
+            if not file.name.startswith("figures/") or file.name.endswith(".svg") or file.name in converted
+        ]
+        return packed(_written(chosen, tell))
+
+
+def _written(
+    files: Sequence[PaperFile], tell: Callable[[float, str], object]
+) -> Iterator[tuple[str, str | bytes]]:
+    for place, file in enumerate(files):
+        tell(place / len(files), f"writing file {place + 1} of {len(files)}")
+        yield file.name, file.written()
 
 
 def _name(board: Board) -> str:

@@ -55,7 +55,13 @@ def keep_judgements(
 
     Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
     """
-    found = _agreement(submission, path, filename, by)
+    found = read_agreement(submission, path, filename, by)
+    keep_file(submission=submission, path=path, filename=filename, by=by)
+    return found
+
+
+def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
+    """In place of an earlier one; it has been read."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
@@ -76,19 +82,20 @@ def keep_judgements(
         )
         words = f"brought people's judgements of {submission}"
         audit.note(actor=by, action="judgements-imported", words=words, subject=judged, place=season)
-    return found
+    return judged
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
     """Against the labels of now. Raises JudgementsRefused where the run's claims are others since."""
     with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
         path = storage.local_copy(storage.statistics, judged.file, Path(folder))
-        return _agreement(judged.submission, path, judged.filename, None)
+        return read_agreement(judged.submission, path, judged.filename, None)
 
 
-def _agreement(
+def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
+    """How far the file agrees with the labels of now. Raises JudgementsRefused or PoolFull."""
     details = _details(submission)
     return agreement(_judgements(path, filename, details, by), automatic_labels(details))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
@@ -45,30 +46,69 @@ def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
     return [runs[row.submission] for row in rows if runs[row.submission].file]
 
 
-def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User) -> Sheet:
-    """A sheet of so many instances for which each run has a text. Raises SheetRefused.
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """The instances of a sheet in their order, what they were written from, and what each run says."""
 
-    The same seed draws the same instances from the same runs. The order of an instance's texts is drawn anew
-    each time, as are the codes: seeds and the numbers of runs are known, and would tell whose a text is.
-    """
-    if not 1 <= len(runs) <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
+    phase: Phase
+    seed: int
+    names: Sequence[str]
+    sources: Mapping[str, Sources]
+    texts: Mapping[int, Mapping[str, str]]
+
+
+def check_size(runs: int, instances: int) -> None:
+    """Raises SheetRefused."""
+    if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
         raise SheetRefused(
-            f"{counted(len(runs), 'run')} and {counted(instances, 'instance')}: a sheet has 1 to "
+            f"{counted(runs, 'run')} and {counted(instances, 'instance')}: a sheet has 1 to "
             f"{MAX_SYSTEMS} runs and 1 to {MAX_INSTANCES} instances"
         )
+
+
+def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User) -> Sheet:
+    """A sheet of so many instances for which each run has a text. Raises SheetRefused."""
+    return keep_sheet(draw_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by)
+
+
+def draw_sheet(
+    *,
+    phase: Phase,
+    runs: Sequence[Submission],
+    instances: int,
+    seed: int,
+    tell: Callable[[float, str], object] = lambda share, doing: None,
+) -> Drawn:
+    """Read the inputs and every run, and draw. Raises SheetRefused.
+
+    The same seed draws the same instances from the same runs. ``tell`` hears how far it is.
+    """
+    check_size(len(runs), instances)
+    tell(0, "reading the public inputs")
     sources = _sources(phase)
-    texts = {run.pk: _texts(run) for run in runs}
+    texts = {}
+    for place, run in enumerate(runs, start=1):
+        tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
+        texts[run.pk] = _texts(run)
     shared = [name for name in sources if all(own.get(name, "").strip() for own in texts.values())]
     if len(shared) < instances:
         raise SheetRefused(
             f"only {counted(len(shared), 'instance')} of {len(sources)} have a text of every chosen run, "
             f"and {instances} are asked for"
         )
-    drawn = sorted(shared, key=lambda name: _place(seed, name))[:instances]
+    names = sorted(shared, key=lambda name: _place(seed, name))[:instances]
+    return Drawn(phase=phase, seed=seed, names=names, sources=sources, texts=texts)
+
+
+def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
+    """The order of an instance's texts is drawn anew each time, as are the codes: seeds and the numbers of
+    runs are known, and would tell whose a text is.
+    """
+    phase = drawn.phase
     with transaction.atomic():
-        sheet = Sheet.objects.create(phase=phase, seed=seed, created_by=by)
-        _fill(sheet, drawn, sources, texts)
-        size = f"{counted(instances, 'instance')} of {counted(len(runs), 'run')}"
+        sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)
+        _fill(sheet, drawn.names, drawn.sources, drawn.texts)
+        size = f"{counted(len(drawn.names), 'instance')} of {counted(len(drawn.texts), 'run')}"
         words = f"made a sheet for human evaluation: {size}"
         audit.note(actor=by, action="sheet", words=words, subject=phase, place=phase.task.season)
     return sheet

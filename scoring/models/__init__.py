@@ -1,5 +1,6 @@
 """What came out: evaluations, scores, scores by class, whether runs differ; and what publications report."""
 
+from scoring.models.background import BackgroundJob
 from scoring.models.breakdowns import Breakdown, BreakdownClasses, ClassNumber, class_numbers, save_breakdowns
 from scoring.models.classes import ClassLeader
 from scoring.models.comparisons import BoardOrder, Comparison
@@ -33,6 +34,7 @@ __all__ = [
     "HIGHEST",
     "LOWEST",
     "Annotator",
+    "BackgroundJob",
     "BoardOrder",
     "Breakdown",
     "BreakdownClasses",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from citeboard.core import storage
 from citeboard.core.storage import FolderStorage
-from scoring.models import Evaluation, JudgedRun, PendingLabels
+from scoring.models import BackgroundJob, Evaluation, JudgedRun, PendingLabels
 from tasks.models import Gold, Submission
 
 #: The columns that name files, each with its folder of the storage.
@@ -20,6 +20,7 @@ COLUMNS = (
     (Evaluation, "statistics", storage.statistics),
     (JudgedRun, "file", storage.statistics),
     (PendingLabels, "file", storage.statistics),
+    (BackgroundJob, "file", storage.statistics),
 )
 #: Names of gold end with the beginning of their checksum; a storage may have added to a name that was taken.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")

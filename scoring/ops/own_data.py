@@ -45,6 +45,15 @@ def own_data(user: User) -> dict[str, Any]:
         ],
         "runs": _runs(user),
         "ratings": _ratings(user),
+        "asked_for": [
+            {
+                "what": job.kind,
+                "season": job.season.slug,
+                "asked": _when(job.created_at),
+                "file": job.filename,
+            }
+            for job in user.background_jobs.select_related("season")
+        ],
         "messages": [
             {"at": _when(told.created_at), "kind": told.kind, "read": _when(told.read_at)}
             for told in Notification.objects.filter(user=user)

@@ -24,6 +24,7 @@ from citeboard.core.schema import NewerSchema, refuse_newer_schema
 from scoring.board import comparison_state as board_orders
 from scoring.ops.probe import Probe
 from scoring.ops.sweeping import attempt, post_until, sweep_all
+from scoring.worker import background
 from tasks.jobs.groups import forget_group
 from tasks.jobs.sweeper import end_leases, sweep, wake_again
 from tasks.jobs.watchdog import Watchdog
@@ -256,8 +257,12 @@ def reap_orphans(own: Collection[int | None]) -> None:
 
 
 def _watchdog(owner: str) -> Watchdog:
-    """A worker that compares the rows of a board is busy as well."""
-    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=board_orders.held_by)
+    """A worker that compares the rows of a board, or does a background job, is busy as well."""
+    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=_busy_besides)
+
+
+def _busy_besides(owner: str) -> int:
+    return board_orders.held_by(owner) + background.held_by(owner)
 
 
 def _take_over(gone: str | None) -> bool:
@@ -265,7 +270,9 @@ def _take_over(gone: str | None) -> bool:
     if gone is not None:
         end_leases(gone)
         board_orders.end_leases(gone)
+        background.end_leases(gone)
         forget_group(gone)
         sweep()
+        background.sweep_background()
     wake_again(before=database_now())
     return True

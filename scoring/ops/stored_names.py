@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from django.db.models import Model
 
 from citeboard.core import storage
-from scoring.models import Evaluation, JudgedRun, PendingLabels
+from scoring.models import BackgroundJob, Evaluation, JudgedRun, PendingLabels
 from tasks.models import Gold, Submission
 
 NAMED: dict[storage.FolderStorage, dict[type[Model], tuple[str, ...]]] = {
     storage.runs: {Submission: ("file",)},
     storage.gold: {Gold: ("file", "index", "public")},
-    storage.statistics: {Evaluation: ("statistics",), PendingLabels: ("file",), JudgedRun: ("file",)},
+    storage.statistics: {
+        Evaluation: ("statistics",),
+        PendingLabels: ("file",),
+        JudgedRun: ("file",),
+        BackgroundJob: ("file",),
+    },
 }
 
 

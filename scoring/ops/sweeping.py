@@ -15,7 +15,7 @@ from citeboard.core.outages import outage_of
 from citeboard.teams.mailed_invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
-from scoring.worker import rescoring
+from scoring.worker import background, rescoring
 from scoring.worker.database_retries import DATABASE_ERRORS
 from scoring.worker.local_copies import remove_leftovers
 from tasks.jobs.sweeper import sweep
@@ -27,6 +27,8 @@ from tasks.webhooks.sending import send_deliveries
 #: Each with what it says of its result.
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
+    background.sweep_background: "{} background jobs set moving again",
+    background.forget_old: "{} old background jobs forgotten",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",
     snapshots.keep_due: "{} boards kept as they stood",

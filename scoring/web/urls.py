@@ -6,6 +6,7 @@ from scoring.web import (
     account,
     annotate,
     archives,
+    background,
     cite,
     client,
     data_files,
@@ -80,6 +81,8 @@ urlpatterns = [
         overview_paper.one_file,
         name="overview-paper-file",
     ),
+    path("jobs/<int:pk>/", background.background_job, name="background-job"),
+    path("jobs/<int:pk>/status/", background.background_status, name="background-job-status"),
     path("report/", reports.report, name="report"),
     path("terms/<slug:season>/", terms.terms, name="terms"),
     # A task cannot have this slug.

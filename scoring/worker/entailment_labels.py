@@ -15,6 +15,7 @@ from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.teams.models import User
 from scoring.metrics.entailment.labels import Key, LabelFile, read_entailment_labels
+from scoring.metrics.entailment.stored import stored_model
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker import pending_labels
 from tasks.models import Season
@@ -49,6 +50,15 @@ class Imported:
     resumed: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenLabels:
+    """What a file says, and which file it was."""
+
+    labels: LabelFile
+    filename: str
+    sha256: str
+
+
 def import_labels(
     *, path: Path, filename: str, by: User | None, season: Season | None = None, model: str = ""
 ) -> Imported:
@@ -58,9 +68,26 @@ def import_labels(
     seasons. A file that is brought ``by`` None comes from the command line and may be of any size. Raises
     PoolFull, or LabelsRefused with every line that is no label or contradicts one that decides there.
     """
-    given = _read(path, filename, model, by)
+    return keep_labels(read_labels(path, filename, model, by), season=season, by=by)
+
+
+def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
+    """Raises PoolFull or LabelsRefused."""
+    labels = _read(path, filename, model, by)
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return GivenLabels(labels=labels, filename=filename, sha256=sha256)
+
+
+def keep_labels(file: GivenLabels, *, season: Season | None, by: User | None) -> Imported:
+    """All of them or none. Raises LabelsRefused where one contradicts another that decides there."""
+    stored = store_labels(file, season=season, by=by)
+    return replace(stored, resumed=go_on(stored, file))
+
+
+def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -> Imported:
+    """The same; what waits for them waits until it is told to go on."""
+    given = file.labels
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
         # Whoever else brings labels of this model waits here.
@@ -69,8 +96,8 @@ def import_labels(
         known = _known(deciding, given)
         source = LabelImport.objects.create(
             model=deciding_model,
-            filename=safe_filename(filename),
-            sha256=sha256,
+            filename=safe_filename(file.filename),
+            sha256=file.sha256,
             added=len(given.entailed) - len(known),
             known=len(known),
             imported_by=by,
@@ -83,9 +110,22 @@ def import_labels(
             if season is not None:
                 words = f"brought {source.added} labels of {deciding_model}"
                 audit.note(actor=by, action="labels-imported", words=words, subject=source, place=season)
-    has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in given.entailed)
-    resumed = pending_labels.go_on(deciding_model, is_unsure=has_sha1 and source.added > 0)
-    return Imported(model=deciding_model, added=source.added, known=source.known, resumed=resumed)
+    return Imported(model=deciding_model, added=source.added, known=source.known, resumed=0)
+
+
+def go_on(stored: Imported, file: GivenLabels) -> int:
+    """Resume the scorings that wait for these labels; how many.
+
+    Those that begin to wait at the same time look for themselves, once the labels are committed.
+    """
+    has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed)
+    return pending_labels.go_on(stored.model, is_unsure=has_sha1 and stored.added > 0)
+
+
+def models_of_season(season: Season) -> list[str]:
+    """Those whose kept labels a task of the season asks for."""
+    found = (stored_model(task.options) for task in season.tasks.all())
+    return list(dict.fromkeys(name for name in found if name))
 
 
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:

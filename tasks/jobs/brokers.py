@@ -30,7 +30,7 @@ from citeboard.core.machine import group_name
 from citeboard.core.outage_log import DATABASE, REDIS, note_outage, note_recovery
 from tasks.jobs.choosing import claimable
 from tasks.jobs.groups import SignOfLife
-from tasks.jobs.queue import COMPARE, SCORE
+from tasks.jobs.queue import BACKGROUND, COMPARE, SCORE
 from tasks.models import Job
 
 #: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
@@ -41,6 +41,7 @@ SETTLED = 30.0
 
 #: Named and not imported, since scoring stands to the right of tasks.
 NEXT_BOARD = "scoring.board.comparison_state.next_asked"
+NEXT_BACKGROUND = "scoring.worker.background.next_queued"
 
 Wakes = list[tuple[Any, bytes | str]]
 
@@ -157,13 +158,16 @@ def _leave_alone(reason: RedisError) -> None:
 def _found() -> Wakes | None:
     """A wake where something waits that this group may take; which job that is, its claim decides.
 
-    Boards are compared where no run waits.
+    Boards are compared where no run waits, after what somebody waits for in the background.
     """
     time.sleep(LOOK)
     if _database_answers(claimable(group_name(os.getpgrp())).exists):
         return _wake(SCORE, 0)
     if settings.QUEUES and Job.LIGHT not in settings.QUEUES:
         return None
+    job: int | None = _database_answers(import_string(NEXT_BACKGROUND))
+    if job is not None:
+        return _wake(BACKGROUND, job)
     board: int | None = _database_answers(import_string(NEXT_BOARD))
     return None if board is None else _wake(COMPARE, board)
 

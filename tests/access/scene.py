@@ -20,7 +20,7 @@ from scoring.board.public_results import system_slug
 from scoring.board.snapshots import keep
 from scoring.board.standings import standings
 from scoring.exchange.mounted import mount, mounted_archive
-from scoring.models import Sheet, Snapshot
+from scoring.models import BackgroundJob, Sheet, Snapshot
 from scoring.web.client import site_wheel
 from tasks.gold.gold_files import load_gold
 from tasks.models import (
@@ -32,6 +32,7 @@ from tasks.models import (
     Organiser,
     Phase,
     Report,
+    Season,
     Submission,
 )
 from tasks.registration.joining import ask_to_join
@@ -78,6 +79,7 @@ class Scene:
     sheet: Sheet
     token: Token
     kept: Snapshot
+    job: BackgroundJob
     people: dict[str, User | None]
 
     @cached_property
@@ -181,8 +183,15 @@ def make_scene() -> Scene:
         sheet=sheet,
         token=token,
         kept=keep(standings(phase, None), Snapshot.Occasion.CITED),
+        job=_background_job(season, people["organiser"]),
         people=people,
     )
+
+
+def _background_job(season: Season, asked_by: User) -> BackgroundJob:
+    """One that has failed, and so stays as it is."""
+    facts = {"state": "failed", "reason": "This file cannot be taken.", "filename": "labels.jsonl"}
+    return BackgroundJob.objects.create(kind="labels", season=season, asked_by=asked_by, **facts)
 
 
 def _later(task) -> Phase:

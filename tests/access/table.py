@@ -139,7 +139,10 @@ TABLE = {
     "classes-json": read(EVERYBODY),
     "classes-tex": read(EVERYBODY),
     "overview-paper": read(EVERYBODY),
-    "overview-paper-zip": read(EVERYBODY),
+    # A zip has to be made first; where it is, tests/pages/test_overview_paper.py.
+    "overview-paper-zip": form(SENT_ELSEWHERE, SENT_ELSEWHERE, REFUSED),
+    "background-job": read(ORGANISED),
+    "background-job-status": read(ORGANISED),
     "overview-paper-file": read(EVERYBODY),
     # The scene's season has none; where one has, tests/pages/test_overall.py.
     "overall": read(NOBODY),
@@ -301,7 +304,12 @@ TABLE = {
     "api:overall": read(NOBODY),
     "api:several": read(EVERYBODY),
     "api:overview-paper": read(EVERYBODY),
-    "api:overview-paper-files": read(EVERYBODY),
+    "api:overview-paper-files": read((409,) * 8),
+    "api:overview-paper-archive": post((202,) * 8),
+    "api:background-job": read((404, 404, 404, 404, 404, 200, 404, 200)),
+    "api:sheets": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:schema": read(EVERYBODY),
     "api:site": read((401, *(404,) * 6, 200), TOKEN_FIRST),
     "api:root": read(EVERYBODY),
@@ -532,8 +540,9 @@ PHASE_BY_NUMBER = (
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
-    "outside",
+    "outside", "sheets",
 )  # fmt: skip
+OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.
 OF_A_TEAM = (
     "team", "api:team", "api:invitation", "api:invited", "api:member", "api:lead", "api:leave",
@@ -595,6 +604,7 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     task = phase.task
     number = {"token-revoke": scene.token.pk, "bundle": scene.bundle.pk}
     number |= dict.fromkeys(("api:task", "api:published", "api:gold"), task.pk)
+    number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
     number |= {f"api:{of_phase}": phase.pk for of_phase in PHASE_IN_THE_API}
     slug = scene.team.slug if name.startswith(OF_A_TEAM) else task.season.slug
     own = {"phase": phase.pk if name in PHASE_BY_NUMBER else phase.slug}

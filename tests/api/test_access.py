@@ -31,7 +31,13 @@ ACCESS = {
     # The world has no scored run; where one has, tests/pages/test_compare_several.py.
     # The world's season has none; where one has, tests/pages/test_overall.py.
     "GET overview_paper": (200,) * 6,
-    "GET overview_paper_files": (200,) * 6,
+    "GET overview_paper_files": (409,) * 6,
+    "POST make_overview_paper": (202,) * 6,
+    "GET background_job": (404,) * 6,
+    # The world's runs are no texts, and none has claims; where they are, tests/scoring/test_background.py.
+    "POST make_sheet": (401, 404, 404, 404, 400, 400),
+    "POST import_labels": (401, 404, 404, 404, 400, 400),
+    "POST import_judgements": (401, *(404,) * 5),
     "GET overall": (404,) * 6,
     "GET several": (404,) * 6,
     "POST submit": (401, 403, 201, 201, 403, 403),

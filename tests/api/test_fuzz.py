@@ -120,6 +120,7 @@ def ids(world, one_connection) -> dict[str, list]:
         "submissions": [run.pk for run in runs],
         "teams": [world.team.slug, world.other_team.slug],
         "archives": ["not-mounted"],
+        "jobs": [world.season.background_jobs.create(kind="sheet", state="failed", reason="No runs.").pk],
         "new-season": list(PRESETS),
         "announcement": [world.season.announcements.create(text="Welcome.").pk],
         "acknowledgement": [scored.acknowledgements.create(failed_at=scored.status_since).pk],

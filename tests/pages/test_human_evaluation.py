@@ -14,6 +14,7 @@ from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
+from tests.scoring.background import followed
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
 
@@ -42,13 +43,14 @@ def runs(phase, tmp_path):
 
 def make(client, phase, runs, **fields):
     address = reverse("organise-sheet-make", args=[phase.task.season.slug, phase.pk])
-    return client.post(address, {"instances": 4, "seed": 7, "runs": [run.pk for run in runs], **fields})
+    response = client.post(address, {"instances": 4, "seed": 7, "runs": [run.pk for run in runs], **fields})
+    return followed(client, response)
 
 
 @pytest.fixture
 def sheet(client, phase, runs, organiser) -> Sheet:
     client.force_login(organiser)
-    assert make(client, phase, runs).status_code == 302
+    assert "The sheet is made. Say now who rates it." in text_of(make(client, phase, runs))
     return Sheet.objects.get()
 
 
@@ -131,7 +133,7 @@ def test_who_has_joined_a_team_of_the_sheet_rates_it_no_more(client, sheet, anno
 def test_a_text_with_a_character_that_no_database_keeps_is_judged(client, phase, tmp_path, organiser):
     client.force_login(organiser)
     run = make_run(phase, tmp_path, NONE, "A\0text on [0].")
-    assert make(client, phase, [run], instances=1).status_code == 302
+    assert "The sheet is made." in text_of(make(client, phase, [run], instances=1))
     assert SheetText.objects.get().text == "A\ufffdtext on [0]."
 
 
@@ -306,7 +308,7 @@ def test_the_form_begins_with_no_more_instances_than_there_are(client, phase, ru
 def test_more_instances_than_have_texts_are_refused_in_words(client, phase, runs, organiser):
     client.force_login(organiser)
     response = make(client, phase, runs, instances=7)
-    assert response.status_code == 422
+    assert not Sheet.objects.exists()
     assert "Only 6 instances of 6 have a text of every chosen run, and 7 are asked for." in text_of(response)
 
 

@@ -13,6 +13,7 @@ from scoring.models import JudgedRun
 from scoring.worker.score import score
 from tests.factories import make_team, make_user
 from tests.pages.reading import text_of
+from tests.scoring.background import followed
 from tests.scoring.citing import CLAIM, citing_gold, citing_phase, citing_run, write_lines
 from tests.tasks.types.citations import RAIN, WIND
 
@@ -62,7 +63,8 @@ def page(run) -> str:
 
 def bring(client, run, lines):
     content = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode()
-    return client.post(page(run), {"file": SimpleUploadedFile("people.jsonl", content)}, follow=True)
+    sent = client.post(page(run), {"file": SimpleUploadedFile("people.jsonl", content)})
+    return followed(client, sent)
 
 
 def cells(told: str, title: str) -> list[str]:
@@ -71,7 +73,8 @@ def cells(told: str, title: str) -> list[str]:
 
 
 def test_people_and_automatic_labels_stand_side_by_side(client, run):
-    told = bring(client, run, JUDGED).content.decode()
+    assert "The judgements are kept." in text_of(bring(client, run, JUDGED))
+    told = client.get(page(run)).content.decode()
     # A's mean over responses is (1/2 + 1) / 2, B's (1/2 + 0) / 2; the automatic labels are A's.
     assert cells(told, "Citation recall, claims") == [
         "3", "2", "50.00", "75.00", "A 1.0000, B 0.4000", "0.7000", "0.3333", "0.4444",
@@ -113,10 +116,12 @@ def test_a_second_file_takes_the_place_of_the_first(client, run):
 )
 def test_a_bad_file_is_refused_by_line_and_the_one_before_stays(client, run, lines, found):
     bring(client, run, JUDGED)
-    response = bring(client, run, [*lines])
-    assert response.status_code == 422
-    assert found in response.content.decode()
-    assert "A 1.000" in response.content.decode()
+    told = bring(client, run, [*lines]).content.decode()
+    assert "This file cannot be taken. Nothing was stored." in told
+    assert found in told
+    after = client.get(page(run)).content.decode()
+    assert "people.jsonl" in after
+    assert "A 1.000" in after
     assert JudgedRun.objects.count() == 1
 
 

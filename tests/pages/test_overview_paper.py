@@ -1,6 +1,7 @@
 """What an overview paper is written from: tables, charts, teams, facts, and who sees what of it."""
 
 import csv
+import datetime as dt
 import io
 import json
 import re
@@ -8,17 +9,21 @@ import zipfile
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from citeboard.core import storage
 from citeboard.teams.models import Team, User
 from scoring.board.comparisons import save_comparisons
 from scoring.board.leaders import Leaders
 from scoring.exchange.figure_files import file_forms
-from scoring.models import Comparison
+from scoring.models import BackgroundJob, Comparison
+from scoring.worker.background import forget_old
 from tasks.models import Phase, Registration, Season
 from tasks.models.seasons import bump_version
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.scoring.background import work_off
 
 pytestmark = pytest.mark.django_db
 
@@ -57,9 +62,12 @@ def compared(phase: Phase, p: float) -> None:
 
 
 def zipped(client, season, query="") -> dict[str, bytes]:
-    response = client.get(reverse("overview-paper-zip", args=[season.slug]) + query)
+    where = reverse("overview-paper-zip", args=[season.slug]) + query
+    client.post(where)
+    work_off()
+    response = client.get(where)
     assert response.status_code == 200
-    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+    with zipfile.ZipFile(io.BytesIO(response.getvalue())) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -162,6 +170,74 @@ def test_a_hidden_board_is_there_for_who_runs_the_season_alone(client, season, p
     assert "No board shows its scores." in zipped(client, season, "?as=everybody")["results.md"].decode()
 
 
+def made(client, season, query="") -> BackgroundJob:
+    answer = client.post(reverse("overview-paper-zip", args=[season.slug]) + query)
+    return BackgroundJob.objects.get(pk=answer.url.split("/")[2])
+
+
+def test_the_zip_is_made_once_for_what_the_season_shows(client, season, phase):
+    job = made(client, season)
+    assert made(client, season) == job
+    work_off()
+    assert made(client, season) == job
+    page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
+    assert "Download the zip" in page
+    assert "Make it anew" not in page
+    bump_version(phase.pk)
+    page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
+    assert "the season shows something else since" in page
+    assert "Make it anew" in page
+    assert made(client, season) != job
+
+
+def test_without_a_zip_its_address_leads_to_where_one_is_made(client, season, phase):
+    response = client.get(reverse("overview-paper-zip", args=[season.slug]))
+    assert response.url == f"{reverse('overview-paper', args=[season.slug])}#zip"
+
+
+def test_a_zip_is_given_out_no_more_once_its_board_is_hidden_or_somebody_wants_not_to_be_named(
+    client, season, phase
+):
+    where = reverse("overview-paper-zip", args=[season.slug])
+    assert b"Ada L" in zipped(client, season)["participants.csv"]
+    User.objects.filter(email="ada@example.org").update(is_listed=False)
+    assert client.get(where).status_code == 302
+    assert b"Ada L" not in zipped(client, season)["participants.csv"]
+    Phase.objects.filter(pk=phase.pk).update(board="organisers")
+    assert client.get(where).status_code == 302
+
+
+def test_what_an_organiser_has_made_is_for_nobody_else(client, season, phase):
+    Phase.objects.filter(pk=phase.pk).update(board="organisers")
+    client.force_login(User.objects.get(email="org@example.org"))
+    job = made(client, season)
+    work_off()
+    assert client.get(f"/jobs/{job.pk}/").status_code == 200
+    for person in ("ada@example.org", None):
+        client.logout()
+        if person:
+            client.force_login(User.objects.get(email=person))
+        assert client.get(f"/jobs/{job.pk}/").status_code == (404 if person else 302)
+        assert client.get(f"/api/v1/jobs/{job.pk}/").status_code == 404
+        assert client.get(reverse("overview-paper-zip", args=[season.slug])).status_code == 302
+
+
+def test_old_zips_go_with_their_files_and_so_do_those_that_newer_ones_replace(client, season, phase):
+    zipped(client, season)
+    first = BackgroundJob.objects.get()
+    bump_version(phase.pk)
+    zipped(client, season)
+    newer = BackgroundJob.objects.exclude(pk=first.pk).get()
+    assert forget_old() == 0
+    hence = timezone.now() + dt.timedelta(hours=2)
+    assert forget_old(hence) == 1
+    assert not storage.statistics.exists(first.file)
+    assert storage.statistics.exists(newer.file)
+    assert forget_old(timezone.now() + dt.timedelta(days=8)) == 1
+    assert not BackgroundJob.objects.exists()
+    assert not storage.statistics.exists(newer.file)
+
+
 def test_a_draft_season_and_an_unknown_file_are_not_there(client, season, phase):
     for name in ("nothing.csv", "boards/../results.md", "results.md/"):
         where = reverse("overview-paper-file", args=[season.slug, name])
@@ -194,7 +270,15 @@ def test_programs_get_the_same(client, season, phase):
     assert one["Content-Type"].startswith("text/markdown")
     assert one.content.decode() == written(client, season, "results.md")
     assert client.get(base + "files/", {"name": "nothing"}).status_code == 404
-    assert client.get(base + "files/").content[:2] == b"PK"
+    assert "a POST to ../archive/ has it made" in client.get(base + "files/").json()["detail"]
+    asked = client.post(base + "archive/")
+    assert (asked.status_code, asked["Location"]) == (202, asked.json()["url"])
+    work_off()
+    followed = client.get(asked["Location"]).json()
+    assert (followed["state"], followed["detail"]) == ("done", "The zip is made.")
+    assert client.get(base + "files/").getvalue()[:2] == b"PK"
+    again = client.post(base + "archive/")
+    assert (again.status_code, again.json()["id"]) == (200, followed["id"])
 
 
 def test_a_table_has_the_columns_the_caption_and_the_marks_that_are_asked_for(client, phase):

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
+from scoring.background.access import jobs_of, run_to_judge
+from scoring.background.imports import ask_for_judgements
 from scoring.board.numbers import shown
-from scoring.human.claim_review import JudgementsRefused, agreement_of, judged_evaluation, keep_judgements
+from scoring.human.claim_review import JudgementsRefused, agreement_of
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
-from scoring.models import JudgedRun
+from scoring.models import BackgroundJob, JudgedRun
 from scoring.web.place import place_of
+from scoring.worker.background import Kind
 from tasks.models import Submission
-from tasks.seasons.access import may_organise
 from tasks.submissions.uploads import UploadTooLarge, received
-from tasks.types.problems import capped
 
 TITLES = {
     RECALL: "Citation recall, claims",
@@ -51,46 +51,33 @@ class JudgementsForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def judgements(request: HttpRequest, pk: int) -> HttpResponse:
-    run = _run(request, pk)
+    run = run_to_judge(request.user, pk)
     form = JudgementsForm(*((request.POST, request.FILES) if request.method == "POST" else (None, None)))
-    context: dict[str, Any] = {}
     if form.is_bound and form.is_valid():
         try:
-            _keep(request, run, form)
-        except JudgementsRefused as refused:
-            problems, more = capped(refused.problems)
-            context = {"problems": problems, "more": more}
+            job = _ask(request, run, form)
         except UploadTooLarge as refused:
             form.add_error("file", sentence(refused))
         else:
-            messages.success(request, "The judgements are kept.")
-            return redirect("submission-judgements", pk)
-    context |= {
+            return redirect("background-job", job.pk)
+    context = {
         **place_of(run.phase),
         "submission": run,
         "form": form,
+        "jobs": jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk),
         **_shown(
             JudgedRun.objects.select_related("submission__phase__task", "imported_by")
             .filter(submission=run)
             .first()
         ),
     }
-    status = 422 if form.errors or context.get("problems") else 200
-    return render(request, "organise/judgements.html", context, status=status)
+    return render(request, "organise/judgements.html", context, status=422 if form.errors else 200)
 
 
-def _run(request: HttpRequest, pk: int) -> Submission:
-    """A run with claims, in a season that the viewer organises. Raises Http404."""
-    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=pk).first()
-    if run is None or not may_organise(request.user, run.phase.task.season) or not judged_evaluation(run):
-        raise Http404("There is no run with claims for you to organise at this address.")
-    return run
-
-
-def _keep(request: HttpRequest, run: Submission, form: JudgementsForm) -> None:
+def _ask(request: HttpRequest, run: Submission, form: JudgementsForm) -> BackgroundJob:
     assert isinstance(request.user, User)
     with received(form.cleaned_data["file"]) as upload:
-        keep_judgements(submission=run, path=upload.path, filename=upload.filename, by=request.user)
+        return ask_for_judgements(submission=run, upload=upload, by=request.user)
 
 
 def _shown(judged: JudgedRun | None) -> dict[str, Any]:

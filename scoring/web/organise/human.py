@@ -19,6 +19,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
+from scoring.background.access import jobs_of
+from scoring.background.sheets import ask_for_sheet
 from scoring.board.human_columns import SCALE
 from scoring.board.names import dimension_label
 from scoring.board.numbers import DASH, interval, shown
@@ -32,10 +34,10 @@ from scoring.human.sheets import (
     MAX_SYSTEMS,
     SheetRefused,
     judged_phases,
-    make_sheet,
     runs_on_board,
 )
 from scoring.models import CRITERIA, Sheet
+from scoring.worker.background import Kind
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.seasons.access import season_to_organise
 from tasks.submissions.uploads import UploadTooLarge, received
@@ -100,7 +102,7 @@ def make(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     if form.is_valid():
         runs = [form.candidates[pk] for pk in form.cleaned_data["runs"]]
         try:
-            sheet = make_sheet(
+            job = ask_for_sheet(
                 phase=own,
                 runs=runs,
                 instances=form.cleaned_data["instances"],
@@ -110,8 +112,7 @@ def make(request: HttpRequest, season: str, phase: int) -> HttpResponse:
         except SheetRefused as refused:
             form.add_error(None, sentence(refused))
         else:
-            messages.success(request, "The sheet is made. Say now who rates it.")
-            return redirect("organise-sheet", found.slug, sheet.pk)
+            return redirect("background-job", job.pk)
     return _sheets_page(request, found, {own.pk: form}, status=422)
 
 
@@ -221,7 +222,12 @@ def _sheets_page(
         }
         for phase in judged_phases(list(phases))
     ]
-    context = {"season": season, "part": "human", "phases": shown_phases}
+    context = {
+        "season": season,
+        "part": "human",
+        "phases": shown_phases,
+        "jobs": jobs_of(season, Kind.SHEET),
+    }
     return render(request, "organise/human.html", context, status=status)
 
 

@@ -18,16 +18,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.metrics.entailment.stored import stored_model
-from scoring.models import EntailmentModel, LabelImport, PendingLabels
+from scoring.background.access import jobs_of
+from scoring.background.imports import ask_for_labels
+from scoring.models import BackgroundJob, EntailmentModel, LabelImport, PendingLabels
 from scoring.ops.model_status import models_of
-from scoring.worker.entailment_labels import Imported, LabelsRefused, import_labels, label_lines
+from scoring.worker.background import Kind
+from scoring.worker.entailment_labels import Imported, LabelsRefused, label_lines, models_of_season
 from scoring.worker.label_sharing import share_labels
 from scoring.worker.pending_labels import open_pairs, pairs_left, waiting_jobs
 from tasks.models import Season
 from tasks.seasons.access import season_to_organise
 from tasks.submissions.uploads import UploadTooLarge, received, upload_limit
-from tasks.types.problems import capped
 
 AT_A_TIME = 25
 IMPORTS_SHOWN = 10
@@ -64,25 +65,21 @@ class LabelsForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def models(request: HttpRequest, season: str) -> HttpResponse:
     found = season_to_organise(request.user, season)
-    names = _names(found)
+    names = models_of_season(found)
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = LabelsForm(*posted, models=names)
-    context: dict[str, Any] = {}
     if form.is_bound and form.is_valid():
         try:
-            done = _import(request, found, form)
-        except LabelsRefused as refused:
-            problems, more = capped(refused.problems)
-            context = {"problems": problems, "more": more}
+            job = _import(request, found, form)
         except UploadTooLarge as refused:
             form.add_error("file", sentence(refused))
         else:
-            messages.success(request, _described(done))
-            return redirect("organise-models", found.slug)
+            return redirect("background-job", job.pk)
     waiting = _waiting(found)
-    context |= {
+    context = {
         "season": found,
         "part": "models",
+        "jobs": jobs_of(found, Kind.LABELS),
         "tasks": models_of(found),
         "form": form,
         "models": [_line(name, found) for name in names],
@@ -92,7 +89,7 @@ def models(request: HttpRequest, season: str) -> HttpResponse:
             Q(model__season=None) | Q(model__season=found), model__name__in=names
         ).select_related("model", "imported_by")[:IMPORTS_SHOWN],
     }
-    status = 422 if form.errors or context.get("problems") else 200
+    status = 422 if form.errors else 200
     return render(request, "organise/models.html", context, status=status)
 
 
@@ -122,7 +119,7 @@ def entailment_labels(request: HttpRequest, season: str) -> StreamingHttpRespons
     """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
     found = season_to_organise(request.user, season)
     name = request.GET.get("model", "")
-    deciding = list(EntailmentModel.objects.deciding(name, found)) if name in _names(found) else []
+    deciding = list(EntailmentModel.objects.deciding(name, found)) if name in models_of_season(found) else []
     if not deciding:
         raise Http404(NO_LABELS)
     return _file(label_lines(deciding), "labels.jsonl")
@@ -135,7 +132,7 @@ def share(request: HttpRequest, season: str) -> HttpResponse:
     found = season_to_organise(request.user, season)
     assert isinstance(request.user, User)
     name = request.POST.get("model", "")
-    if not request.user.is_staff or name not in _names(found):
+    if not request.user.is_staff or name not in models_of_season(found):
         raise Http404(NO_LABELS)
     try:
         messages.success(request, _described(share_labels(season=found, model=name, by=request.user)))
@@ -146,16 +143,11 @@ def share(request: HttpRequest, season: str) -> HttpResponse:
     return redirect("organise-models", found.slug)
 
 
-def _import(request: HttpRequest, season: Season, form: LabelsForm) -> Imported:
+def _import(request: HttpRequest, season: Season, form: LabelsForm) -> BackgroundJob:
     assert isinstance(request.user, User)
+    model = form.cleaned_data["model"]
     with received(form.cleaned_data["file"]) as upload:
-        return import_labels(
-            path=upload.path,
-            filename=upload.filename,
-            by=request.user,
-            season=season,
-            model=form.cleaned_data["model"],
-        )
+        return ask_for_labels(season=season, model=model, upload=upload, by=request.user)
 
 
 def _described(done: Imported) -> str:
@@ -163,12 +155,6 @@ def _described(done: Imported) -> str:
     known = f", {counted(done.known, 'other')} were there" if done.known else ""
     resumed = f" {counted(done.resumed, 'scoring')} gone on with." if done.resumed else ""
     return f"{counted(done.added, 'label')} of {done.model} added{place}{known}.{resumed}"
-
-
-def _names(season: Season) -> list[str]:
-    """The models whose kept labels a task of the season asks for."""
-    found = (stored_model(task.options) for task in season.tasks.all())
-    return list(dict.fromkeys(name for name in found if name))
 
 
 def _waiting(season: Season) -> QuerySet[PendingLabels]:

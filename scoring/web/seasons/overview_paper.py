@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from citeboard.core import storage
+from citeboard.core.storage.downloads import download
+from scoring.background.papers import ask_for_paper, is_current, kept_paper, moving_paper
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.standings import Board
@@ -21,6 +26,7 @@ from tasks.seasons.access import may_help, season_for
 @require_safe
 def overview_paper(request: HttpRequest, season: str) -> HttpResponse:
     paper, query = _asked(request, season)
+    kept = kept_paper(paper)
     context = {
         "season": paper.season,
         "parts": [_part(part) for part in paper.parts],
@@ -31,16 +37,25 @@ def overview_paper(request: HttpRequest, season: str) -> HttpResponse:
         ]
         if may_help(request.user, paper.season)
         else [],
-        "carried": query.with_().removesuffix("?"),
+        "carried": _carried(query),
+        "kept": kept,
+        "is_current": kept is not None and is_current(kept, paper),
+        "jobs": [moving] if (moving := moving_paper(paper)) else [],
     }
     return render(request, "seasons/overview_paper.html", context)
 
 
-@require_safe
-def archive(request: HttpRequest, season: str) -> HttpResponse:
-    """Everything in one zip."""
-    paper, _ = _asked(request, season)
-    return _file(paper.archive(), ZIP, f"{season}-overview-paper.zip")
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive(request: HttpRequest, season: str) -> HttpResponseBase:
+    """The zip that was made; a post has it made, unless there is one of what the season shows now."""
+    paper, query = _asked(request, season)
+    if request.method == "POST":
+        return redirect("background-job", ask_for_paper(paper).pk)
+    kept = kept_paper(paper)
+    if kept is None:
+        return redirect(f"{reverse('overview-paper', args=[season])}{_carried(query)}#zip")
+    name = f"{season}-overview-paper.zip"
+    return download(request, storage.statistics, kept.file, filename=name, content_type=ZIP)
 
 
 @require_safe
@@ -51,6 +66,10 @@ def one_file(request: HttpRequest, season: str, rest: str) -> HttpResponse:
     if found is None:
         raise Http404("There is no such file for this season's overview paper.")
     return _file(found.written(), found.content_type, f"{season}-{rest.replace('/', '-')}")
+
+
+def _carried(query: PaperQuery) -> str:
+    return query.with_().removesuffix("?")
 
 
 def _asked(request: HttpRequest, season: str) -> tuple[OverviewPaper, PaperQuery]:

@@ -1,0 +1,1 @@
+"""What a worker does besides scoring, as background jobs: sheets, imports, archives."""

@@ -1,0 +1,84 @@
+"""Who may see a background job, and what its page says of it."""
+
+from __future__ import annotations
+
+from django.http import Http404
+from django.urls import reverse
+
+from citeboard.core.words import counted
+from scoring.human.claim_review import judged_evaluation
+from scoring.models import BackgroundJob
+from scoring.worker.background import Kind, State
+from tasks.jobs.groups import why_unserved
+from tasks.models import Job, Season, Submission
+from tasks.seasons.access import may_help, may_organise
+
+
+def job_for(user: object, number: int) -> BackgroundJob:
+    """Raises Http404."""
+    related = ("season", "phase", "submission", "asked_by")
+    job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
+    if job is None or not _may_see(job, user):
+        raise Http404("There is no background job for you at this address.")
+    return job
+
+
+def _may_see(job: BackgroundJob, user: object) -> bool:
+    """An archive that everybody gets is nobody's own."""
+    if job.kind != Kind.PAPER:
+        return may_organise(user, job.season)
+    if job.asked_by_id is None:
+        return job.season.is_public or Season.objects.visible_to(user).filter(pk=job.season_id).exists()
+    return getattr(user, "pk", None) == job.asked_by_id and may_help(user, job.season)
+
+
+def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:
+    """Those on their way and those that failed, newest first; what is done is seen in what it made."""
+    states = (*BackgroundJob.MOVING, State.FAILED)
+    found = BackgroundJob.objects.filter(season=season, kind__in=kinds, state__in=states)
+    return list((found.filter(submission=submission) if submission else found).select_related("asked_by")[:5])
+
+
+def run_to_judge(user: object, number: int) -> Submission:
+    """A run with claims, in a season that the user organises. Raises Http404."""
+    run = Submission.objects.select_related("phase__task__season", "team").filter(pk=number).first()
+    if run is None or not may_organise(user, run.phase.task.season) or not judged_evaluation(run):
+        raise Http404("There is no run with claims for you to organise at this address.")
+    return run
+
+
+def waits_for(job: BackgroundJob) -> str:
+    """Why a job that is queued has not begun, as a sentence; empty where it has."""
+    if job.state != State.QUEUED:
+        return ""
+    if job.reason:
+        return job.reason
+    cause = why_unserved(Job.LIGHT)
+    return f"It waits since {cause}." if cause else "A worker takes it within a few seconds."
+
+
+def outcome_of(job: BackgroundJob) -> tuple[str, str]:
+    """What a job that is done has made, as a sentence, and the path of the page where it is."""
+    made, season = job.result, job.season.slug
+    if job.kind == Kind.SHEET:
+        return "The sheet is made. Say now who rates it.", reverse(
+            "organise-sheet", args=[season, made["sheet"]]
+        )
+    if job.kind == Kind.LABELS:
+        known = f", {counted(made['known'], 'other')} were there" if made["known"] else ""
+        resumed = f" {counted(made['resumed'], 'scoring')} gone on with." if made["resumed"] else ""
+        words = f"{counted(made['added'], 'label')} of {job.given['model']} added{known}.{resumed}"
+        return words, reverse("organise-models", args=[season])
+    if job.kind == Kind.JUDGEMENTS:
+        return "The judgements are kept.", reverse("submission-judgements", args=[job.submission_id])
+    view = "" if job.asked_by_id else "?as=everybody"
+    return "The zip is made.", reverse("overview-paper-zip", args=[season]) + view
+
+
+def begun_from(job: BackgroundJob) -> str:
+    """The path of the page where it can be asked for again."""
+    season = job.season.slug
+    if job.kind == Kind.JUDGEMENTS:
+        return reverse("submission-judgements", args=[job.submission_id])
+    page = {Kind.SHEET: "organise-human", Kind.LABELS: "organise-models", Kind.PAPER: "overview-paper"}
+    return reverse(page[Kind(job.kind)], args=[season])

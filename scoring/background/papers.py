@@ -1,0 +1,125 @@
+"""The zip for a season's overview paper, made in the background and kept while the season shows the same."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from functools import partial
+
+from django.core.files.base import ContentFile
+from django.db.models import Model
+from django.utils import timezone
+
+from citeboard.core import storage
+from citeboard.core.release import release
+from citeboard.teams.models import User
+from scoring.background.step import Outcome, told
+from scoring.board.visibility import audience_of, visibility_of
+from scoring.exchange import participants
+from scoring.exchange.figure_files import file_forms
+from scoring.exchange.overview_paper import OverviewPaper
+from scoring.models import BackgroundJob
+from scoring.worker.background import Kind, State, ask, new_name
+from scoring.worker.local_copies import storage_in_use
+from tasks.models import Phase
+
+#: An archive of an earlier state may be had for so long, as long as who may see what is the same.
+STILL_GIVEN = dt.timedelta(hours=1)
+
+
+def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
+    """The kept one where the season shows what it showed then, otherwise a job that makes it."""
+    found = kept_paper(paper)
+    if found is not None and found.result["state"] == state_of(paper):
+        return found
+    given = {"state": state_of(paper)}
+    return ask(Kind.PAPER, paper.season, given, by=_viewer(paper))
+
+
+def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
+    """What this viewer may have now: of what the season shows, or else of what it showed within the hour."""
+    made = BackgroundJob.objects.filter(
+        kind=Kind.PAPER, state=State.DONE, season=paper.season, asked_by=_viewer(paper)
+    )
+    rights, state = rights_of(paper), state_of(paper)
+    allowed = [
+        job for job in made.order_by("-finished_at", "-pk") if job.result["rights"] == rights and job.file
+    ]
+    exact = next((job for job in allowed if job.result["state"] == state), None)
+    newest = next((job for job in allowed if _is_recent(job)), None)
+    return exact or newest
+
+
+def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
+    """Whether the season shows now what it showed then."""
+    return job.state == State.DONE and bool(job.result["state"] == state_of(paper))
+
+
+def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
+    """One that is being made for this viewer."""
+    return BackgroundJob.objects.filter(
+        kind=Kind.PAPER, state__in=BackgroundJob.MOVING, season=paper.season, asked_by=_viewer(paper)
+    ).first()
+
+
+def paper_of(job: BackgroundJob) -> OverviewPaper:
+    return OverviewPaper.for_viewer(job.season, job.asked_by)
+
+
+def prepared_paper(job: BackgroundJob) -> Outcome:
+    """Raises ScorerWaits while the storage is away, and ConverterBusy."""
+    paper = paper_of(job)
+    # Before anything is read: of what changes meanwhile the archive is no longer the current one.
+    facts = {"rights": rights_of(paper), "state": state_of(paper)}
+    content = paper.archive(partial(told, job))
+    told(job, 1, "keeping the archive")
+    with storage_in_use():
+        name = storage.statistics.save(new_name("zip"), ContentFile(content))
+    return Outcome(lambda: {**facts, "bytes": len(content)}, file=name)
+
+
+def rights_of(paper: OverviewPaper) -> str:
+    """What the viewer may see of each board, and who wants to be named: all that may be taken back."""
+    return _digest(
+        [
+            (phase.pk, _rights(phase, paper.viewer), phase.shows_teams, phase.shows_run_counts)
+            for phase in _phases(paper)
+        ],
+        participants.as_csv(paper.teams),
+    )
+
+
+def state_of(paper: OverviewPaper) -> str:
+    """Everything that the archive follows from; each phase counts what changes its board."""
+    season = paper.season
+    tasks = {phase.task_id: phase.task for phase in _phases(paper)}
+    rows = [season, *tasks.values(), *_phases(paper)]
+    facts = [_fields(row) for row in rows]
+    return _digest(rights_of(paper), facts, release(), file_forms())
+
+
+def _fields(row: Model) -> list[tuple[str, object]]:
+    columns = row._meta.concrete_fields  # noqa: SLF001  (documented)
+    return [(column.attname, getattr(row, column.attname)) for column in columns]
+
+
+def _rights(phase: Phase, viewer: object) -> tuple[str, str]:
+    audience = audience_of(phase, viewer)
+    return audience, visibility_of(phase, audience)
+
+
+def _phases(paper: OverviewPaper) -> list[Phase]:
+    phases = Phase.objects.filter(task__season=paper.season).select_related("task__season")
+    return list(phases.order_by("pk"))
+
+
+def _viewer(paper: OverviewPaper) -> User | None:
+    return paper.viewer if isinstance(paper.viewer, User) else None
+
+
+def _is_recent(job: BackgroundJob) -> bool:
+    return job.finished_at is not None and timezone.now() - job.finished_at < STILL_GIVEN
+
+
+def _digest(*facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()

@@ -1,0 +1,29 @@
+"""Background jobs as a worker does them."""
+
+from scoring.background.work import do_job
+from scoring.models import BackgroundJob
+
+
+def work_off() -> list[BackgroundJob]:
+    """Does all that is queued, the oldest first; returns it as it is then."""
+    queued = list(BackgroundJob.objects.filter(state="queued").order_by("pk"))
+    for job in queued:
+        do_job(job.pk)
+        job.refresh_from_db()
+    return queued
+
+
+def done(client, response) -> BackgroundJob:
+    """The job that a form's answer leads to, once a worker has done it."""
+    assert response.status_code == 302, response.content.decode()[:2000]
+    [job] = work_off()
+    assert response.url == f"/jobs/{job.pk}/"
+    return job
+
+
+def followed(client, response):
+    """What the job's page says once a worker has done it; the answer itself where there is no job."""
+    if response.status_code != 302 or not response.url.startswith("/jobs/"):
+        return response
+    done(client, response)
+    return client.get(response.url)

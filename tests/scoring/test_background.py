@@ -1,0 +1,198 @@
+"""Background jobs: one worker at a time, nothing half stored, and no job that nobody does."""
+
+import datetime as dt
+
+import pytest
+from django.db import transaction
+from django.urls import reverse
+from django_q.models import OrmQ
+
+from citeboard.core import storage
+from citeboard.core.database_time import database_now
+from citeboard.core.models import AuditEntry
+from scoring.background import sheets, work
+from scoring.background.imports import ask_for_labels
+from scoring.human.sheets import keep_sheet
+from scoring.models import BackgroundJob, Sheet, SheetText
+from scoring.worker import background
+from scoring.worker.background import claim, complete, forget_old, sweep_background
+from tasks.jobs.queue import BACKGROUND
+from tasks.submissions.uploads import Upload
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring.background import done, work_off
+from tests.scoring.citation_texts import make_phase, make_run
+from tests.scoring.discourse import intents
+
+pytestmark = pytest.mark.django_db
+
+NONE = {"lu": [None] * 3}
+
+
+@pytest.fixture
+def organiser(client):
+    person = factories.make_user()
+    client.force_login(person)
+    return person
+
+
+@pytest.fixture
+def phase(tmp_path, organiser):
+    return make_phase(tmp_path, organiser=organiser, gold={"lu": [intents("Uses")] * 3})
+
+
+@pytest.fixture
+def run(phase, tmp_path):
+    return make_run(phase, tmp_path, NONE, "A text on [0].", system="Abacus")
+
+
+def asked(client, phase, run, **fields):
+    address = reverse("organise-sheet-make", args=[phase.task.season.slug, phase.pk])
+    return client.post(address, {"instances": 2, "seed": 7, "runs": [run.pk], **fields})
+
+
+@pytest.fixture
+def job(client, phase, run) -> BackgroundJob:
+    asked(client, phase, run)
+    return BackgroundJob.objects.get()
+
+
+def expire(job) -> None:
+    BackgroundJob.objects.filter(pk=job.pk).update(lease_expires_at=database_now() - dt.timedelta(seconds=1))
+
+
+def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
+    response = asked(client, phase, run)
+    assert not Sheet.objects.exists()
+    assert OrmQ.objects.get().task["func"] == BACKGROUND
+    page = client.get(response.url)
+    assert "It waits for a worker." in text_of(page)
+    assert "no worker is running" in text_of(page)
+    assert 'hx-trigger="every 1s"' in page.content.decode()
+    human = client.get(reverse("organise-human", args=[phase.task.season.slug])).content.decode()
+    assert f'href="{response.url}"' in human
+    made = done(client, response)
+    sheet = Sheet.objects.get()
+    page = client.get(response.url)
+    assert reverse("organise-sheet", args=[phase.task.season.slug, sheet.pk]) in page.content.decode()
+    assert "hx-trigger" not in page.content.decode()
+    assert made.result == {"sheet": sheet.pk}
+    assert AuditEntry.objects.filter(action="sheet").count() == 1
+
+
+def test_the_same_is_not_done_twice_at_a_time(client, phase, run, job):
+    assert asked(client, phase, run).url == f"/jobs/{job.pk}/"
+    assert asked(client, phase, run, seed=8).url != f"/jobs/{job.pk}/"
+    assert len(work_off()) == 2
+    assert asked(client, phase, run).url != f"/jobs/{job.pk}/"
+
+
+def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
+    first = claim(job.pk, "host:1:1")
+    assert claim(job.pk, "host:1:2") is None
+    expire(first)
+    assert sweep_background() == 1
+    second = claim(job.pk, "host:1:2")
+    assert second.attempt == 2
+    written = []
+    assert not complete(first, lambda: written.append(1) or {})
+    assert not background.tell(first, 0.5, "reading")
+    assert written == []
+    assert complete(second, lambda: {"sheet": 1})
+
+
+def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(client, job, monkeypatch):
+    def halfway(drawn, *, by):
+        keep_sheet(drawn, by=by)
+        raise RuntimeError("the machine is on fire")
+
+    monkeypatch.setattr(sheets, "keep_sheet", halfway)
+    for attempt in (1, 2):
+        work.do_job(job.pk)
+        job.refresh_from_db()
+        assert (job.state, job.attempt) == ("queued", attempt)
+        assert not Sheet.objects.exists()
+        assert not SheetText.objects.exists()
+    work.do_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == "failed"
+    told = text_of(client.get(f"/jobs/{job.pk}/"))
+    assert "It was begun 3 times, and is not begun again by itself." in told
+    assert "on fire" not in told
+    assert not AuditEntry.objects.filter(action="sheet").exists()
+
+
+def test_a_wake_that_was_lost_is_given_again(job, settings):
+    OrmQ.objects.all().delete()
+    assert sweep_background() == 0
+    ago = database_now() - dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+    BackgroundJob.objects.update(woken_at=ago)
+    assert sweep_background() == 1
+    assert OrmQ.objects.get().task["args"] == (job.pk,)
+    assert sweep_background() == 0
+
+
+def test_what_a_gone_group_held_is_given_to_another_at_once(job):
+    claim(job.pk, "host:1:1")
+    assert background.held_by("host:1:") == 1
+    assert background.end_leases("host:1:") == 1
+    assert sweep_background() == 1
+    assert claim(job.pk, "host:2:1") is not None
+
+
+def test_a_run_that_stands_on_the_board_no_more_is_not_judged(client, job, run):
+    run.status = "withdrawn"
+    run.save()
+    work_off()
+    assert (
+        "a chosen run does not stand on the board any more" in text_of(client.get(f"/jobs/{job.pk}/")).lower()
+    )
+    assert not Sheet.objects.exists()
+
+
+def test_whoever_has_no_account_any_more_gets_nothing_made(job, organiser):
+    BackgroundJob.objects.update(asked_by=None)
+    [ended] = work_off()
+    assert ended.reason == "Whoever asked for it has no account any more; nothing was stored."
+
+
+def test_jobs_are_for_organisers_of_their_season(client, job):
+    for address in (f"/jobs/{job.pk}/", f"/jobs/{job.pk}/status/", f"/api/v1/jobs/{job.pk}/"):
+        assert client.get(address).status_code == 200
+    client.force_login(factories.make_user())
+    for address in (f"/jobs/{job.pk}/", f"/jobs/{job.pk}/status/", f"/api/v1/jobs/{job.pk}/"):
+        assert client.get(address).status_code == 404
+
+
+def test_programs_ask_with_202_and_follow(client, phase, run):
+    sent = {"instances": 2, "runs": str(run.pk)}
+    asked = client.post(f"/api/v1/phases/{phase.pk}/sheets/", sent)
+    assert asked.status_code == 202, asked.content
+    assert asked.json()["waits_for"] == "It waits since no worker is running."
+    work_off()
+    told = client.get(asked["Location"]).json()
+    assert (told["state"], told["progress"], told["problems"]) == ("done", 1.0, [])
+    assert told["outcome"].endswith(f"/sheets/{Sheet.objects.get().pk}/")
+    refused = client.post(f"/api/v1/phases/{phase.pk}/sheets/", {**sent, "runs": "0"})
+    assert refused.json()["errors"]["runs"] == [f"No run “0” stands on the board; there are {run.pk}."]
+
+
+def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text("nonsense\n")
+    upload = Upload(path, "labels.jsonl")
+    job = ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser)
+    assert storage.statistics.exists(job.file)
+    assert ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser) == job
+    with transaction.atomic():
+        [ended] = work_off()
+    assert (ended.state, ended.file) == ("failed", "")
+    assert [problem["line"] for problem in ended.problems] == [1]
+
+
+def test_ended_jobs_are_forgotten_after_a_month(client, job):
+    work_off()
+    assert forget_old() == 0
+    assert forget_old(database_now() + dt.timedelta(days=31)) == 1
+    assert client.get(f"/jobs/{job.pk}/").status_code == 404
+    assert Sheet.objects.exists()
