@@ -19,7 +19,7 @@
   function tell(time) {
     const at = new Date(time.dateTime);
     const seconds = (at.getTime() - Date.now()) / 1000;
-    if (!time.dataset.exact) time.dataset.exact = time.textContent;
+    if (!time.dataset.exact) time.dataset.exact = [time.textContent, time.title].filter(Boolean).join(" · ");
     time.title = time.dataset.exact + " · here " + own.format(at);
     if (time.dataset.shown === "relative") time.textContent = isExact() ? time.dataset.exact : relative(seconds);
   }
@@ -59,10 +59,6 @@
   function tellAll() {
     document.querySelectorAll("time[data-shown]").forEach(tell);
     document.querySelectorAll("[data-countdown]").forEach((span) => (span.hidden = false));
-    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    document.querySelectorAll("[data-zone-of]").forEach(function (place) {
-      if (zone !== "UTC") place.textContent = ", here " + own.format(new Date(place.dataset.zoneOf));
-    });
   }
 
   // -- A number's signature, in place of the page it leads to -------------------------------------------

@@ -218,6 +218,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "tasks.seasons.second_factor.SecondFactorMiddleware",
+    "citeboard.core.only_posted.OnlyPostedMiddleware",
 ]
 ROOT_URLCONF = "citeboard.urls"
 WSGI_APPLICATION = "citeboard.wsgi.application"

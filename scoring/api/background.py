@@ -80,7 +80,7 @@ class JudgementsForm(serializers.Serializer[Any]):
 
 
 ASKED = OpenApiResponse(BackgroundJobSerializer, "It is queued, or the same is under way.")
-SENT = {202: ASKED, **CHANGES, 404: ABSENT, 413: TOO_LARGE}
+SENT = {202: ASKED, **CHANGES, 404: ABSENT, 409: CONFLICT, 413: TOO_LARGE}
 
 
 @extend_schema(
@@ -171,7 +171,12 @@ def judgements(request: Request, pk: int) -> Response:
     summary="Make the zip for an overview paper, unless one of what the season shows now is kept",
     parameters=[AS_EVERYBODY],
     request=None,
-    responses={200: OpenApiResponse(BackgroundJobSerializer, "It is kept."), 202: ASKED, **READING},
+    responses={
+        200: OpenApiResponse(BackgroundJobSerializer, "It is kept."),
+        202: ASKED,
+        409: CONFLICT,
+        **READING,
+    },
 )
 @api_view(["POST"])
 @permission_classes([AllowAny])

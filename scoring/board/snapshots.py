@@ -13,7 +13,7 @@ from scoring.board.exports import as_json
 from scoring.board.standings import Board, standings
 from scoring.board.team_reported import figures_of
 from scoring.board.visibility import Audience, Visibility, audience_of, shows_teams, visibility_of
-from scoring.models import Evaluation, Snapshot
+from scoring.models import CitedTooOften, Evaluation, Snapshot
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import bump_version
 
@@ -24,7 +24,8 @@ UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.St
 def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     """The board as everybody sees it, or as organisers do where everybody sees less; None of an empty one.
 
-    It is read anew for that audience, since a team's member sees the hidden name of the own team.
+    It is read anew for that audience, since a team's member sees the hidden name of the own team. Raises
+    CitedTooOften.
     """
     if board.gold is None or not board.rows:
         return None
@@ -43,6 +44,14 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         gold=board.gold,
         version=board.phase.version,
     )
+
+
+def keep_cited(board: Board) -> Snapshot | None:
+    """For a citation, which names the board's own address where none can be kept."""
+    try:
+        return keep(board, Snapshot.Occasion.CITED)
+    except CitedTooOften:
+        return None
 
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 
 from scoring.board.exports import as_csv, as_json
 from scoring.board.latex import as_latex
-from scoring.board.snapshots import keep
+from scoring.board.snapshots import keep_cited
 from scoring.board.standings import Board
 from scoring.board.table_choice import UnknownColumn
 from scoring.board.team_reported import figures_of
@@ -20,7 +20,6 @@ from scoring.exchange.hugging_face import as_hugging_face
 from scoring.exchange.ir_metadata import as_ir_metadata
 from scoring.exchange.papers_with_code import as_papers_with_code
 from scoring.exchange.results import Results
-from scoring.models import Snapshot
 
 ZIP = "application/zip"
 JSON = "application/json"
@@ -28,7 +27,7 @@ JSON = "application/json"
 
 def cited(results: Results) -> str:
     """What is cited is kept, and the entries lead there."""
-    return as_bibtex(results, keep(results.board, Snapshot.Occasion.CITED))
+    return as_bibtex(results, keep_cited(results.board))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from scoring.models.human import (
 from scoring.models.outside import OutsideMeasure, OutsideScore
 from scoring.models.reported import Paper, Reported, ReportedTable
 from scoring.models.rescores import Rescore
-from scoring.models.snapshots import Snapshot
+from scoring.models.snapshots import CitedTooOften, Snapshot
 
 __all__ = [
     "CRITERIA",
@@ -38,6 +38,7 @@ __all__ = [
     "BoardOrder",
     "Breakdown",
     "BreakdownClasses",
+    "CitedTooOften",
     "ClassLeader",
     "ClassNumber",
     "Comparison",

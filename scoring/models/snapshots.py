@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 import zlib
@@ -13,18 +14,38 @@ from django.utils import timezone
 from tasks.models import Gold, Phase
 
 
+#: Boards of a phase that are kept within an hour because somebody asks how to cite them.
+MAX_CITED_AN_HOUR = 60
+
+
+class CitedTooOften(Exception):
+    """Anybody may ask how to cite a board, and what is kept is never deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"boards of this phase were kept {MAX_CITED_AN_HOUR} times within the hour, which is as often as "
+            "they are; please cite it by its own address, or ask again later"
+        )
+
+
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def keep(self, content: str, **facts: Any) -> Snapshot:
-        """The same content is kept once for each occasion and audience."""
+        """The same content is kept once for each occasion and audience. Raises CitedTooOften."""
         packed = content.encode()
-        kept, _ = self.get_or_create(
-            phase=facts.pop("phase"),
-            audience=facts.pop("audience"),
-            occasion=facts.pop("occasion"),
-            digest=hashlib.sha256(packed).hexdigest(),
-            defaults={**facts, "packed": zlib.compress(packed, 6)},
-        )
+        same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
+        same["digest"] = hashlib.sha256(packed).hexdigest()
+        if found := self.filter(**same).first():
+            return found
+        if same["occasion"] == Snapshot.Occasion.CITED and self._cited_lately(same["phase"]):
+            raise CitedTooOften
+        kept, _ = self.get_or_create(**same, defaults={**facts, "packed": zlib.compress(packed, 6)})
         return kept
+
+    def _cited_lately(self, phase: Phase) -> bool:
+        """As often as it may be."""
+        since = timezone.now() - dt.timedelta(hours=1)
+        cited = self.filter(phase=phase, occasion=Snapshot.Occasion.CITED, created_at__gt=since)
+        return cited.count() >= MAX_CITED_AN_HOUR
 
 
 class Snapshot(models.Model):

@@ -6,10 +6,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from scoring.board.snapshots import keep
+from scoring.board.snapshots import keep_cited
 from scoring.board.standings import standing_of
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
-from scoring.models import Paper, Snapshot
+from scoring.models import Paper
 from scoring.web.boards.snapshots import kept_at
 from tasks.seasons.access import phase_for, season_for, task_for
 
@@ -30,7 +30,7 @@ def run_bib(request: HttpRequest, season: str, task: str, phase: str, submission
     if found is None:
         raise Http404("No row of this board is of that run.")
     board, row = found
-    return _bibtex(of_run(board, row, keep(board, Snapshot.Occasion.CITED)))
+    return _bibtex(of_run(board, row, keep_cited(board)))
 
 
 @require_safe

@@ -1,10 +1,12 @@
 """Who may open and change what: one table over every address and method, and one without a row fails."""
 
 import io
+import re
 import zipfile
 
 import pytest
 from django.db import transaction
+from django.urls import reverse
 
 from tasks.models import Gold, Phase, Season
 from tests.access.scene import (
@@ -93,6 +95,10 @@ IN_THE_API = (
 OF_A_SEASON += [f"api:{name}" for name in IN_THE_API]
 
 
+#: Everybody is sent on from there.
+LEAD_ELSEWHERE = ("cite", "overview-paper-zip")
+
+
 @pytest.mark.parametrize("role", OTHERS)
 def test_nothing_of_a_draft_season_is_there_for_others(client, role):
     """Not even that there is such an address; who is in a team of the season is a stranger to it as well."""
@@ -100,8 +106,22 @@ def test_nothing_of_a_draft_season_is_there_for_others(client, role):
     Season.objects.filter(pk=scene.phase.task.season_id).update(is_public=False)
     for name, method, response in walk(client, scene, role, OF_A_SEASON):
         code = expected(name, method, role)
-        asks_to_sign_in = role == "visitor" and code in (302, 401) and name != "cite"
+        asks_to_sign_in = role == "visitor" and code in (302, 401) and name not in LEAD_ELSEWHERE
         assert response.status_code == (code if asks_to_sign_in or code == 405 else 404), (name, method)
+
+
+def test_whoever_opens_the_address_of_a_form_is_led_to_a_page(client):
+    """Every address that takes posts alone, and none of them to another one that does."""
+    scene = make_scene()
+    names = [name for name in OUR_ROUTES if ":" not in name and expected(name, "GET", "organiser") == 405]
+    assert len(names) > 30
+    leads = {}
+    for name, _, response in walk(client, scene, "organiser", names, ["GET"]):
+        assert "POST" in response["Allow"], name
+        leads[name] = re.search(r'<a href="([^"]+)">The page above it', response.said.decode())[1]
+    assert [name for name, path in leads.items() if client.get(path).status_code == 405] == []
+    assert leads["enter"] == reverse("season", args=[scene.phase.task.season.slug])
+    assert leads["submission-withdraw"] == reverse("submission", args=[scene.run.pk])
 
 
 def text_of(response) -> str:

@@ -166,3 +166,19 @@ def test_the_page_of_a_board_lists_what_was_kept(client, phase):
     keep_due()
     page = client.get(boards.address("board", phase)).content.decode()
     assert Snapshot.objects.get().short in page
+
+
+def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(client, phase, monkeypatch):
+    monkeypatch.setattr("scoring.models.snapshots.MAX_CITED_AN_HOUR", 1)
+    for _ in range(2):
+        assert "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
+        assert phase.snapshots.count() == 1
+    boards.scored_run(phase, factories.make_team(season=phase.task.season), 0.9)
+    told = client.get(boards.address("board-bib", phase)).content.decode()
+    assert "/snapshots/" not in told
+    assert phase.snapshots.count() == 1
+    page = client.get(boards.address("cite", phase), follow=True)
+    assert "which is as often as they are" in page.content.decode()
+    phase.snapshots.update(created_at=timezone.now() - dt.timedelta(hours=2))
+    assert "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
+    assert phase.snapshots.count() == 2

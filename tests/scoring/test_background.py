@@ -64,7 +64,7 @@ def expire(job) -> None:
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
     response = asked(client, phase, run)
     assert not Sheet.objects.exists()
-    assert OrmQ.objects.get().task["func"] == BACKGROUND
+    assert OrmQ.objects.latest("pk").task["func"] == BACKGROUND
     page = client.get(response.url)
     assert "It waits for a worker." in text_of(page)
     assert "no worker is running" in text_of(page)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.words import sentence
 from scoring.board.errata import errata_for
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, ranks, shown
@@ -17,7 +19,7 @@ from scoring.board.requested import board_with_scores
 from scoring.board.snapshots import keep, snapshot_for
 from scoring.board.visibility import audience_of
 from scoring.exchange.citations import of_snapshot
-from scoring.models import Snapshot
+from scoring.models import CitedTooOften, Snapshot
 from scoring.web.place import place_of
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import marks_of
@@ -31,7 +33,11 @@ def cite(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespon
     board = board_with_scores(
         found, request.user, BoardQuery.of(request.GET), audience_of(found, request.user)
     )
-    stored = keep(board, Snapshot.Occasion.CITED)
+    try:
+        stored = keep(board, Snapshot.Occasion.CITED)
+    except CitedTooOften as refused:
+        messages.error(request, sentence(refused))
+        return redirect("board", season, task, phase)
     if stored is None:
         raise Http404("Nothing stands on this board that could be cited.")
     return redirect("snapshot", season, task, phase, stored.short)

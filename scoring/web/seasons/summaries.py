@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.utils.timezone import now
 
@@ -78,10 +79,17 @@ class SeasonLine:
 
     @property
     def next_deadline(self) -> dt.datetime | None:
-        return min(
-            (line.phase.closes for line in self._phases if line.state == "open" and line.phase.has_end),
-            default=None,
-        )
+        return self._next.closes if self._next else None
+
+    @property
+    def next_zone(self) -> str:
+        """In which the next deadline is written."""
+        return self._next.time_zone if self._next else ""
+
+    @cached_property
+    def _next(self) -> Phase | None:
+        ending = [line.phase for line in self._phases if line.state == "open" and line.phase.has_end]
+        return min(ending, key=lambda phase: phase.closes, default=None)
 
     @property
     def has_baselines_alone(self) -> bool:

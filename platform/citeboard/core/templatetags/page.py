@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from citeboard.core import markdown as md
 from citeboard.core import words
-from citeboard.core.instants import AOE, zone_name, zone_of
+from citeboard.core.instants import zone_name, zone_of
 from citeboard.core.notices import Notice
 from citeboard.core.notices import notices as notices_of_site
 
@@ -65,9 +65,9 @@ def moment(at: dt.datetime) -> SafeString:
 
 
 @register.simple_tag
-def countdown(at: dt.datetime, verb: str) -> SafeString:
+def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
     """`closes in 29 days`, where a script runs and can keep it true; it stands beside the instant itself."""
-    return format_html("<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative"))
+    return format_html("<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone))
 
 
 @register.simple_tag
@@ -77,21 +77,12 @@ def instant(at: dt.datetime) -> SafeString:
 
 
 @register.simple_tag
-def deadline(at: dt.datetime) -> SafeString:
-    """An instant in UTC, as the date anywhere on Earth, and in the reader's zone where a script runs."""
-    here = format_html('<span class="own-zone" data-zone-of="{}"></span>', iso(at))
-    aoe = at.astimezone(zone_of(AOE))
-    return format_html(
-        '{} <span class="word">({} AoE)</span>{}', _time(at, "instant"), f"{aoe.day} {aoe:%b %H:%M}", here
-    )
-
-
-@register.simple_tag
 def instant_in(at: dt.datetime, zone: str) -> SafeString:
-    """The instant in the zone of a form beside it: one instant has one name on a page."""
-    local = at.astimezone(zone_of(zone))
-    shown = f"{local.day} {local:%b %Y, %H:%M} {zone_name(zone)}"
-    return format_html('<time datetime="{}">{}</time>', iso(at), shown)
+    """The instant in the zone of its season or phase: one instant has one name on a page.
+
+    UTC stands on hover, and the reader's own zone where a script runs.
+    """
+    return _time(at, "instant", zone)
 
 
 @register.filter
@@ -112,8 +103,15 @@ def mail_is_printed() -> bool:
     return bool(settings.EMAIL_BACKEND.endswith(".console.EmailBackend"))
 
 
-def _time(at: dt.datetime, shown: str) -> SafeString:
-    return format_html('<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at))
+def _time(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
+    named = zone_name(zone)
+    if named == "UTC":
+        return format_html('<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at))
+    local = at.astimezone(zone_of(zone))
+    written = f"{local.day} {local:%b %Y, %H:%M} {named}"
+    return format_html(
+        '<time datetime="{}" data-shown="{}" title="{}">{}</time>', iso(at), shown, exact(at), written
+    )
 
 
 def iso(at: dt.datetime) -> str:
