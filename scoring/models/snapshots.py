@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from tasks.models import Gold, Phase
 
-
 #: Boards of a phase that are kept within an hour because somebody asks how to cite them.
 MAX_CITED_AN_HOUR = 60
 
