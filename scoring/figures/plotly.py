@@ -11,7 +11,9 @@ from functools import singledispatch
 from typing import Any
 
 from scoring.figures.axes import span, ticks
-from scoring.figures.description import Axis, Bars, Dots, HeatMap, Measured, PointSeries, Scatter
+from scoring.figures.description import Axis, Bars, Dots, HeatMap, Measured, Point, PointSeries, Scatter
+from scoring.figures.frame import WIDTH, Field
+from scoring.figures.labels import labels
 from scoring.figures.palette import LOOKS, Look
 
 PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
@@ -115,8 +117,9 @@ def _dots(figure: Dots) -> Part:
 
 @as_plotly.register
 def _scatter(figure: Scatter) -> Part:
+    sides = _sides(figure)
     data = [
-        _reference(series, figure, look) if series.is_reference else _points(series, figure, look)
+        _reference(series, figure, look) if series.is_reference else _points(series, figure, look, sides)
         for series, look in zip(figure.drawn, LOOKS, strict=False)
     ]
     layout = {
@@ -130,15 +133,28 @@ def _scatter(figure: Scatter) -> Part:
     return {"data": data, "layout": layout}
 
 
-def _points(series: PointSeries, figure: Scatter, look: Look) -> Part:
+def _sides(figure: Scatter) -> dict[Point, str]:
+    """On which side of its point a name stands, of those that are written."""
+    field = Field(0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up))
+    named = [point for series in figure.drawn if series.has_names for point in series.points]
+    places = {
+        point: (point.name, field.x(point.x.value), field.y(point.y.value))
+        for point in named
+        if point.x.value is not None and point.y.value is not None
+    }
+    found = zip(places, labels(list(places.values())), strict=True)
+    return {point: label.side for point, label in found if label}
+
+
+def _points(series: PointSeries, figure: Scatter, look: Look, sides: Mapping[Point, str]) -> Part:
     modes = [("lines", series.has_line), ("markers", series.has_points), ("text", series.has_names)]
     return {
         "type": "scatter",
         "mode": "+".join(name for name, is_drawn in modes if is_drawn),
         "name": series.name,
         **_places(series, figure),
-        "text": [point.name for point in series.points],
-        "textposition": "top center",
+        "text": [point.name if point in sides else "" for point in series.points],
+        "textposition": [sides.get(point, "top center") for point in series.points],
         "cliponaxis": False,
         "marker": _marker(look, [point.y for point in series.points]),
         "line": {"color": look.color, "dash": look.dash, "shape": "hv" if series.is_stepped else "linear"},

@@ -36,6 +36,7 @@ from scoring.figures.frame import (
     values_across,
     values_up,
 )
+from scoring.figures.labels import labels
 from scoring.figures.palette import LOOKS, Look
 
 RIGHT = 16.0
@@ -248,22 +249,7 @@ def _errors(series: PointSeries, field: Field) -> Iterator[str]:
 
 
 def _names(places: Sequence[tuple[Point, float, float]]) -> Iterator[str]:
-    """Names beside their points; one that would lie over another is left to the table."""
-    taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
-    for point, x, y in places:
-        width = width_of(point.name)
-        for left, base in (
-            (x - width / 2, y - 10),
-            (x - width / 2, y + 20),
-            (x + 9, y + 4),
-            (x - width - 9, y + 4),
-        ):
-            box = (left, base - 10, left + width, base + 3)
-            if left >= 2 and left + width <= WIDTH - 2 and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                yield words(left, base, point.name)
-                break
-
-
-def _overlap(one: Sequence[float], other: Sequence[float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    named = [(point.name, x, y) for point, x, y in places]
+    for (name, _, _), label in zip(named, labels(named), strict=True):
+        if label:
+            yield words(label.left, label.base, name)

@@ -92,6 +92,8 @@ MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
 def marks_of(card: Mapping[str, str]) -> list[tuple[str, str]]:
     """Of a card the fields that mark the run, each with its words."""
+    if not card:
+        return []
     return [(name, words) for (name, value), words in MARKS.items() if card.get(name) == value]
 
 

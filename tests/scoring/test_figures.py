@@ -212,3 +212,17 @@ def test_both_drawings_have_the_same_axis():
 def test_what_is_said_of_a_point_has_its_interval():
     [trace] = as_plotly(by_label(Bars, series=1, values=(0.3,)))["data"]
     assert trace["hovertext"] == ["system 0, topic 0: 0.3000 (0.2000 to 0.4000)"]
+
+
+def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table_alone():
+    """In the browser as in the drawing: of six points in one place four have room for a name."""
+    one_place = [(0.5, 0.5)] * 6
+    figure = scatter(one_place, Axis(title="Length", bounds=bounds_of(1.0)), has_names=True)
+    [trace] = as_plotly(figure)["data"]
+    written = [side for name, side in zip(trace["text"], trace["textposition"], strict=True) if name]
+    assert sorted(written) == ["bottom center", "middle left", "middle right", "top center"]
+    drawn = {text.text for text in ElementTree.fromstring(as_svg(figure)).iter(f"{SVG}text")}
+    assert {f"s{n}" for n in range(6)} & drawn == {"s0", "s1", "s2", "s3"}
+    apart = scatter([(0.1, 0.1), (0.9, 0.9)], Axis(title="Length", bounds=bounds_of(1.0)), has_names=True)
+    [trace] = as_plotly(apart)["data"]
+    assert trace["textposition"] == ["top center"] * 2
