@@ -36,6 +36,7 @@ from scoring.offline.texts import between, problem_line, score_lines, shown
 from scoring.offline.verify_command import add_command as add_verify
 from scoring.offline.versions import installed_version
 from scoring.stats.interval_methods import METHODS
+from scoring.tools.baselines.citation_text_commands import add_commands as add_writing
 from scoring.tools.baselines.commands import add_commands as add_baselines
 from scoring.tools.baselines.positional_commands import add_commands as add_positional
 from scoring.tools.builders.commands import add_commands as add_builders
@@ -139,6 +140,7 @@ def parser() -> argparse.ArgumentParser:
     add_builders(commands)
     add_baselines(commands, options_of)
     add_positional(commands)
+    add_writing(commands)
     add_discourse(commands)
     add_verify(commands)
     add_client(commands)

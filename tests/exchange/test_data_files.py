@@ -17,6 +17,7 @@ from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Season
 from tasks.registration.terms import publish_terms
 from tests import factories
+from tests.tasks.types.instances import RIVERS, write_lines
 from tests.tasks.types.rankings import CANDIDATES, write_recommendation, write_resolution
 
 pytestmark = pytest.mark.django_db
@@ -134,6 +135,20 @@ def test_gold_that_is_not_given_out_stands_in_neither(client, recommendation, ch
         with zipfile.ZipFile(io.BytesIO(got(client, name, recommendation))) as archive:
             assert not [file for file in archive.namelist() if "qrels" in file or "gold" in file]
             assert not any(b"cited_id" in archive.read(file) for file in archive.namelist())
+
+
+def test_training_data_go_out_with_gold_while_the_test_split_keeps_its_own(client, tmp_path):
+    task = factories.make_task(type="citation-text")
+    shown = {"gold_is_public": True, "shows_instances": True}
+    for split, own in (("train", shown), ("test", {"gold_is_public": True})):
+        phase = factories.make_phase(task=task, slug=split, split=split, with_gold=False, **own)
+        line = {**RIVERS, "id": f"{split}-00", "target": f"The {split} says so."}
+        load(phase, write_lines(tmp_path / split / "rivers.jsonl", line).parent)
+    with zipfile.ZipFile(io.BytesIO(got(client, "data-hugging-face", phase))) as archive:
+        everything = b"".join(archive.read(file) for file in archive.namelist())
+    assert b"The train says so." in everything
+    assert b"test-00" in everything
+    assert b"The test says so." not in everything
 
 
 def test_data_come_after_the_terms_and_not_before_their_release(client, recommendation):

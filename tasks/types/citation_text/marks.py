@@ -31,3 +31,8 @@ def marks(text: str) -> Marks:
         papers=tuple(int(match[1]) for match in found if not match[2]),
         damaged=tuple(match[0] for match in found if match[2]),
     )
+
+
+def without_marks(text: str) -> str:
+    """A space in place of each mark and of the digits that a damaged one leaves."""
+    return _MARK.sub(" ", text)

@@ -8,6 +8,8 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
+from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.pairing import unseen_class
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.instances import DUNES, RIVERS, write_gold, write_lines, write_run
@@ -252,9 +254,29 @@ def test_breakdowns_are_by_data_set_cited_papers_length_faults_and_intents(capsy
         "cited_papers": ["2", "1"],
         "target_length": ["under 25 words"],
         "empty_abstracts": ["some", "none"],
+        "unseen_words": ["half to three quarters", "under a quarter"],
         "target_intent": ["Uses", "Background", "None"],
     }
     assert broken["target_intent"]["Uses"]["rouge_l_f1"]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "target", "expected"),
+    [
+        (["Rivers carry sand."], "Rivers CARRY sand [0].", "under a quarter"),
+        (
+            ["<abs> Rivers in 1990 </abs>", "carry sand"],
+            "Rivers carry mud, sand, in 1990.",
+            "under a quarter",
+        ),
+        (["Rivers carry sand."], "Rivers carry sand to 12 [0]3 seas.", "a quarter to half"),
+        (["Rivers."], "Rivers carry [0].", "half to three quarters"),
+        ([""], "Rivers carry sand [0].", "three quarters or more"),
+        ([""], "[0] on it", "under a quarter"),
+    ],
+)
+def test_how_many_words_of_a_text_no_input_has(items, target, expected):
+    assert unseen_class(Instance("a", "b", tuple(items), target)) == expected
 
 
 def test_without_a_model_bertscore_alone_is_undefined(capsys, gold, tmp_path):
