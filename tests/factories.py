@@ -16,6 +16,7 @@ from django.utils import timezone
 from citeboard.teams.models import Membership, Team, User
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import Upload, submit_baseline, submit_run
 from tests.tasks.types.corpus import CITANCES, write_topic
 
@@ -94,7 +95,7 @@ def make_team(*, season: Season | None = None, lead: User | None = None, members
     for member in members:
         Membership.objects.create(team=team, user=member)
     if season:
-        Registration.objects.create(season=season, team=team)
+        Registration.objects.create(season=season, team=team, alias=draw_alias(season))
     return team
 
 

@@ -104,6 +104,7 @@ def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
         "group": row.group,
         "team": row.team_slug,
         "team_name": row.team,
+        "has_organiser": row.has_organiser,
         "system": row.system,
         "submission": row.submission,
         "kind": row.kind,

@@ -43,6 +43,7 @@ class OverallRowSerializer(serializers.Serializer[Any]):
     rank = serializers.IntegerField()
     team = serializers.SlugField()
     team_name = serializers.CharField()
+    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
     boards = serializers.IntegerField()
     mean_rank = serializers.FloatField()
     borda = serializers.IntegerField(help_text="A point for each place above the last of a board.")

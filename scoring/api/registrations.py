@@ -47,7 +47,7 @@ class RegistrationSerializer(serializers.ModelSerializer[Registration]):
 
     class Meta:
         model = Registration
-        fields = ["team", "name", "state", "registered_at", "reason"]
+        fields = ["team", "name", "alias", "state", "registered_at", "reason"]
 
     def get_state(self, entry: Registration) -> str:
         return "approved" if entry.is_approved else "waiting" if entry.is_waiting else "refused"

@@ -116,7 +116,10 @@ class RowSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Rows of a group do not differ significantly from its first."
     )
     team = serializers.SlugField(allow_null=True, source="team_slug")
-    team_name = serializers.CharField(allow_null=True, source="team")
+    team_name = serializers.CharField(
+        allow_null=True, source="team", help_text="A number in its place while teams are anonymous."
+    )
+    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
     system = serializers.CharField()
     submission = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=Submission.Kind.choices)

@@ -183,7 +183,7 @@ class SeasonSerializer(Addressed):
 
     class Meta:
         model = Season
-        fields = ["slug", "title", "summary", "licence", "is_public", "url", "page"]
+        fields = ["slug", "title", "summary", "licence", "is_public", "anonymous_until", "url", "page"]
 
     def get_url(self, season: Season) -> str:
         return self.address("api:season", season.slug)

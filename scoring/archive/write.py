@@ -22,7 +22,7 @@ from scoring.archive.metadata import citation, crate, zenodo
 from scoring.archive.option_files import OptionFiles
 from scoring.board.exports import as_json
 from scoring.board.team_reported import figures_of
-from scoring.board.visibility import Audience
+from scoring.board.visibility import Audience, shows_teams
 from scoring.distribution.backend import wheel
 from scoring.models import Evaluation
 from scoring.offline.archive_files import CHECKSUMS, FORMAT, FORMAT_VERSION, SEASON
@@ -165,7 +165,7 @@ class _Writing:
             "id": run.pk,
             "task": run.phase.task.slug,
             "phase": run.phase.slug,
-            "team": run.team.name if run.team and run.phase.shows_teams else None,
+            "team": self._team(run),
             "system": run.system,
             "kind": run.kind,
             "description": run.description,
@@ -173,6 +173,14 @@ class _Writing:
             "sha256": run.sha256,
             "scores": scores,
         }
+
+    def _team(self, run: Submission) -> str | None:
+        """Its name, or the number that stands for it."""
+        if run.team is None or not run.phase.shows_teams:
+            return None
+        if shows_teams(run.phase, Audience.PUBLIC):
+            return run.team.name
+        return self.season.registrations.get(team=run.team).pseudonym
 
     def _evaluation(self, kept: Evaluation, found: Mapping[str, Any]) -> dict[str, Any]:
         """Of a file that an option names, the archive has a copy and not where the site keeps it."""

@@ -20,6 +20,7 @@ from citeboard.core.instruments import PAGES
 from citeboard.core.notices import notices
 from citeboard.core.release import release
 from citeboard.teams.models import User
+from scoring.board.sql import organisers_in_teams
 from scoring.board.visibility import Audience, is_public
 from tasks.models import Phase
 from tasks.notifications.reading import unread
@@ -45,11 +46,11 @@ def phase_page(
     task = phase.task
     facts = (
         phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
-        phase.title, phase.board_now, phase.board_from, phase.shows_teams,
+        phase.title, phase.board_now, phase.board_from, phase.shows_teams, task.season.is_anonymous(at),
         phase.shows_run_counts, phase.own_runs_show,
         phase.counting, phase.shows_contrastive, phase.opens, phase.closes, task.title, task.season.title,
         task.rules, task.summary,
-        phase.shows_instances, task.min_class_size,
+        phase.shows_instances, task.min_class_size, organisers_in_teams(task.season_id),
     )  # fmt: skip
     # A page for one person names that person too.
     tag = tag_of(request, query, *facts, _person(request), *more)

@@ -32,7 +32,8 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     outside = outside_of(board, rows)
     heads = [*(f"team_reported_{figure}" for figure in reported), *(f"card_{name}" for name in said)]
     heads += [str(plain(f"outside_{measure.name}")) for measure in outside.measures]
-    writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads])
+    with_organisers = ["has_organiser"] if any(row.has_organiser for row in rows) else []
+    writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads, *with_organisers])
     gold = f"v{board.gold.number}" if board.gold else ""
     for row in rows:
         known = described(row)
@@ -43,6 +44,7 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         numbers = _numbers(row, board.columns)
         measured = [outside.value(measure, row.submission) for measure in outside.measures]
         card += ["" if value is None else value for value in measured]
+        card += ["yes" if row.has_organiser else "" for _ in with_organisers]
         writer.writerow([*common, *numbers, board.rules, gold, board.by, *figures, *card])
     return out.getvalue()
 
@@ -72,9 +74,10 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "rows": [
             {
                 **described(row),
+                # Left out where it is not so, so that a board that is kept stays the same to the byte.
+                **({"has_organiser": True} if row.has_organiser else {}),
                 "scores": _scores(row),
                 "team_reported": of_teams.get(row.submission, {}),
-                # Left out where it is empty, so that a board that is kept stays the same to the byte.
                 **({"card": row.card} if row.card else {}),
                 **({"outside": measured} if (measured := outside.of(row.submission)) else {}),
             }

@@ -35,7 +35,7 @@ class FirstPlace:
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
     """Of the board as everybody may see it; kept until the board changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"first-places:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.shows_teams}"
+    key = f"first-places:{release()}:{phase.pk}:{phase.version}:{visibility}:{_names(phase)}"
     found: tuple[FirstPlace, ...] | None = caches["results"].get(key)
     if found is None:
         found = first_places(standings(phase, None, audience=Audience.PUBLIC))
@@ -46,13 +46,20 @@ def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
 def shows_baselines_alone(phase: Phase) -> bool:
     """Whether everybody sees baselines on the board and no run of a team; kept until it changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.shows_teams}"
+    key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}"
     found: bool | None = caches["results"].get(key)
     if found is None:
         rows = standings(phase, None, audience=Audience.PUBLIC).rows
         found = bool(rows) and all(row.is_baseline for row in rows)
         caches["results"].set(key, found, SECONDS)
     return found
+
+
+def _names(phase: Phase) -> str:
+    """What stands for the names of teams."""
+    if not phase.shows_teams:
+        return "nothing"
+    return "numbers" if phase.task.season.is_anonymous() else "names"
 
 
 def first_places(board: Board) -> tuple[FirstPlace, ...]:

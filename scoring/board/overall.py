@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from django.contrib.auth.models import AnonymousUser
 
-from scoring.board.standings import Board, Row, standings
-from scoring.board.visibility import Audience, Visibility, visibility_of
+from scoring.board.standings import WITH_ORGANISER, Board, Row, standings
+from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from tasks.models import Phase, Season
 
 
@@ -37,12 +37,17 @@ class OverallRow:
 
     team: str
     slug: str
+    has_organiser: bool = False
     places: dict[int, Place] = field(default_factory=dict)
     mean_rank: float = 0.0
     borda: int = 0
     borda_low: int = 0
     borda_high: int = 0
     rank: int = 0
+
+    @property
+    def marked_name(self) -> str:
+        return f"{self.team}, {WITH_ORGANISER}" if self.has_organiser else self.team
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +58,9 @@ class Overall:
 
 def overall(season: Season) -> Overall:
     """The same for every viewer: what is hidden from some contributes nothing."""
-    names: dict[str, str] = {}
-    boards = list(_boards(season, names))
-    rows = [_row(name, slug, boards) for slug, name in names.items()]
+    teams: dict[str, OverallRow] = {}
+    boards = list(_boards(season, teams))
+    rows = [_counted(row, boards) for row in teams.values()]
     rows.sort(key=lambda row: (-row.borda, row.mean_rank, row.team))
     for place, row in enumerate(rows):
         before = rows[place - 1] if place else None
@@ -63,14 +68,16 @@ def overall(season: Season) -> Overall:
     return Overall(boards=boards, rows=rows)
 
 
-def _boards(season: Season, names: dict[str, str]) -> Iterable[OverallBoard]:
-    """Of each task that of the last phase which everybody sees and on which teams are ranked."""
+def _boards(season: Season, teams: dict[str, OverallRow]) -> Iterable[OverallBoard]:
+    """Of each task that of the last phase which everybody sees and on which teams are ranked; ``teams`` are
+    those that were met.
+    """
     for task in season.tasks.all():
         for phase in task.phases.select_related("task__season").order_by("-opens", "-pk"):
             if not contributes(phase):
                 continue
             board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
-            places = _places(board, names)
+            places = _places(board, teams)
             if places:
                 yield OverallBoard(phase=phase, teams=len(places), places=places)
                 break
@@ -78,16 +85,18 @@ def _boards(season: Season, names: dict[str, str]) -> Iterable[OverallBoard]:
 
 def contributes(phase: Phase) -> bool:
     """Whether everybody sees who has which rank."""
-    return phase.shows_teams and visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
+    is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
+    return is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
-def _places(board: Board, names: dict[str, str]) -> dict[str, Place]:
+def _places(board: Board, teams: dict[str, OverallRow]) -> dict[str, Place]:
     """By team the place of its best row; where every run stands, a team has several."""
     found: dict[str, Row] = {}
     for row in board.rows:
         if row.rank is not None and row.team_slug and row.team:
             found.setdefault(row.team_slug, row)
-            names.setdefault(row.team_slug, row.team)
+            own = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
+            teams.setdefault(row.team_slug, own)
     ranks = [row.rank or 0 for row in found.values()]
     return {slug: _among(row, ranks) for slug, row in found.items()}
 
@@ -103,11 +112,11 @@ def _among(row: Row, ranks: Sequence[int]) -> Place:
     )
 
 
-def _row(name: str, slug: str, boards: Sequence[OverallBoard]) -> OverallRow:
+def _counted(row: OverallRow, boards: Sequence[OverallBoard]) -> OverallRow:
     """A point for each place above the last. The ends add up the best and the worst open ranks."""
-    row = OverallRow(team=name, slug=slug)
+    row = replace(row, places={})
     for board in boards:
-        place = board.places.get(slug)
+        place = board.places.get(row.slug)
         if place is not None:
             row.places[board.phase.pk] = place
             row.borda += board.teams - place.rank

@@ -35,6 +35,7 @@ def _values(row: OverallRow) -> dict[str, Any]:
         "rank": row.rank,
         "team": row.slug,
         "team_name": row.team,
+        "has_organiser": row.has_organiser,
         "boards": len(row.places),
         "mean_rank": row.mean_rank,
         "borda": row.borda,
@@ -55,13 +56,17 @@ def as_csv(season: Season, table: Overall) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
-    writer.writerow(["rank", "team", "mean_rank", "borda", "borda_low", "borda_high", "boards", *boards])
+    marked = ["has_organiser"] if any(row.has_organiser for row in table.rows) else []
+    writer.writerow(
+        ["rank", "team", "mean_rank", "borda", "borda_low", "borda_high", "boards", *boards, *marked]
+    )
     for row in table.rows:
+        marks = ["yes" if row.has_organiser else "" for _ in marked]
         places = [
             row.places[board.phase.pk].rank if board.phase.pk in row.places else "" for board in table.boards
         ]
         numbers = [row.mean_rank, row.borda, row.borda_low, row.borda_high, len(row.places)]
-        writer.writerow([row.rank, plain(row.team), *numbers, *places])
+        writer.writerow([row.rank, plain(row.team), *numbers, *places, *marks])
     return out.getvalue()
 
 
@@ -70,7 +75,7 @@ def as_latex(season: Season, table: Overall) -> str:
     lines = [
         [
             str(row.rank),
-            row.team,
+            row.marked_name,
             f"{row.mean_rank:.2f}",
             f"{row.borda} [{row.borda_low}, {row.borda_high}]",
             *(_place(row, board.phase.pk) for board in table.boards),

@@ -15,9 +15,9 @@ from django.db import connection
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
-from citeboard.teams.models import Team
+from citeboard.teams.models import Membership, Team
 from scoring.models import Evaluation, Score
-from tasks.models import Gold, Phase, Registration, Season, Submission, Task
+from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
 
 
 class CountingRun(NamedTuple):
@@ -32,13 +32,27 @@ class CountingRun(NamedTuple):
     team: str | None
     team_slug: str | None
     card: dict[str, str]
+    alias: int | None
+    has_organiser: bool
 
 
 ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
 
 _TABLES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
-    for model in (AuditEntry, Evaluation, Phase, Registration, Score, Season, Submission, Task, Team)
+    for model in (
+        AuditEntry,
+        Evaluation,
+        Membership,
+        Organiser,
+        Phase,
+        Registration,
+        Score,
+        Season,
+        Submission,
+        Task,
+        Team,
+    )
 }
 _RUN = """(
     SELECT e.id FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
@@ -86,9 +100,14 @@ WITH counting(id) AS (
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
     AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
 )
-SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card
+SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card, own.alias,
+e.team_id IN (
+    SELECT m.team_id FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+    WHERE o.season_id = %(season)s
+)
 FROM counting c JOIN {evaluation} e ON e.id = c.id JOIN {submission} s ON s.id = e.submission_id
 LEFT JOIN {team} t ON t.id = e.team_id
+LEFT JOIN {registration} own ON own.team_id = e.team_id AND own.season_id = %(season)s
 """
 _SCORES = """
 SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
@@ -96,13 +115,23 @@ SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluat
 _FACTS = """
 SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts, p.counting,
 p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
-p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s
+s.anonymous_until, s.anonymous_until <= %(now)s, (
+    SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+    WHERE o.season_id = s.id
+), p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """
 
+#: Grows and shrinks with the places by which a team counts as one with an organiser in it.
+_MARKED = """
+SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+WHERE o.season_id = %(season)s
+"""
+
 _SITE = """
 SELECT (SELECT MAX(id) FROM {auditentry}), (SELECT COUNT(*) FROM {season} WHERE is_public),
+(SELECT COUNT(*) FROM {season} WHERE anonymous_until <= %(now)s),
 (SELECT COUNT(*) FROM {registration} WHERE is_approved), COUNT(*), SUM(version),
 SUM(CASE WHEN opens <= %(now)s THEN 1 END), SUM(CASE WHEN closes <= %(now)s THEN 1 END),
 SUM(CASE WHEN board_from <= %(now)s THEN 1 END), SUM(CASE WHEN inputs_from <= %(now)s THEN 1 END)
@@ -117,6 +146,13 @@ def site_facts() -> tuple[Any, ...]:
         cursor.execute(_SITE.format(**_TABLES), {"now": at})
         found: tuple[Any, ...] = cursor.fetchone()
     return found
+
+
+def organisers_in_teams(season: int) -> object:
+    """What changes where an organiser comes into a team or leaves it, or a member comes to run the season."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MARKED.format(**_TABLES), {"season": season})
+        return cursor.fetchone()[0]
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
@@ -157,7 +193,11 @@ def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
 
 def _read(run: CountingRun) -> CountingRun:
     """Both databases give JSON as text here."""
-    return run._replace(submitted_at=_instant(run.submitted_at), card=json.loads(str(run.card)))
+    return run._replace(
+        submitted_at=_instant(run.submitted_at),
+        card=json.loads(str(run.card)),
+        has_organiser=bool(run.has_organiser),
+    )
 
 
 def _instant(value: dt.datetime | str) -> dt.datetime:

@@ -26,6 +26,7 @@ from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import Score, Signature
 from tasks.models import Gold, Phase, Submission
 from tasks.models.run_cards import marks_of, without_names
+from tasks.models.seasons import pseudonym
 from tasks.types import task_types
 from tasks.types.base import current_rules
 
@@ -33,6 +34,7 @@ from tasks.types.base import current_rules
 HUMAN_COLUMNS = 10_000
 #: The place of what is no main metric.
 MINOR = 1_000
+CONTRASTIVE, WITH_ORGANISER = "contrastive", "with an organiser"
 #: Values that agree to so many significant digits are equal: two machines need not add up in the same order.
 SIGNIFICANT_DIGITS = 12
 
@@ -78,8 +80,8 @@ class Row:
 
     ``scores`` goes by the names of columns; it is empty where only ranks show. ``rank_low`` to ``rank_high``
     are the ranks that the paired tests leave open; rows of one ``group``, counted from 1, do not differ
-    significantly from its first. A team whose name is hidden has none here, and its ``card`` nothing that may
-    tell it. A baseline,
+    significantly from its first. A team whose name is hidden has none here, or a number in its place, and its
+    ``card`` nothing that may tell it. A baseline,
     the human line and a contrastive run have no rank, and neither has a run whose
     ranking number was computed otherwise than most (``is_comparable``).
     """
@@ -93,6 +95,8 @@ class Row:
     team: str | None = None
     team_slug: str | None = None
     card: Mapping[str, str] = field(default_factory=dict)
+    alias: int | None = None
+    has_organiser: bool = False
     scores: dict[str, Cell] = field(default_factory=dict)
     value: float | None = None
     is_comparable: bool = True
@@ -131,8 +135,9 @@ class Row:
 
     @property
     def marked_name(self) -> str:
-        """The same, saying of a contrastive run that it is one."""
-        return f"{self.display_name}, contrastive" if self.is_contrastive else self.display_name
+        """The same, saying of a contrastive run that it is one, and of a team that an organiser is in it."""
+        marks = [CONTRASTIVE] * self.is_contrastive + [WITH_ORGANISER] * self.has_organiser
+        return ", ".join([self.display_name, *marks])
 
 
 @dataclass(slots=True)
@@ -254,7 +259,7 @@ def standings(
     board.rows = rows
     _give_ranges(board, by)
     if not shows_teams(phase, audience):
-        _hide_teams(rows, viewer)
+        _hide_teams(phase, rows, viewer)
     if board.visibility == Visibility.RANKS:
         board.columns = []
         for row in board.rows:
@@ -331,12 +336,13 @@ def _give_ranges(board: Board, by: str) -> None:
             row.rank = first
 
 
-def _hide_teams(rows: Sequence[Row], viewer: object) -> None:
-    """Takes the names of others from the rows; the viewer's own teams keep theirs."""
+def _hide_teams(phase: Phase, rows: Sequence[Row], viewer: object) -> None:
+    """Takes the names of others from the rows, and what tells of them; the viewer's own teams keep theirs."""
     own = set(teams_of(viewer).values_list("slug", flat=True))
     for row in rows:
         if row.team_slug not in own:
-            row.team = row.team_slug = None
+            row.team = pseudonym(row.alias) if phase.shows_teams else None
+            row.team_slug, row.has_organiser = None, False
             row.card = without_names(row.card)
 
 

@@ -130,7 +130,9 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
 
 def shows_teams(phase: Phase, audience: Audience) -> bool:
     """Whether a board says whose each system is; a team is told its own in any case."""
-    return phase.shows_teams or audience in RUNS_THE_SEASON
+    if audience in RUNS_THE_SEASON:
+        return True
+    return phase.shows_teams and not phase.task.season.is_anonymous()
 
 
 def shows_run_counts(phase: Phase, audience: Audience) -> bool:

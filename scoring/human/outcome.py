@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from citeboard.core import audit
@@ -47,19 +48,34 @@ def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
     return means([(run, position - 1, value) for run, position, value in rated], sheet.instances.count())
 
 
-def publish(*, sheet: Sheet, by: User) -> None:
-    """Close the sheet and put its outcome on the board. Raises NotPublished."""
+def unfinished(sheet: Sheet) -> list[str]:
+    """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
+    texts = texts_of(sheet).count()
+    rated = sheet.annotators.annotate(rated=Count("ratings")).values_list("name", "rated")
+    return [f"{name}, who has rated {own} of {texts}" for name, own in rated if own < texts]
+
+
+def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
+    """Close the sheet and put its outcome on the board; with annotators who have not finished only where that
+    is confirmed. Raises NotPublished.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise NotPublished("the sheet is published already")
         if not Rating.objects.filter(annotator__sheet=locked).exists():
             raise NotPublished("nobody has rated anything on the sheet yet")
+        waiting = unfinished(locked)
+        if waiting and not is_confirmed:
+            raise NotPublished(
+                f"the sheet waits for {'; '.join(waiting)}; confirm that it is published without them"
+            )
         locked.agreement = {name: _described(found) for name, found in agreement(locked).items()}
         locked.published_at = timezone.now()
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
-        _note(locked, by, "published a human evaluation")
+        without = f" without waiting for {'; '.join(waiting)}" if waiting else ""
+        _note(locked, by, f"published a human evaluation{without}")
 
 
 def take_back(*, sheet: Sheet, by: User) -> None:

@@ -115,6 +115,13 @@ class Season(models.Model):
         help_text="Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
         "merge teams.",
     )
+    anonymous_until = models.DateTimeField(
+        "teams are anonymous until",
+        null=True,
+        blank=True,
+        help_text="Until then others than organisers read “Team 41” in the place of a team's name: a number "
+        "drawn when the team entered.",
+    )
     time_zone = models.CharField(
         "time zone",
         max_length=60,
@@ -144,6 +151,10 @@ class Season(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def is_anonymous(self, at: dt.datetime | None = None) -> bool:
+        """Whether teams go by numbers for others than organisers."""
+        return self.anonymous_until is not None and (at or timezone.now()) < self.anonymous_until
 
     @property
     def zone(self) -> ZoneInfo:
@@ -189,6 +200,11 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
         return self.filter(Q(is_approved=True) | Q(decided_at=None))
 
 
+def pseudonym(alias: int | None) -> str | None:
+    """What stands for the name of a team while names are hidden."""
+    return None if alias is None else f"Team {alias}"
+
+
 class Registration(models.Model):
     """A team's place in a season; one that is not approved was refused if it has been decided on."""
 
@@ -202,14 +218,24 @@ class Registration(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     reason = models.TextField(blank=True, help_text="Why it was refused; its team reads it.")
+    alias = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text="The number that stands for its name."
+    )
 
     objects = RegistrationQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["season", "team"], name="registration_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["season", "team"], name="registration_once"),
+            models.UniqueConstraint(fields=["season", "alias"], name="registration_alias_once"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.team} in {self.season}"
+
+    @property
+    def pseudonym(self) -> str:
+        return pseudonym(self.alias) or "a team"
 
     @property
     def is_waiting(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import secrets
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
@@ -82,13 +83,23 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         check_size(season, members.count())
         is_approved = season.registration in (Season.Entry.OPEN, Season.Entry.LIST)
         registration = Registration.objects.create(
-            season=season, team=team, is_approved=is_approved, message=message.strip()
+            season=season,
+            team=team,
+            is_approved=is_approved,
+            message=message.strip(),
+            alias=draw_alias(season),
         )
         words = f"entered {team}" if is_approved else f"asked for {team} to take part"
         audit.note(actor=by, action="team-entered", words=words, subject=team, place=season)
         if not is_approved:
             tell_asked(registration, by=by)
     return registration
+
+
+def draw_alias(season: Season) -> int:
+    """A number that no team of the season has; by chance, so that it tells neither name nor order."""
+    taken = set(season.registrations.values_list("alias", flat=True))
+    return secrets.choice([number for number in range(1, max(99, 4 * len(taken)) + 1) if number not in taken])
 
 
 def any_invitation(secret: str) -> Invitation | MailedInvitation:

@@ -104,13 +104,14 @@ def _is_visible(season: Season, user: object) -> bool:
 def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
     """The teams of a season that the user may read of, by name.
 
-    Organisers read of all, others of those that were not refused; of their own alone where a phase hides the
-    names of teams.
+    Organisers read of all, others of those that were not refused; of their own alone where the season or a
+    phase hides the names of teams.
     """
     entries = Registration.objects.filter(season=season).select_related("team").order_by("team__name")
     if may_help(user, season):
         return entries
-    if Phase.objects.filter(task__season=season, shows_teams=False).exists():
+    hides_names = Phase.objects.filter(task__season=season, shows_teams=False)
+    if season.is_anonymous() or hides_names.exists():
         return entries.not_refused().filter(team__in=teams_of(user).values("pk"))
     return entries.not_refused()
 

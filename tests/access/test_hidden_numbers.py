@@ -8,7 +8,7 @@ from django.urls.converters import IntConverter
 from django.utils import timezone
 
 from scoring.models import CRITERIA, HumanScore
-from tasks.models import Phase, Submission, TeamFigure
+from tasks.models import Phase, Season, Submission, TeamFigure
 from tests.access.scene import SYSTEM, Scene, make_scene, without_instants
 from tests.access.table import ROUTES, address, is_read, named
 
@@ -45,6 +45,14 @@ def scene(client) -> Scene:
     )
     TeamFigure.objects.create(submission=scene.run, phase=scene.phase, name="wall_seconds", value=734159)
     return scene
+
+
+def by_phase():
+    Phase.objects.update(shows_teams=False, version=2)
+
+
+def by_season():
+    Season.objects.update(anonymous_until=timezone.now() + dt.timedelta(days=1))
 
 
 def bodies(client, scene: Scene, role: str):
@@ -97,10 +105,11 @@ def test_a_team_sees_its_own_scores_where_the_phase_says_so(client, scene, choic
     assert any(SCORE in body for body in said)
 
 
+@pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["visitor", "stranger"])
-def test_names_of_teams_that_a_phase_hides_are_on_no_address(client, scene, role):
+def test_names_of_teams_that_are_hidden_are_on_no_address(client, scene, role, hide):
     name_team(scene)
-    Phase.objects.update(shows_teams=False, version=2)
+    hide()
     for where, body in bodies(client, scene, role):
         # The link that invites into the team names it.
         if not where.startswith("join"):
@@ -110,22 +119,24 @@ def test_names_of_teams_that_a_phase_hides_are_on_no_address(client, scene, role
             assert "canary-team" not in body or where.partition("?")[0] in NAME_A_TEAM, where
 
 
+@pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["visitor", "stranger", "organiser"])
 @pytest.mark.parametrize("name", NAME_A_TEAM)
-def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, name, role):
+def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, name, role, hide):
     name_team(scene)
     client.logout()
     if person := scene.people[role]:
         client.force_login(person)
     assert client.get(address(name, scene)).status_code == 200
-    Phase.objects.update(shows_teams=False, version=2)
+    hide()
     assert client.get(address(name, scene)).status_code == 404
 
 
+@pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["member", "organiser"])
-def test_a_team_and_organisers_read_names_that_a_phase_hides_from_others(client, scene, role):
+def test_a_team_and_organisers_read_names_that_are_hidden_from_others(client, scene, role, hide):
     name_team(scene)
-    Phase.objects.update(shows_teams=False, version=2)
+    hide()
     assert any("Canary Team" in body for where, body in bodies(client, scene, role) if where == "board")
 
 

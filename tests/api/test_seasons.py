@@ -20,7 +20,9 @@ def test_the_list_holds_public_seasons_and_drafts_for_those_who_organise_them(wo
 def test_a_season_has_its_tasks_and_their_phases(world):
     body = world.ask("visitor").get(f"{API}/seasons/{world.season.slug}/").json()
     [task] = body["tasks"]
-    assert set(body) == {"slug", "title", "summary", "licence", "is_public", "url", "page", "tasks"}
+    assert set(body) == {
+        "slug", "title", "summary", "licence", "is_public", "anonymous_until", "url", "page", "tasks",
+    }  # fmt: skip
     assert body["page"] == f"http://testserver/seasons/{world.season.slug}/"
     assert (task["id"], task["type"], task["season"]) == (world.task.pk, "clsumm-1a", world.season.slug)
     assert task["rules"] == ["corrected", "official-2017"]

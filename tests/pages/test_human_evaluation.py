@@ -312,7 +312,7 @@ def test_more_instances_than_have_texts_are_refused_in_words(client, phase, runs
     assert "Only 6 instances of 6 have a text of every chosen run, and 7 are asked for." in text_of(response)
 
 
-def published(client, phase, sheet, runs):
+def published(client, phase, sheet, runs, **posted):
     """Two annotators on every text: the first run is the best, and they agree."""
     for name, shift in (("Ada", 0), ("Bo", 1)):
         values = {
@@ -321,7 +321,28 @@ def published(client, phase, sheet, runs):
             for place, run in enumerate(runs)
         }
         sheets.rate(sheet, name, values)
-    return client.post(organise("organise-sheet-publish", phase, sheet))
+    return client.post(organise("organise-sheet-publish", phase, sheet), posted)
+
+
+def test_while_an_annotator_has_not_finished_publishing_has_to_be_confirmed(client, phase, sheet, runs):
+    first = sheet.instances.first().name
+    sheets.rate(sheet, "Ada", {(first, run): (4, 4) for run in runs})
+    Annotator.objects.create(sheet=sheet, name="Bo")
+    address = organise("organise-sheet", phase, sheet)
+    told = text_of(client.get(address))
+    assert "Ada, who has rated 3 of 12 Bo, who has rated 0 of 12" in told
+    refused = client.post(organise("organise-sheet-publish", phase, sheet), follow=True)
+    assert "The sheet waits for Ada, who has rated 3 of 12; Bo, who has rated 0 of 12" in text_of(refused)
+    assert Sheet.objects.get().is_open
+    client.post(organise("organise-sheet-publish", phase, sheet), {"unfinished": "yes"})
+    assert not Sheet.objects.get().is_open
+    told = text_of(client.get(reverse("organise-history", args=[phase.task.season.slug])))
+    assert "published a human evaluation without waiting for Ada, who has rated 3 of 12" in told
+
+
+def test_where_everybody_has_finished_nothing_has_to_be_confirmed(client, phase, sheet, runs):
+    assert published(client, phase, sheet, runs).status_code == 302
+    assert not Sheet.objects.get().is_open
 
 
 def test_published_means_are_columns_of_the_board_with_interval_and_agreement(client, phase, sheet, runs):
@@ -364,7 +385,7 @@ def test_before_it_is_published_nothing_says_whose_texts_are_how_good(client, ph
 def test_a_published_sheet_takes_no_ratings_until_it_is_taken_back(client, phase, sheet, runs, organiser):
     person = factories.make_user()
     client.post(organise("organise-sheet-annotator", phase, sheet), {"email": person.email})
-    published(client, phase, sheet, runs)
+    published(client, phase, sheet, runs, unfinished="yes")
     client.force_login(person)
     client.post(reverse("annotate-upload", args=[sheet.pk]), {"file": upload(ratings(sheet))})
     assert not Rating.objects.filter(annotator__user=person).exists()
@@ -416,7 +437,7 @@ def test_a_published_sheet_has_the_means_by_data_set(client, tmp_path, organiser
     address = reverse("organise-sheet", args=[phase.task.season.slug, sheet.pk])
     client.force_login(organiser)
     assert "by data set" not in client.get(address).content.decode()
-    client.post(organise("organise-sheet-publish", phase, sheet))
+    client.post(organise("organise-sheet-publish", phase, sheet), {"unfinished": "yes"})
     page = text_of(client.get(address))
     table = page[page.index("Readability by data set") : page.index("Consistency by data set")]
     assert "Data set Instances Abacus Basilisk" in table

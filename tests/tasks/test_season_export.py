@@ -153,7 +153,8 @@ RULES = (
     (
         'title = "A small season"\nregistration = "list"\nentry_list = ["Ada@example.org", "@uni.example"]\n'
         "max_team_size = 3\nmembers_until = 2026-05-01T12:00:00Z\n"
-        'merge_until = 2026-04-20T12:00:00Z\nterms = """\nFor research.\n\nAlone.\n"""'
+        "merge_until = 2026-04-20T12:00:00Z\nanonymous_until = 2026-06-01T12:00:00Z\n"
+        'terms = """\nFor research.\n\nAlone.\n"""'
     ),
 )
 
@@ -179,6 +180,7 @@ def test_the_rules_for_teams_and_the_terms_go_along(tmp_path):
     assert same(tmp_path / "first", tmp_path / "second")
     said = tomllib.loads((tmp_path / "second" / "season.toml").read_text())["season"]
     assert said["entry_list"] == ["ada@example.org", "@uni.example"]
+    assert f"{said['anonymous_until']:%Y-%m-%d %H:%M}" == "2026-06-01 12:00"
     assert said["terms"] == "For research.\n\nAlone."
 
 

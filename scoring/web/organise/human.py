@@ -189,9 +189,12 @@ def settle(request: HttpRequest, season: str, sheet: int, how: str) -> HttpRespo
     """Publish the sheet, or take it back."""
     found = season_to_organise(request.user, season)
     own = _sheet(found, sheet)
-    act = {"publish": outcome.publish, "take-back": outcome.take_back}[how]
+    by = _person(request)
     try:
-        act(sheet=own, by=_person(request))
+        if how == "publish":
+            outcome.publish(sheet=own, by=by, is_confirmed=request.POST.get("unfinished") == "yes")
+        else:
+            outcome.take_back(sheet=own, by=by)
     except outcome.NotPublished as refused:
         messages.error(request, sentence(refused))
     else:
@@ -248,6 +251,7 @@ def _sheet_page(
         "criteria": CRITERIA,
         "means": [] if own.is_open else _means(own),
         "class_tables": [] if own.is_open else _class_tables(own),
+        "unfinished": outcome.unfinished(own) if own.is_open else [],
         "has_ratings": any(annotator.rated for annotator in annotators),
         "form": AnnotatorForm(label_suffix=""),
         "ratings_form": RatingsForm(label_suffix=""),

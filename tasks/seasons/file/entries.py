@@ -153,6 +153,7 @@ class SeasonEntry:
     max_team_size: int | None
     members_until: dt.datetime | None
     merge_until: dt.datetime | None
+    anonymous_until: dt.datetime | None
     time_zone: str
     allows_several_teams: bool
     shows_overall: bool
@@ -216,6 +217,7 @@ def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
         max_team_size=table.limit("max_team_size"),
         members_until=table.moment("members_until", zone_of(time_zone), None),
         merge_until=table.moment("merge_until", zone_of(time_zone), None),
+        anonymous_until=table.moment("anonymous_until", zone_of(time_zone), None),
         time_zone=time_zone,
         allows_several_teams=table.boolean("several_teams", default=False),
         shows_overall=table.boolean("overall", default=False),

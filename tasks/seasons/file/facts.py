@@ -57,6 +57,7 @@ def season_facts(entry: SeasonEntry) -> Facts:
         "max_team_size": entry.max_team_size,
         "members_until": entry.members_until,
         "merge_until": entry.merge_until,
+        "anonymous_until": entry.anonymous_until,
         "time_zone": entry.time_zone,
         "allows_several_teams": entry.allows_several_teams,
         "shows_overall": entry.shows_overall,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tasks.types.base import CORRECTED, Option, Options, Pairs, Split, TaskType
 from tasks.types.clsumm.carrying import accepts_summaries
 from tasks.types.clsumm.copying import COPIED, copied_share, prints_of
+from tasks.types.clsumm.human_evaluation import HUMAN_EVALUATION
 from tasks.types.clsumm.layout import is_topic_file
 from tasks.types.clsumm.metrics import MetricRefs, plain_rouge, pooled_rouge
 from tasks.types.clsumm.options import PROGRAM, STOPWORDS, stopword_notes
@@ -174,4 +175,5 @@ TASK_TYPE = TaskType(
     options=(OVER_LIMIT, STOPWORDS, PROGRAM, RANGE),
     further_metrics=_range_metrics,
     show_instances=show_summaries,
+    human_evaluation=HUMAN_EVALUATION,
 )

@@ -1,0 +1,146 @@
+"""Teams go by numbers until an instant: for everybody but themselves and those who run the season."""
+
+import csv
+import datetime as dt
+import io
+import json
+import zipfile
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from scoring.board.standings import standings
+from tasks.models import Phase, Registration, Season
+from tasks.registration.entries import draw_alias, register_team
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring import boards
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def phase():
+    """Two teams with a run each, in a season that names nobody until tomorrow."""
+    olga = factories.make_user(name="Olga")
+    season = factories.make_season(
+        slug="s", organiser=olga, anonymous_until=timezone.now() + dt.timedelta(days=1), shows_overall=True
+    )
+    phase = factories.make_phase(task=factories.make_task(season=season, slug="t"), slug="p")
+    for name, value in (("Canary", 0.5), ("Heron", 0.25)):
+        team = factories.make_team(season=season, name=name, slug=name.lower())
+        run = factories.make_submission(phase=phase, team=team, system=f"System of {value}", status="scored")
+        boards.score(run, value)
+    return phase
+
+
+def alias_of(slug):
+    return f"Team {Registration.objects.get(team__slug=slug).alias}"
+
+
+def lead_of(slug):
+    return Registration.objects.get(team__slug=slug).team.memberships.get().user
+
+
+def address(name):
+    return reverse(name, args=["s", "t", "p"])
+
+
+def test_visitors_read_numbers_on_the_board_and_in_what_they_take_away(client, phase):
+    expected = [alias_of("canary"), alias_of("heron")]
+    assert [row.team for row in standings(phase, None).rows] == expected
+    found = csv.DictReader(io.StringIO(client.get(address("board-csv")).content.decode()))
+    assert [line["team"] for line in found] == expected
+    said = json.loads(client.get(address("board-json")).content)
+    assert [row["team"] for row in said["rows"]] == expected
+    rows = client.get(reverse("api:leaderboard", args=[phase.pk])).json()["rows"]
+    assert [(row["team"], row["team_name"]) for row in rows] == [(None, name) for name in expected]
+    for name in ("board", "board-tex", "board-bib"):
+        page = client.get(address(name)).content.decode()
+        assert expected[0] in page, name
+        assert "Canary" not in page, name
+
+
+def test_a_team_reads_its_own_name_and_its_number_and_the_numbers_of_others(client, phase):
+    client.force_login(lead_of("heron"))
+    board = text_of(client.get(address("board")))
+    assert "Heron, your team" in board
+    assert alias_of("canary") in board
+    assert "Canary" not in board
+    season = text_of(client.get(reverse("season", args=["s"])))
+    assert f"You take part with Heron, which others read as {alias_of('heron')}." in season
+    assert "Teams go by numbers until" in season
+
+
+def test_organisers_read_names_and_which_number_stands_for_each(client, phase):
+    client.force_login(phase.task.season.organisers.get().user)
+    assert "Canary" in text_of(client.get(address("board")))
+    teams = text_of(client.get(reverse("organise-teams", args=["s"])))
+    assert f"{alias_of('canary')} to others until" in teams
+
+
+def test_at_the_instant_names_are_shown_by_the_clock_alone(client, phase):
+    """A kept page is made anew, though nothing was written since."""
+    season = reverse("season", args=["s"])
+    for page in (address("board"), season):
+        assert "Canary" not in text_of(client.get(page))
+    assert client.get(reverse("team-results", args=["canary"])).status_code == 404
+    Season.objects.update(anonymous_until=timezone.now() - dt.timedelta(seconds=1))
+    for page in (address("board"), season, reverse("team-results", args=["canary"])):
+        assert "Canary" in text_of(client.get(page))
+
+
+def test_where_a_phase_names_nobody_there_are_no_numbers_either(client, phase):
+    """They would say which systems are of one team."""
+    Phase.objects.update(shows_teams=False)
+    phase.refresh_from_db()
+    assert [row.team for row in standings(phase, None).rows] == [None, None]
+
+
+def test_teams_are_ranked_over_tasks_only_once_they_are_named(client, phase):
+    overall = reverse("overall", args=["s"])
+    assert "Canary" not in text_of(client.get(overall))
+    Season.objects.update(anonymous_until=None)
+    assert "Canary" in text_of(client.get(overall))
+
+
+def test_names_are_neither_in_the_zip_for_papers_nor_in_the_names_of_its_files(client, phase):
+    lead = lead_of("heron")
+    for person in (None, lead):
+        client.logout()
+        if person:
+            client.force_login(person)
+        answer = client.get(reverse("overview-paper-zip", args=["s"]))
+        with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
+            for member in archive.namelist():
+                assert "canary" not in member.lower()
+                assert b"canary" not in archive.read(member).lower(), member
+
+
+def test_numbers_tell_no_order_and_no_team_gets_that_of_another(phase):
+    season = phase.task.season
+    drawn = set()
+    for _ in range(30):
+        team = factories.make_team()
+        drawn.add(register_team(season=season, team=team).alias)
+    assert len(drawn) == 30
+    assert drawn <= set(range(1, 125))
+    assert sorted(drawn) != list(range(min(drawn), min(drawn) + 30))
+    assert draw_alias(season) not in drawn
+
+
+def test_a_team_keeps_its_number(phase):
+    entry = Registration.objects.get(team__slug="canary")
+    before = entry.alias
+    assert register_team(season=phase.task.season, team=entry.team).alias == before
+
+
+def test_nobody_asks_to_join_or_merges_by_a_list_of_names(client, phase):
+    Season.objects.update(merge_until=timezone.now() + dt.timedelta(days=1))
+    client.force_login(lead_of("heron"))
+    assert "Canary" not in text_of(client.get(reverse("team", args=["heron"])))
+    client.force_login(factories.make_user())
+    assert "Canary" not in text_of(client.get(reverse("season", args=["s"])))
+    listed = client.get(reverse("api:registrations", args=["s"])).json()
+    assert listed["results"] == []
