@@ -86,6 +86,13 @@ class SentForm(CardForm, CheckForm):
 class RunForm(SentForm):
     """A run to be submitted."""
 
+    priority = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="Its place among the team's runs, where the first ones by priority count: 1 comes first, "
+        "and the others move down. Without it the run comes last.",
+    )
     wall_seconds = team_figure("wall_seconds")
     cpu_seconds = team_figure("cpu_seconds")
     memory_mib = team_figure("memory_mib")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -43,6 +44,7 @@ from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions import exclusions
 from tasks.submissions.after_sending import delete_file, describe_run
+from tasks.submissions.priority import set_priority
 from tasks.submissions.selection import select_run
 from tasks.submissions.withdraw import accept_late, take_back
 from tasks.submissions.withdraw import cancel as cancel_run
@@ -57,6 +59,12 @@ class ReasonForm(serializers.Serializer[Any]):
     reason = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=500, help_text="The team reads it."
     )
+
+
+class PriorityForm(ReasonForm):
+    """Another place among the team's runs."""
+
+    priority = serializers.IntegerField(min_value=1, max_value=1000, help_text="1 comes first.")
 
 
 #: What organisers do and teams do not.
@@ -120,6 +128,22 @@ def withdraw(request: Request, pk: int) -> Response:
 @api_view(["POST"])
 def select(request: Request, pk: int) -> Response:
     return _changed(request, pk, select_run)
+
+
+@extend_schema(
+    operation_id="set_priority",
+    summary="Move a run to another place among its team's, where the first ones by priority count",
+    request={"multipart/form-data": PriorityForm},
+    responses=CHANGED,
+)
+@api_view(["POST"])
+def priority(request: Request, pk: int) -> Response:
+    submission = get_object_or_404(own_runs(person(request)), pk=pk)
+    if submission.team not in teams_of(request.user):
+        _require_organising(submission, person(request))
+    form = PriorityForm(data=request.data)
+    form.is_valid(raise_exception=True)
+    return _changed(request, pk, partial(set_priority, place=form.validated_data["priority"]))
 
 
 @extend_schema(
@@ -276,7 +300,7 @@ def _changed(request: Request, pk: int, change: Change) -> Response:
     organises = bool(reason) and may_organise(user, submission.phase.task.season)
     if change in BY_ORGANISERS or organises or not is_own:
         _require_organiser(submission, user, reason)
-    elif change is not select_run and hides_outcome(submission, user):
+    elif change in (cancel_run, withdraw_run) and hides_outcome(submission, user):
         change = take_back
     with refusals_answered():
         change(submission, user, reason)
@@ -286,9 +310,14 @@ def _changed(request: Request, pk: int, change: Change) -> Response:
 
 def _require_organiser(submission: Submission, user: User, reason: str) -> None:
     """Raises PermissionDenied, or ValidationError where the reason is missing."""
+    _require_organising(submission, user)
+    if not reason:
+        raise exceptions.ValidationError({"reason": ["Say why: the team reads it."]})
+
+
+def _require_organising(submission: Submission, user: User) -> None:
+    """Raises PermissionDenied."""
     if submission.team is None or not may_organise(user, submission.phase.task.season):
         raise exceptions.PermissionDenied(
             "A run is changed by its own team, and with a reason by organisers."
         )
-    if not reason:
-        raise exceptions.ValidationError({"reason": ["Say why: the team reads it."]})

@@ -77,6 +77,7 @@ def submissions(request: Request, pk: int) -> Response:
             team_figures={name: given[name] for name in EVERY if name in given},
             card=given_card(given),
             metadata=metadata,
+            priority=given.get("priority"),
             idempotency_key=request.headers.get("Idempotency-Key", ""),
         )
     url = address(request, "api:submission", submission.pk)

@@ -74,7 +74,7 @@ class PhaseSerializer(Addressed):
             "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "time_zone",
             "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
             "board_then", "own_scores",
-            "shows_teams", "shows_run_counts", "counting", "shows_contrastive",
+            "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",
             "card_required", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 
@@ -237,7 +237,7 @@ class SubmissionSerializer(Addressed):
         fields = [
             "id", "number", "phase", "team", "bundle", "system", "description", "card", "links", "kind",
             "filename", "sha256", "size", "submitted_at", "begun_at", "is_late", "exclusion",
-            "exclusion_reason", "status",
+            "exclusion_reason", "priority", "status",
             "since", "reason", "team_reported", "progress", "url", "page",
         ]  # fmt: skip
 

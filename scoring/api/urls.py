@@ -133,6 +133,7 @@ urlpatterns = [
     path("submissions/<int:pk>/cancel/", own_runs.cancel, name="cancel"),
     path("submissions/<int:pk>/withdraw/", own_runs.withdraw, name="withdraw"),
     path("submissions/<int:pk>/select/", own_runs.select, name="select"),
+    path("submissions/<int:pk>/priority/", own_runs.priority, name="priority"),
     path("submissions/<int:pk>/accept/", own_runs.accept, name="accept"),
     path("submissions/<int:pk>/disqualify/", own_runs.disqualify, name="disqualify"),
     path("submissions/<int:pk>/hide/", own_runs.hide, name="hide"),

@@ -48,7 +48,8 @@ def phase_page(
         phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
         phase.title, phase.board_now, phase.board_from, phase.shows_teams, task.season.is_anonymous(at),
         phase.shows_run_counts, phase.own_runs_show,
-        phase.counting, phase.shows_contrastive, phase.opens, phase.closes, task.title, task.season.title,
+        phase.counting, phase.priority_runs, phase.shows_contrastive, phase.opens, phase.closes,
+        task.title, task.season.title,
         task.rules, task.summary,
         phase.shows_instances, task.min_class_size, organisers_in_teams(task.season_id),
     )  # fmt: skip

@@ -33,7 +33,10 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     heads = [*(f"team_reported_{figure}" for figure in reported), *(f"card_{name}" for name in said)]
     heads += [str(plain(f"outside_{measure.name}")) for measure in outside.measures]
     with_organisers = ["has_organiser"] if any(row.has_organiser for row in rows) else []
-    writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads, *with_organisers])
+    with_priority = ["priority"] if board.goes_by_priority else []
+    writer.writerow(
+        [*_COMMON, *names, "rules", "gold", "ranked_by", *heads, *with_organisers, *with_priority]
+    )
     gold = f"v{board.gold.number}" if board.gold else ""
     for row in rows:
         known = described(row)
@@ -45,6 +48,7 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         measured = [outside.value(measure, row.submission) for measure in outside.measures]
         card += ["" if value is None else value for value in measured]
         card += ["yes" if row.has_organiser else "" for _ in with_organisers]
+        card += [row.priority or "" for _ in with_priority]
         writer.writerow([*common, *numbers, board.rules, gold, board.by, *figures, *card])
     return out.getvalue()
 
@@ -76,6 +80,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 **described(row),
                 # Left out where it is not so, so that a board that is kept stays the same to the byte.
                 **({"has_organiser": True} if row.has_organiser else {}),
+                **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
                 "scores": _scores(row),
                 "team_reported": of_teams.get(row.submission, {}),
                 **({"card": row.card} if row.card else {}),

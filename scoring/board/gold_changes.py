@@ -46,7 +46,7 @@ def changes(before: Board, after: Board) -> list[Change]:
     A team is found by its name, since another of its runs may count now, and where all of them stand each run
     by itself; a baseline by its system.
     """
-    all_stand = after.phase.counting == Phase.Counting.ALL
+    all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
     new = {_key(row, all_stand=all_stand): row for row in after.rows}
     keys = [*new, *(key for key in old if key not in new)]

@@ -68,6 +68,8 @@ class Writer:
         name = escape(row.marked_name)
         if row.team_slug in self.own:
             name = f"{name}, your team"
+        if row.priority and self.board.goes_by_priority:
+            name = f"{name}, priority {row.priority}"
         name += "".join(f' <span class="run-mark">{escape(words)}</span>' for _, words in row.marks)
         if not self.shows_scores:
             return f'<span class="team">{name}</span>'

@@ -33,6 +33,7 @@ class CountingRun(NamedTuple):
     team_slug: str | None
     card: dict[str, str]
     alias: int | None
+    priority: int
     has_organiser: bool
 
 
@@ -81,6 +82,13 @@ _EVERY = """
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND s.status = %(scored)s
     AND s.kind = %({kind})s AND NOT s.is_late AND s.exclusion = '' GROUP BY e.submission_id
 """
+#: A run that was withdrawn or excluded keeps its place, so that no other moves up by that.
+_BEFORE = """
+    SELECT COUNT(*) FROM {submission} b WHERE b.phase_id = s.phase_id AND b.team_id = s.team_id
+    AND b.kind = %(primary)s AND NOT b.is_late AND b.status IN ({counted})
+    AND (b.priority < s.priority OR (b.priority = s.priority AND b.number < s.number))
+""".replace("{counted}", ", ".join(f"'{status}'" for status in Submission.COUNTED))
+_PRIORITY = _EVERY.replace("{kind}", "primary").replace("GROUP BY", f"AND ({_BEFORE}) < %(judged)s GROUP BY")
 _SELECTED = _RUN.replace("{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC")
 #: Undefined values are looked for only where a team has no other, so that the index gives the order.
 _ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved"
@@ -89,6 +97,7 @@ _CHOICES = {
     Phase.Counting.LAST: _ONE_A_TEAM.replace("{choice}", _LAST),
     Phase.Counting.SELECTED: _ONE_A_TEAM.replace("{choice}", _SELECTED),
     Phase.Counting.ALL: _EVERY.replace("{kind}", "primary"),
+    Phase.Counting.PRIORITY: _PRIORITY,
 }
 _CONTRASTIVE = f"UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
 _COUNTING = """
@@ -100,7 +109,8 @@ WITH counting(id) AS (
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
     AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
 )
-SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card, own.alias,
+SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
+own.alias, s.priority,
 e.team_id IN (
     SELECT m.team_id FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
     WHERE o.season_id = %(season)s
@@ -113,7 +123,8 @@ _SCORES = """
 SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
 """
 _FACTS = """
-SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts, p.counting,
+SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts,
+p.counting, p.priority_runs,
 p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
 s.anonymous_until, s.anonymous_until <= %(now)s, (
     SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
@@ -182,6 +193,7 @@ def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
         "contrastive": Submission.Kind.CONTRASTIVE.value,
         "baseline": Submission.Kind.BASELINE.value,
         "human": Submission.Kind.HUMAN.value,
+        "judged": phase.judged_runs,
     }
     with connection.cursor() as cursor:
         statement = _COUNTING.replace("{choice}", choice)

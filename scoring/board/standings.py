@@ -96,6 +96,7 @@ class Row:
     team_slug: str | None = None
     card: Mapping[str, str] = field(default_factory=dict)
     alias: int | None = None
+    priority: int = 0
     has_organiser: bool = False
     scores: dict[str, Cell] = field(default_factory=dict)
     value: float | None = None
@@ -159,6 +160,11 @@ class Board:
     columns: list[Column] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
+
+    @property
+    def goes_by_priority(self) -> bool:
+        """Whether its rows are the first runs of each team by the priority that it gave."""
+        return self.phase.counting == Phase.Counting.PRIORITY
 
     @property
     def first(self) -> list[Row]:

@@ -26,7 +26,7 @@ from tasks.models.run_cards import CARD
 HEADS = (
     "submission", "task", "phase", "team", "number", "system", "kind", "status", "exclusion",
     "exclusion_reason", "late", "selected", "sent", "filename", "size", "sha256", "metric", "value",
-    "low", "high", "description", *(f"card_{name}" for name in CARD),
+    "low", "high", "description", "priority", *(f"card_{name}" for name in CARD),
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def _said(run: Submission, score: Score | None) -> Iterator[object]:
         yield "inf" if score.is_infinite else score.value
         yield from (score.low, score.high)
     yield run.description
+    yield run.priority or ""
     yield from (run.card.get(name, "") for name in CARD)
 
 

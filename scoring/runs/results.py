@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from citeboard.core.words import listed
+from citeboard.core.words import counted, listed
 from scoring.board.charts import value_axis
 from scoring.board.class_order import natural_order
 from scoring.board.names import dimension_label, metric_label, note_label
@@ -141,6 +141,9 @@ def place(submission: Submission, viewer: object) -> Place:
         return Place(
             reason="Nothing stands on the board for a team until it chooses a run." if chooses else ""
         )
+    if submission.phase.counting == Phase.Counting.PRIORITY:
+        judged = counted(submission.phase.judged_runs, "run")
+        return Place(reason=f"The first {judged} of a team by priority stand on the board.")
     return Place(reason=f"Run {own.number}, {own.system}, stands on the board for your team.")
 
 

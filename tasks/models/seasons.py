@@ -341,6 +341,7 @@ class Phase(models.Model):
         LAST = "last", "last run of a team"
         SELECTED = "selected", "the run a team selects"
         ALL = "all", "every run of a team"
+        PRIORITY = "priority", "the first runs by the priority that a team gives"
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="phases")
     slug = models.SlugField(max_length=60)
@@ -402,6 +403,13 @@ class Phase(models.Model):
         help_text="Whether others than organisers read how many teams have sent runs, and how many.",
     )
     counting = models.CharField("which run counts", max_length=10, choices=Counting, default=Counting.BEST)
+    priority_runs = models.PositiveIntegerField(
+        "how many runs count by priority",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Where the first runs by priority count: so many of each team. Empty: one.",
+    )
     shows_contrastive = models.BooleanField(
         "shows contrastive runs",
         default=False,
@@ -503,6 +511,11 @@ class Phase(models.Model):
         chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
         is_listed = board == self.Audience.RANKS
         return self.OwnRuns.SCORED if is_listed and chosen == self.OwnRuns.NOTHING else chosen
+
+    @property
+    def judged_runs(self) -> int:
+        """How many runs of a team count where they have priorities."""
+        return self.priority_runs or 1
 
     @property
     def zone(self) -> ZoneInfo:

@@ -100,6 +100,9 @@ class Submission(models.Model):
         Bundle, on_delete=models.PROTECT, related_name="submissions", null=True, blank=True
     )
     is_selected = models.BooleanField(default=False, help_text="The run that counts where teams select.")
+    priority = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Its place among the team's runs, where the first few are judged."
+    )
     exclusion = models.CharField(
         max_length=12,
         choices=Exclusion,

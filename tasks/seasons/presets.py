@@ -73,8 +73,8 @@ _SEMEVAL = Preset(
 _TREC = Preset(
     "trec",
     "Like TREC",
-    "The inputs are given out first; then each team sends up to five runs and chooses the one with the "
-    "highest priority, which is the one that counts. Organisers alone see the board until they open it.",
+    "The inputs are given out first; then each team sends up to five runs and puts them into an order of "
+    "priority, by which the first two count. Organisers alone see the board until they open it.",
     {"inputs": "Inputs are given out", "opens": "Runs are taken from", "closes": "Runs are taken until"},
     (
         PhasePlan(
@@ -82,7 +82,13 @@ _TREC = Preset(
             "Runs",
             "opens",
             "closes",
-            {"split": "test", "runs_in_total": 5, "counting": "selected", "board": "organisers"},
+            {
+                "split": "test",
+                "runs_in_total": 5,
+                "counting": "priority",
+                "priority_runs": 2,
+                "board": "organisers",
+            },
         ),
     ),
 )

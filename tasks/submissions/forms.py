@@ -87,10 +87,20 @@ class RunForm(forms.Form):
         required=False,
     )
 
+    priority = forms.IntegerField(
+        label="Priority",
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="1 comes first, and your other runs move down. Without it this run comes last. You can "
+        "change the order until the phase closes.",
+    )
+
     def __init__(
         self,
         *args: Any,
         teams: list[Team],
+        has_priority: bool = False,
         measures: Sequence[TeamMeasure] = (),
         required: Sequence[str] = (),
         is_check: bool = False,
@@ -108,6 +118,8 @@ class RunForm(forms.Form):
         if is_check:
             # A check looks at the file alone.
             self.fields["system"].required = False
+        if not has_priority:
+            del self.fields["priority"]
         if len(teams) > 1:
             field = self.fields["team"]
             assert isinstance(field, forms.ModelChoiceField)

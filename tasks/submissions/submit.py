@@ -18,6 +18,7 @@ from tasks.models import Gold, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import lock_entry
 from tasks.registration.terms import terms_to_accept
 from tasks.submissions.details import RunDetails, checked_details
+from tasks.submissions.priority import check_priority, give_priority
 from tasks.submissions.quotas import check_quota, counted_runs
 from tasks.submissions.refusals import (
     KeyAlreadyUsed,
@@ -83,13 +84,16 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
     card: Mapping[str, object] | None = None,
     metadata: Upload | None = None,
+    priority: int | None = None,
 ) -> Submission:
     """Store a run that can be scored and queue it; one that is refused costs its team nothing.
 
     Raises a RunNotTaken, or a ValidationError by field for what its sender says of it. A key that came before
     with the same file gives the submission of that time, whatever has changed since. What description,
     figures and ``card`` leave empty is filled by the file ``metadata``, then by the header of the run.
+    ``priority`` is its place among the team's runs, where the phase goes by that.
     """
+    check_priority(phase, kind, priority)
     details = checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
     )
@@ -118,9 +122,12 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         facts = check_entry(phase, team, now, upload.begun_at)
         require_card(phase, description=said.description, card=said.card, figures=said.figures)
         found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
-        return queue_run(
+        submission = queue_run(
             phase, stored, details, found, said, team=team, submitted_by=user, submitted_at=now, **facts
         )
+        if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
+            give_priority(submission, priority)
+        return submission
 
 
 def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:

@@ -194,6 +194,7 @@ TABLE = {
     "submission-cancel": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-withdraw": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-select": post(DONE_FOR_OWN_OR_ORGANISED),
+    "submission-priority": post(DONE_FOR_OWN_OR_ORGANISED),
     "submission-accept": post(DONE_FOR_ORGANISERS),
     "submission-disqualify": post(DONE_FOR_ORGANISERS),
     "submission-hide": post(DONE_FOR_ORGANISERS),
@@ -435,6 +436,7 @@ TABLE = {
     "api:open": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:close": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:select": post((401, 404, 404, 404, 409, 400, 404, 400), TOKEN_FIRST),
+    "api:priority": post((401, 404, 404, 404, 400, 400, 404, 400), TOKEN_FIRST),
     "organise-outside": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "api:outside": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
     "organise-errata": form(ORGANISED, LACKING_FOR_ORGANISERS),
@@ -575,6 +577,7 @@ HELPED = (
 #: Of runs that a helper sees, but only their teams and organisers change.
 NOT_HELPED = (
     "api:accept", "api:cancel", "api:disqualify", "api:hide", "api:reinstate", "api:select", "api:withdraw",
+    "api:priority",
 )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_a_team_reads_its_own_name_and_its_number_and_the_numbers_of_others(clie
     assert alias_of("canary") in board
     assert "Canary" not in board
     season = text_of(client.get(reverse("season", args=["s"])))
-    assert f"You take part with Heron, which others read as {alias_of('heron')}." in season
+    assert f"which others read as {alias_of('heron')}" in season
     assert "Teams go by numbers until" in season
 
 

@@ -78,4 +78,4 @@ def test_a_season_is_made_from_a_preset_by_token(client, staff):
         where, {**GIVEN, "dates": json.dumps({**dates, "closes": "2026-06-01 23:00"})}, **header
     )
     assert (made.status_code, made.json()["slug"]) == (201, "ours")
-    assert Season.objects.get().tasks.get().phases.get().counting == "selected"
+    assert Season.objects.get().tasks.get().phases.get().counting == "priority"

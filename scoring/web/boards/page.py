@@ -39,6 +39,7 @@ COUNTED = {
     Phase.Counting.LAST: "The last scored run of each team",
     Phase.Counting.ALL: "Every run of each team",
     Phase.Counting.SELECTED: "The run that each team chose (none where it has not)",
+    Phase.Counting.PRIORITY: "The first {runs} of each team by the priority that it gave",
 }
 
 
@@ -219,7 +220,8 @@ class BoardPage:
     @property
     def caption(self) -> str:
         """What a row is, how the rows are ordered, and how many are left out."""
-        rule = COUNTED[Phase.Counting(self.phase.counting)]
+        runs = counted(self.phase.judged_runs, "run")
+        rule = COUNTED[Phase.Counting(self.phase.counting)].format(runs=runs)
         sentences = [f"{rule}, ranked by {self._measure}" if self.board.ranking else rule]
         if self.query.sort != RANK:
             sentences.append(sorted_in_words(self.board, self.query))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core import storage
+from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.teams.models import Membership, User
 from scoring.board.discourse_charts import run_shares
@@ -43,13 +45,20 @@ from tasks.seasons.cards import card
 from tasks.submissions.after_sending import delete_file, describe_run
 from tasks.submissions.exclusions import disqualify, hide, reinstate
 from tasks.submissions.forms import CardForm
+from tasks.submissions.priority import in_priority, set_priority
 from tasks.submissions.selection import MAY_BE_CHOSEN, select_run
 from tasks.submissions.withdraw import NotInThisState, accept_late, cancel, take_back, withdraw
 
 Status = Submission.Status
 #: What organisers do and teams do not.
 BY_ORGANISERS = {"accept": accept_late, "disqualify": disqualify, "hide": hide, "reinstate": reinstate}
-CHANGES = {"cancel": cancel, "withdraw": withdraw, "select": select_run, **BY_ORGANISERS}
+CHANGES: dict[str, Callable[..., Submission]] = {
+    "cancel": cancel,
+    "withdraw": withdraw,
+    "select": select_run,
+    "priority": set_priority,
+    **BY_ORGANISERS,
+}
 
 
 @login_required
@@ -106,6 +115,8 @@ def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
         messages.error(request, "Say why: the team reads it.")
         return redirect("submission", pk)
     service = take_back if how in ("cancel", "withdraw") and hides_outcome(found, user) else CHANGES[how]
+    if how == "priority":
+        service = partial(set_priority, place=whole_number(request.POST.get("priority", "")) or 0)
     try:
         done = service(found, user, reason)
     except NotInThisState as refused:
@@ -113,6 +124,7 @@ def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
     else:
         words = {
             "select": f"Run {done.number} counts for {done.team} now.",
+            "priority": f"Run {done.number} of {done.team} has priority {done.priority} now.",
             "accept": f"Run {done.number} of {done.team} is accepted as if it had come in time.",
             "disqualify": f"Run {done.number} of {done.team} is disqualified.",
             "hide": f"Run {done.number} of {done.team} stands on no board now.",
@@ -198,6 +210,14 @@ def _own(request: HttpRequest, pk: int) -> Submission:
     return found
 
 
+def _priorities(found: Submission) -> int:
+    """How many runs of the team have a priority, this one among them; 0 where it has none."""
+    if found.phase.counting != Phase.Counting.PRIORITY or found.team is None:
+        return 0
+    runs = list(in_priority(found.phase, found.team).values_list("pk", flat=True))
+    return len(runs) if found.pk in runs else 0
+
+
 def _is_member(submission: Submission, user: object) -> bool:
     return (
         isinstance(user, User)
@@ -230,6 +250,8 @@ def _context(request: HttpRequest, found: Submission) -> dict[str, Any]:
         and found.status in MAY_BE_CHOSEN
         and found.kind == Submission.Kind.PRIMARY
         and found.phase.counting == Phase.Counting.SELECTED,
+        "priorities": _priorities(found),
+        "may_set_priority": may_change,
         "may_rescore": found.status in ENDED
         and not (found.status == Status.FAILED and found.problems)
         and may_organise(request.user, found.phase.task.season),

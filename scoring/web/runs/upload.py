@@ -73,7 +73,13 @@ def upload(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
         return no_team(request, found.task.season)
     is_check = request.POST.get("do") == "check"
     measures = measures_for(found.task.task_type)
-    asked = {"teams": teams, "measures": measures, "required": found.card_required}
+    has_priority = found.counting == Phase.Counting.PRIORITY
+    asked = {
+        "teams": teams,
+        "measures": measures,
+        "required": found.card_required,
+        "has_priority": has_priority,
+    }
     if request.method != "POST":
         return _page(request, found, teams, RunForm(**asked), None)
     form = RunForm(request.POST, request.FILES, **asked, is_check=is_check)
@@ -135,6 +141,7 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome
                 team_figures={measure.name: said.get(measure.name) for measure in form.measures},
                 card=form.card(),
                 metadata=metadata,
+                priority=said.get("priority"),
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)

@@ -92,6 +92,7 @@ class PhaseEntry:
     shows_teams: bool
     shows_run_counts: bool
     counting: str
+    priority_runs: int | None
     shows_contrastive: bool
     shows_instances: bool
     gold_is_public: bool
@@ -389,6 +390,7 @@ def _phase(table: Table) -> PhaseEntry | None:
         shows_teams=table.boolean("shows_teams", default=True),
         shows_run_counts=table.boolean("shows_run_counts", default=True),
         counting=table.choice("counting", Phase.Counting.values, Phase.Counting.BEST.value),
+        priority_runs=table.limit("priority_runs"),
         shows_contrastive=table.boolean("shows_contrastive", default=False),
         shows_instances=table.boolean("shows_instances", default=False),
         gold_is_public=table.boolean("gold_public", default=False),

@@ -99,6 +99,7 @@ def phase_facts(entry: PhaseEntry, position: int) -> Facts:
         "shows_teams": entry.shows_teams,
         "shows_run_counts": entry.shows_run_counts,
         "counting": entry.counting,
+        "priority_runs": entry.priority_runs,
         "shows_contrastive": entry.shows_contrastive,
         "shows_instances": entry.shows_instances,
         "gold_is_public": entry.gold_is_public,
