@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from citeboard.core.words import counted
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Sheet
 from tasks.models import Phase
 
@@ -46,9 +47,16 @@ def human_columns(phase: Phase) -> list[HumanColumn]:
 def agreement_in_words(sheet: Sheet) -> str:
     """`readability 0.62 and 0.60, consistency 0.48 and 0.51`: kappa, the mean over pairs, and alpha."""
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
-    return ", ".join(
+    words = ", ".join(
         f"{name} {_rounded(found.get('mean'))} and {_rounded(found.get('alpha'))}"
         for name, found in agreements.items()
+    )
+    if sheet.adjudicated_from is None:
+        return words
+    decided = counted(sum(found.get("adjudicated", 0) for found in agreements.values()), "rating")
+    return (
+        f"{words}. Where two ratings of a text differ by {sheet.adjudicated_from} or more, the value is that "
+        f"of an adjudicator ({decided})"
     )
 
 

@@ -18,9 +18,10 @@ from scoring.board.human_columns import published_sheet
 from scoring.board.names import metric_label
 from scoring.board.standings import Board, Column
 from scoring.comparison.instances import values_by_instance
+from scoring.human.adjudication import final_ratings
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.entailment.judgements import read_judgements
-from scoring.models import CRITERIA, Evaluation, JudgedRun, Rating
+from scoring.models import CRITERIA, Evaluation, JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
 from tasks.models import Phase
 
@@ -42,12 +43,11 @@ def rated(phase: Phase) -> dict[str, Values]:
     sheet = published_sheet(phase)
     if sheet is None:
         return {}
-    rows = Rating.objects.filter(annotator__sheet=sheet).order_by("pk")
     found: dict[str, Values] = {}
     for criterion in CRITERIA:
         given: dict[tuple[int, str], list[float]] = defaultdict(list)
-        for run, name, value in rows.values_list("text__submission", "text__instance__name", criterion):
-            given[run, name].append(value)
+        for rating in final_ratings(sheet, criterion):
+            given[rating.run, rating.instance].append(rating.value)
         found[criterion] = {key: fmean(values) for key, values in given.items()}
     return found
 

@@ -16,14 +16,14 @@ class AnnotatorRefused(Exception):
     """This person cannot rate this sheet; the message says why."""
 
 
-def add_person(*, sheet: Sheet, email: str) -> Annotator:
-    """Have the person with this address rate the sheet. Raises AnnotatorRefused."""
+def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Annotator:
+    """Have the person with this address rate the sheet, or decide on it. Raises AnnotatorRefused."""
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if person is None:
         raise AnnotatorRefused("nobody has an account with this address; they can sign up first")
     if has_own_texts(sheet, person):
         raise AnnotatorRefused("a member of a team whose run is on the sheet cannot rate it")
-    return _add(sheet, str(person), person)
+    return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
 
 
 def has_own_texts(sheet: Sheet, person: User) -> bool:
@@ -60,19 +60,27 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
     return ratings
 
 
-def _add(sheet: Sheet, name: str, person: User | None) -> Annotator:
+def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool = False) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise AnnotatorRefused("the sheet is published and takes no more ratings")
         if person is not None and (known := locked.annotators.filter(user=person).first()):
+            if known.is_adjudicator != is_adjudicator:
+                raise AnnotatorRefused(
+                    f"{known} is on the sheet already, and nobody decides on their own ratings"
+                )
             return known
+        if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
+            raise AnnotatorRefused(f"{other} adjudicates the sheet already")
         taken = set(locked.annotators.values_list("name", flat=True))
         numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
         free = (
             name if name not in taken else next(candidate for candidate in numbered if candidate not in taken)
         )
-        added = Annotator.objects.create(sheet=locked, name=free[:80], user=person)
+        added = Annotator.objects.create(
+            sheet=locked, name=free[:80], user=person, is_adjudicator=is_adjudicator
+        )
         if person is not None:
             tell_sheet(locked.pk, locked.phase, person.pk)
         return added

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from scoring.board.comparisons import Unreadable
 from scoring.comparison.instances import classes_by_instance
+from scoring.human.adjudication import final_ratings
 from scoring.human.agreement import Mean, means
-from scoring.models import CRITERIA, Evaluation, Rating, Sheet
+from scoring.models import CRITERIA, Evaluation, Sheet
 from tasks.models import Submission
 
 
@@ -45,11 +46,8 @@ def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
 
 def _means(sheet: Sheet, criterion: str, own: dict[str, int]) -> dict[int, Mean]:
     """By run over the instances of a class, which has them under these numbers."""
-    rows = Rating.objects.filter(annotator__sheet=sheet, text__instance__name__in=own)
-    rated = rows.order_by("text__instance__position", "pk").values_list(
-        "text__submission", "text__instance__name", criterion
-    )
-    return means([(run, own[name], value) for run, name, value in rated], len(own))
+    rated = [rating for rating in final_ratings(sheet, criterion) if rating.instance in own]
+    return means([(rating.run, own[rating.instance], rating.value) for rating in rated], len(own))
 
 
 def _classes(sheet: Sheet, dimension: str) -> dict[str, tuple[str, ...]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scoring.board.human_columns import SCALE, published_sheet
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
-from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore
+from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Sheet
 from scoring.runs.explained import Explained, signature_parts
 from tasks.models import Phase, Submission
 
@@ -19,11 +21,11 @@ def rated(phase: Phase, run: Submission) -> list[tuple[str, list[Explained]]]:
     if sheet is None:
         return []
     scores = {score.criterion: score for score in sheet.scores.filter(submission=run)}
-    numbers = [_described(scores[name]) for name in CRITERIA if name in scores]
+    numbers = [_described(scores[name], sheet) for name in CRITERIA if name in scores]
     return [(HUMAN, numbers)] if numbers else []
 
 
-def _described(score: HumanScore) -> Explained:
+def _described(score: HumanScore, sheet: Sheet) -> Explained:
     metric = f"human_{score.criterion}"
     return Explained(
         id=-score.pk,
@@ -36,10 +38,16 @@ def _described(score: HumanScore) -> Explained:
         upward="higher is better",
         definition=(
             f"People's judgement: the mean of {score.n} ratings from {LOWEST} to {HIGHEST} of sampled texts, "
-            f"which did not say whose they are. Asked was: {CRITERIA[score.criterion]}"
+            f"which did not say whose they are. Asked was: {sheet.question(score.criterion)}"
+            f"{_scale(sheet.levels(score.criterion))}"
         ),
         citation="",
         signature=score.signature,
         parts=signature_parts(score.signature),
         command="",
     )
+
+
+def _scale(levels: Sequence[str]) -> str:
+    said = "; ".join(f"{level}: {words}" for level, words in enumerate(levels, start=LOWEST))
+    return f" The levels: {said}." if said else ""

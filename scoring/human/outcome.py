@@ -12,8 +12,10 @@ from django.db.models import Count
 from django.utils import timezone
 
 from citeboard.core import audit
+from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.human_columns import column_parts, joined
+from scoring.human.adjudication import decided, disputed, final_ratings
 from scoring.human.agreement import Agreement, Mean, Ratings, agreement_of, means
 from scoring.human.ratings import texts_of
 from scoring.models import CRITERIA, HumanScore, Rating, Sheet
@@ -26,9 +28,10 @@ class NotPublished(Exception):
 
 
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
-    """The annotators in order, each with the ratings given so far."""
-    found: dict[str, dict[int, int]] = {str(annotator): {} for annotator in sheet.annotators.all()}
-    rows = Rating.objects.filter(annotator__sheet=sheet).order_by("annotator", "text")
+    """The annotators in order, each with the ratings given so far; an adjudicator is none of them."""
+    first = sheet.annotators.filter(is_adjudicator=False)
+    found: dict[str, dict[int, int]] = {str(annotator): {} for annotator in first}
+    rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     for name, text, value in rows.values_list("annotator__name", "text", criterion):
         found[name][text] = value
     return found
@@ -41,18 +44,19 @@ def agreement(sheet: Sheet) -> dict[str, Agreement]:
 
 def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
     """By the number of the run the mean of its ratings."""
-    rows = Rating.objects.filter(annotator__sheet=sheet).order_by(
-        "text__instance__position", "text", "annotator"
-    )
-    rated = rows.values_list("text__submission", "text__instance__position", criterion)
-    return means([(run, position - 1, value) for run, position, value in rated], sheet.instances.count())
+    rated = final_ratings(sheet, criterion)
+    return means([(own.run, own.position - 1, own.value) for own in rated], sheet.instances.count())
 
 
 def unfinished(sheet: Sheet) -> list[str]:
     """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
     texts = texts_of(sheet).count()
-    rated = sheet.annotators.annotate(rated=Count("ratings")).values_list("name", "rated")
-    return [f"{name}, who has rated {own} of {texts}" for name, own in rated if own < texts]
+    first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings"))
+    waiting = [f"{own}, who has rated {own.rated} of {texts}" for own in first if own.rated < texts]
+    in_dispute = sum(len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA)
+    if in_dispute:
+        waiting.append(f"an adjudicator, who has {counted(in_dispute, 'rating')} to decide")
+    return waiting
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
@@ -63,14 +67,18 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise NotPublished("the sheet is published already")
-        if not Rating.objects.filter(annotator__sheet=locked).exists():
+        first = Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False)
+        if not first.exists():
             raise NotPublished("nobody has rated anything on the sheet yet")
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
             raise NotPublished(
                 f"the sheet waits for {'; '.join(waiting)}; confirm that it is published without them"
             )
-        locked.agreement = {name: _described(found) for name, found in agreement(locked).items()}
+        locked.agreement = {
+            name: _described(found) | {"adjudicated": len(decided(locked, name))}
+            for name, found in agreement(locked).items()
+        }
         locked.published_at = timezone.now()
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
@@ -113,8 +121,17 @@ def _signed(value: float | None) -> str:
     return "none" if value is None else f"{value:.4f}"
 
 
+def _adjudicated(sheet: Sheet, criterion: str) -> dict[str, int]:
+    """From which distance an adjudicator decided, and on how many texts; nothing where none could."""
+    if sheet.adjudicated_from is None:
+        return {}
+    decisions = sheet.agreement[criterion]["adjudicated"]
+    return {"adjudicated_from": sheet.adjudicated_from, "adjudicated": decisions}
+
+
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:
-    annotators = sheet.annotators.filter(ratings__isnull=False).distinct().count()
+    first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
+    annotators = first.distinct().count()
     for criterion in CRITERIA:
         found = sheet.agreement[criterion]
         for run, mean in system_means(sheet, criterion).items():
@@ -126,6 +143,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 "annotators": annotators,
                 "kappa": _signed(found["mean"]),
                 "alpha": _signed(found["alpha"]),
+                **_adjudicated(sheet, criterion),
                 "seed": sheet.seed,
                 "interval": WILSON_JACKKNIFE,
                 "numpy": version("numpy"),

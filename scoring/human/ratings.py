@@ -15,6 +15,7 @@ from django.utils import timezone
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.spreadsheets import plain
 from citeboard.teams.models import User
+from scoring.human.adjudication import texts_for
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
 from tasks.types import Problem
 from tasks.types.problems import from_values
@@ -52,7 +53,10 @@ def save_ratings(*, annotator: Annotator, given: Sequence[Given]) -> int:
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:
             raise RatingsRefused([Problem(message="the sheet is published and takes no more ratings")])
-        texts = dict(texts_of(sheet).values_list("code", "pk"))
+        texts = dict(texts_for(annotator).values_list("code", "pk"))
+        if undisputed := [rating.code for rating in given if rating.code not in texts]:
+            message = f"annotators do not differ on {undisputed[0]}, and an adjudicator rates nothing else"
+            raise RatingsRefused([Problem(message=message)])
         for rating in given:
             Rating.objects.update_or_create(
                 annotator=annotator,
@@ -73,7 +77,7 @@ def sheet_csv(annotator: Annotator) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for text in texts_of(annotator.sheet).select_related("instance"):
+    for text in texts_for(annotator).select_related("instance"):
         rating = own.get(text.pk)
         values = [getattr(rating, name) if rating else "" for name in CRITERIA]
         sources = "\n\n".join(f"{heading}: {words}" for heading, words in text.instance.sources)

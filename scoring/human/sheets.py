@@ -16,6 +16,7 @@ from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, 
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.standings import standings
+from scoring.human.scales import scales_of
 from scoring.models import Sheet, SheetInstance, SheetText
 from scoring.worker.child import RunFailed, ScorerWaits
 from scoring.worker.local_copies import run_copy
@@ -117,6 +118,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 def _fill(
     sheet: Sheet, drawn: Sequence[str], sources: Mapping[str, Sources], texts: Mapping[int, Mapping[str, str]]
 ) -> None:
+    sheet.scales = scales_of(sheet.phase)
+    sheet.save(update_fields=["scales"])
     made = SheetInstance.objects.bulk_create(
         SheetInstance(
             sheet=sheet, position=position, name=name, sources=[list(source) for source in sources[name]]

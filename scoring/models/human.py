@@ -40,6 +40,24 @@ class Sheet(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     published_at = models.DateTimeField(null=True, blank=True)
+    adjudicated_from = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Where two ratings differ by so much, an adjudicator decides."
+    )
+    has_references = models.BooleanField(
+        default=False, db_default=False, help_text="Annotators read the gold text, and judge against it."
+    )
+    scales: models.JSONField[dict[str, Any]] = models.JSONField(
+        default=dict,
+        blank=True,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="By criterion what is asked, and what each level means, as its annotators read it.",
+    )
+    data_sheet: models.JSONField[dict[str, str]] = models.JSONField(
+        default=dict,
+        blank=True,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="What organisers say of the evaluation, by question.",
+    )
     agreement: models.JSONField[dict[str, Any]] = models.JSONField(
         default=dict, blank=True, help_text="By criterion, of the published ratings."
     )
@@ -55,6 +73,13 @@ class Sheet(models.Model):
     @property
     def is_open(self) -> bool:
         return self.published_at is None
+
+    def question(self, criterion: str) -> str:
+        return str(self.scales.get(criterion, {}).get("question") or CRITERIA[criterion])
+
+    def levels(self, criterion: str) -> list[str]:
+        """What each level means, the lowest first; nothing where the scale has but ends."""
+        return list(self.scales.get(criterion, {}).get("levels", []))
 
 
 class SheetInstance(models.Model):
@@ -103,6 +128,9 @@ class Annotator(models.Model):
     name = models.CharField(max_length=80)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="annotates"
+    )
+    is_adjudicator = models.BooleanField(
+        default=False, db_default=False, help_text="Rates what the others differ on, and decides it."
     )
 
     class Meta:

@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
+from scoring.human.adjudication import texts_for
 from scoring.human.annotators import has_own_texts
-from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv, texts_of
+from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
 from tasks.submissions.uploads import UploadTooLarge, received
 
@@ -31,7 +32,7 @@ def own_sheets(request: HttpRequest) -> HttpResponse:
     """The sheets that the viewer rates."""
     own = Annotator.objects.filter(user=request.user.pk).select_related("sheet__phase__task__season")
     lines = [
-        {"annotator": annotator, "rated": annotator.rated, "texts": texts_of(annotator.sheet).count()}
+        {"annotator": annotator, "rated": annotator.rated, "texts": texts_for(annotator).count()}
         for annotator in own.annotate(rated=Count("ratings")).order_by("-sheet__created_at")
     ]
     return render(request, "human/annotations.html", {"lines": lines})
@@ -43,7 +44,7 @@ def annotate(request: HttpRequest, sheet: int) -> HttpResponse:
     """One instance: what its texts were written from, and the texts, which do not say whose they are."""
     annotator = _annotator(request, sheet)
     instance = _instance(annotator, request.GET.get("instance", ""))
-    texts = list(instance.texts.all())
+    texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
     if request.method == "POST":
         given, faults = _given(request.POST, texts)
@@ -115,17 +116,18 @@ def _annotator(request: HttpRequest, sheet: int) -> Annotator:
 
 def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
     """The one that is asked for, or else the first that is not rated whole, or else the last."""
-    instances = annotator.sheet.instances.order_by("position")
+    own = texts_for(annotator).order_by().values("instance")
+    instances = annotator.sheet.instances.filter(pk__in=own).order_by("position")
     named = instances.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
     found = named or _unrated(annotator, instances).first() or instances.last()
     if found is None:
-        raise Http404("The sheet is empty.")
+        raise Http404("There is nothing to rate: annotators do not differ by so much on any text.")
     return found
 
 
 def _unrated(annotator: Annotator, instances: QuerySet[SheetInstance]) -> QuerySet[SheetInstance]:
     rated = Rating.objects.filter(annotator=annotator).values("text")
-    return instances.filter(pk__in=SheetText.objects.exclude(pk__in=rated).values("instance"))
+    return instances.filter(pk__in=texts_for(annotator).order_by().exclude(pk__in=rated).values("instance"))
 
 
 def _about(annotator: Annotator) -> dict[str, Any]:
@@ -134,9 +136,17 @@ def _about(annotator: Annotator) -> dict[str, Any]:
         "sheet": annotator.sheet,
         "season": phase.task.season,
         "task": phase.task,
-        "criteria": CRITERIA,
+        "criteria": [
+            {
+                "name": name,
+                "question": annotator.sheet.question(name),
+                "levels": list(enumerate(annotator.sheet.levels(name), start=LOWEST)),
+            }
+            for name in CRITERIA
+        ],
         "rated": annotator.ratings.count(),
-        "texts": texts_of(annotator.sheet).count(),
+        "texts": texts_for(annotator).count(),
+        "is_adjudicator": annotator.is_adjudicator,
         "instances": annotator.sheet.instances.count(),
     }
 
@@ -186,5 +196,7 @@ def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], 
 def _address(annotator: Annotator, position: int | None = None) -> str:
     """The next instance; behind the last, the first that is not rated whole."""
     where = reverse("annotate", args=[annotator.sheet_id])
+    if annotator.is_adjudicator:
+        return where
     last = annotator.sheet.instances.count()
     return f"{where}?instance={position}" if position is not None and position <= last else where

@@ -29,6 +29,7 @@ from scoring.web.boards import (
     board,
     changes,
     costs,
+    data_sheet,
     differences,
     discourse,
     exports,
@@ -170,6 +171,16 @@ urlpatterns = [
     path(f"{PHASE}changes/", changes.changes_of_gold, name="gold-changes"),
     path(f"{PHASE}costs/", costs.costs, name="costs"),
     path(f"{PHASE}outside/", outside.outside, name="outside"),
+    path(f"{PHASE}human-evaluation/", data_sheet.data_sheet, name="human-data-sheet"),
+    *(
+        path(
+            f"{PHASE}human-evaluation.{form}",
+            data_sheet.data_sheet_file,
+            {"form": form},
+            name=f"human-data-sheet-{form}",
+        )
+        for form in data_sheet.FORMS
+    ),
     path(f"{PHASE}against/", pairings.pairings, name="pairings"),
     path(f"{PHASE}compare/", compare.compare, name="compare"),
     path(f"{PHASE}compare/instances/", instances.compare_instances, name="compare-instances"),

@@ -72,6 +72,14 @@ def sources(given: Mapping[str, Any]) -> dict[str, Any]:
     return dict(chosen.human_evaluation.sources(open_input(Path(UPLOAD), shown="inputs.zip")))
 
 
+def references(given: Mapping[str, Any]) -> dict[str, str]:
+    """By instance the gold text that people judge against, by the archive of gold."""
+    chosen = task_type(given["task_type"])
+    assert chosen.human_evaluation is not None
+    assert chosen.human_evaluation.references is not None
+    return dict(chosen.human_evaluation.references(open_input(Path(UPLOAD), shown="gold.zip")))
+
+
 def unpacked_size(path: Path) -> int:
     """In bytes: of an archive, what its files claim, which is all that is ever read of them."""
     if not zipfile.is_zipfile(path):

@@ -156,6 +156,10 @@ TABLE = {
     "differences": read(EVERYBODY),
     "costs": read(EVERYBODY),
     "outside": read(EVERYBODY),
+    # The sheet of the scene is open; a published one's is in tests/pages/test_human_evaluation.py.
+    "human-data-sheet": read(NOBODY),
+    "human-data-sheet-md": read(NOBODY),
+    "human-data-sheet-json": read(NOBODY),
     "pairings": read(EVERYBODY),
     "gold-changes": read(EVERYBODY),
     # The task of the scene counts no labels of sentences; where one does, tests/pages/test_discourse_page.py.
@@ -267,6 +271,9 @@ TABLE = {
     "organise-sheet-make": post(LACKING_FOR_ORGANISERS),
     "organise-sheet": read_signed_in(ORGANISED),
     "organise-sheet-annotator": post(LACKING_FOR_ORGANISERS),
+    "organise-sheet-adjudication": post(DONE_FOR_ORGANISERS),
+    "organise-data-sheet": form(ORGANISED, DONE_FOR_ORGANISERS),
+    "organise-sheet-references": post(DONE_FOR_ORGANISERS),
     "organise-sheet-ratings": post(LACKING_FOR_ORGANISERS),
     "organise-sheet-publish": post(DONE_FOR_ORGANISERS),
     "organise-sheet-take-back": post(DONE_FOR_ORGANISERS),

@@ -1,6 +1,7 @@
 """Human evaluation from making a sheet to the columns on the board."""
 
 import csv
+import datetime as dt
 import io
 import json
 import re
@@ -8,8 +9,11 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils import timezone
 
 from citeboard.teams.models import Membership
+from scoring.human import outcome
+from scoring.human.adjudication import all_disputed
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
 from tests.pages.reading import text_of
@@ -449,3 +453,174 @@ def test_a_published_sheet_has_the_means_by_data_set(client, tmp_path, organiser
 def test_a_sheet_of_one_data_set_has_no_table_by_data_set(client, phase, sheet, runs):
     published(client, phase, sheet, runs)
     assert "by data set" not in client.get(organise("organise-sheet", phase, sheet)).content.decode()
+
+
+def test_an_adjudicator_decides_where_annotators_differ_by_as_much_as_was_chosen(client, phase, sheet, runs):
+    """Of one text they differ by 3 on readability; the adjudicator's value stands there, and nowhere else."""
+    names = [instance.name for instance in sheet.instances.all()]
+    first = runs[0]
+    agreed = {(name, run): (4, 4) for name in names for run in runs}
+    sheets.rate(sheet, "Ada", agreed)
+    sheets.rate(sheet, "Bo", agreed | {(names[0], first): (1, 3)})
+    judge = factories.make_user()
+    client.post(organise("organise-sheet-adjudication", phase, sheet), {"distance": "2"})
+    client.post(
+        organise("organise-sheet-annotator", phase, sheet), {"email": judge.email, "is_adjudicator": "on"}
+    )
+    told = text_of(client.get(organise("organise-sheet", phase, sheet)))
+    assert "On 1 text two ratings differ by 2 or more." in told
+    assert "an adjudicator, who has 1 rating to decide" in told
+    organiser = phase.task.season.organisers.get().user
+    client.force_login(judge)
+    page = client.get(reverse("annotate", args=[sheet.pk]))
+    assert "You adjudicate" in text_of(page)
+    assert page.content.decode().count('class="judged"') == 1
+    code = SheetText.objects.get(instance__name=names[0], submission=first).code
+    other = SheetText.objects.get(instance__name=names[1], submission=first).code
+    lines = f"text_id,readability,consistency\n{other},1,1\n"
+    refused = client.post(reverse("annotate-upload", args=[sheet.pk]), {"file": upload(lines.encode())})
+    assert f"annotators do not differ on {other}" in text_of(refused)
+    client.post(
+        f"{reverse('annotate', args=[sheet.pk])}?instance=1",
+        {f"{code}-readability": "2", f"{code}-consistency": "1"},
+    )
+    client.force_login(organiser)
+    assert client.post(organise("organise-sheet-publish", phase, sheet)).status_code == 302
+    scores = {score.criterion: score for score in HumanScore.objects.filter(submission=first)}
+    # Three texts of two ratings each, and one that was decided.
+    assert scores["readability"].value == (6 * 4 + 2) / 7
+    # Ratings that differ by less are not the adjudicator's.
+    assert scores["consistency"].value == (7 * 4 + 3) / 8
+    assert "|adjudicated_from:2|adjudicated:1|" in scores["readability"].signature
+    assert "|annotators:2|" in scores["readability"].signature
+    board = text_of(client.get(boards.address("board", phase)))
+    assert (
+        "Where two ratings of a text differ by 2 or more, the value is that of an adjudicator (1 rating)"
+        in (board)
+    )
+
+
+def test_agreement_is_that_of_the_first_ratings_whatever_was_decided(client, phase, sheet, runs):
+    before = outcome.agreement(published_by_two(sheet, runs))
+    judge = Annotator.objects.create(sheet=sheet, name="Eve", is_adjudicator=True)
+    Sheet.objects.update(adjudicated_from=1)
+    text = SheetText.objects.filter(pk__in=all_disputed(Sheet.objects.get())).first()
+    Rating.objects.create(annotator=judge, text=text, readability=1, consistency=1)
+    assert outcome.agreement(Sheet.objects.get()) == before
+
+
+def published_by_two(sheet, runs):
+    for name, shift in (("Ada", 0), ("Bo", 1)):
+        values = {
+            (instance.name, run): (5 - place - shift, 4)
+            for instance in sheet.instances.all()
+            for place, run in enumerate(runs)
+        }
+        sheets.rate(sheet, name, values)
+    return sheet
+
+
+def test_nobody_adjudicates_their_own_ratings_and_one_person_does(client, phase, sheet, annotator, organiser):
+    client.force_login(organiser)
+    address = organise("organise-sheet-annotator", phase, sheet)
+    told = client.post(address, {"email": annotator.email, "is_adjudicator": "on"})
+    assert "nobody decides on own ratings" in text_of(told)
+    first, second = factories.make_user(), factories.make_user()
+    client.post(address, {"email": first.email, "is_adjudicator": "on"})
+    told = client.post(address, {"email": second.email, "is_adjudicator": "on"})
+    assert "adjudicates the sheet already" in text_of(told)
+    client.force_login(first)
+    assert client.get(reverse("annotate", args=[sheet.pk])).status_code == 404
+
+
+@pytest.mark.parametrize("distance", ["0", "5", "x"])
+def test_a_distance_that_no_two_ratings_have_is_refused(client, phase, sheet, distance):
+    address = organise("organise-sheet-adjudication", phase, sheet)
+    assert client.post(address, {"distance": distance}).status_code == 422
+    assert Sheet.objects.get().adjudicated_from is None
+
+
+def test_levels_are_described_as_the_task_has_them(client, sheet, annotator):
+    page = text_of(client.get(reverse("annotate", args=[sheet.pk])))
+    assert "How well does the text read, whatever it says?" in page
+    assert "5 reads as a careful author would have written it" in page
+
+
+def test_against_the_gold_text_only_once_no_phase_needs_it_secret(client, phase, sheet, organiser):
+    address = organise("organise-sheet-references", phase, sheet)
+    told = client.post(address, follow=True)
+    assert "A phase on this gold is still to end" in text_of(told)
+    assert not Sheet.objects.get().has_references
+    phase.closes = timezone.now() - dt.timedelta(minutes=1)
+    phase.save()
+    client.post(address)
+    person = factories.make_user()
+    client.post(organise("organise-sheet-annotator", phase, sheet), {"email": person.email})
+    client.force_login(person)
+    page = text_of(client.get(reverse("annotate", args=[sheet.pk])))
+    assert "The gold text" in page
+    assert "The parser of [0] has been used" in page
+    assert "How far does the text say what the gold text says of the cited papers?" in page
+
+
+def test_what_was_rated_without_the_gold_text_stays_so(client, phase, sheet, runs):
+    phase.closes = timezone.now() - dt.timedelta(minutes=1)
+    phase.save()
+    sheets.rate(sheet, "Ada", {(sheet.instances.first().name, runs[0]): (1, 1)})
+    told = client.post(organise("organise-sheet-references", phase, sheet), follow=True)
+    assert "Something has been rated without the gold text already." in text_of(told)
+
+
+def data_sheet(phase, form=""):
+    name = f"human-data-sheet-{form}" if form else "human-data-sheet"
+    return reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug])
+
+
+def test_a_data_sheet_stands_beside_the_results_with_what_organisers_say_and_what_the_site_knows(
+    client, phase, sheet, runs
+):
+    address = organise("organise-data-sheet", phase, sheet)
+    assert "Who the evaluators are" in text_of(client.get(address))
+    assert client.post(address, {"expertise": "Two *doctoral* students.", "payment": ""}).status_code == 302
+    assert client.get(data_sheet(phase)).status_code == 404, "nothing is published"
+    published(client, phase, sheet, runs)
+    client.logout()
+    assert f'href="{data_sheet(phase)}"' in client.get(boards.address("board", phase)).content.decode()
+    page = text_of(client.get(data_sheet(phase)))
+    for words in (
+        "Two *doctoral* students.",
+        "3 systems",
+        "4 instances, 12 texts",
+        "2 annotators",
+        "alpha: readability 0.83",
+    ):
+        assert words in page, words
+    assert "How they are paid" not in page, "what nobody has answered is left out"
+    for name in ("Ada", "Bo"):
+        assert f" {name} " not in page
+    markdown = client.get(data_sheet(phase, "md")).content.decode()
+    assert "## Evaluators\n\n**Evaluators.** 2 annotators\n" in markdown
+    said = client.get(data_sheet(phase, "json")).json()
+    assert said["answers"] == {"expertise": "Two *doctoral* students."}
+    assert "payment" in said["unanswered"]
+
+
+def test_a_data_sheet_is_hidden_with_the_scores(client, phase, sheet, runs):
+    published(client, phase, sheet, runs)
+    phase.board = "ranks"
+    phase.save()
+    client.logout()
+    for form in ("", "md", "json"):
+        assert client.get(data_sheet(phase, form)).status_code == 404
+
+
+def test_what_changes_on_a_data_sheet_stands_in_the_history_and_too_long_an_answer_is_refused(
+    client, phase, sheet
+):
+    address = organise("organise-data-sheet", phase, sheet)
+    assert client.post(address, {"payment": "x" * 4001}).status_code == 422
+    client.post(address, {"payment": "By the hour."})
+    client.post(address, {"payment": ""})
+    assert Sheet.objects.get().data_sheet == {}
+    told = text_of(client.get(reverse("organise-history", args=[phase.task.season.slug])))
+    assert told.count(f"wrote the data sheet of sheet {sheet.pk}: payment") == 2

@@ -8,6 +8,7 @@ from tasks.gold.gold_files import load_gold
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
+from tests.scoring.background import followed
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,7 @@ def test_annotators_read_the_paper_and_its_citances_and_no_gold(client, phase):
         reverse("organise-sheet-make", args=[phase.task.season.slug, phase.pk]),
         {"instances": 1, "seed": 0, "runs": [run.pk]},
     )
-    assert made.status_code == 302, text_of(made)
+    followed(client, made)
     sheet = Sheet.objects.get()
     assert SheetText.objects.get().text == "It counts words.\nAnd links."
     headings = [heading for heading, _ in sheet.instances.get().sources]

@@ -25,10 +25,17 @@ from scoring.board.human_columns import SCALE
 from scoring.board.names import dimension_label
 from scoring.board.numbers import DASH, interval, shown
 from scoring.human import outcome
+from scoring.human.adjudication import (
+    DISTANCES,
+    AdjudicationRefused,
+    all_disputed,
+    change_distance,
+)
 from scoring.human.agreement import Agreement, Mean
 from scoring.human.annotators import AnnotatorRefused, add_name, add_person, remove_annotator
 from scoring.human.by_class import means_by_class
 from scoring.human.ratings import RatingsRefused, read_ratings, save_ratings, texts_of
+from scoring.human.references import ReferencesRefused, could_show_references, show_references
 from scoring.human.sheets import (
     MAX_INSTANCES,
     MAX_SYSTEMS,
@@ -77,6 +84,27 @@ class AnnotatorForm(forms.Form):
     """Somebody who rates in the site."""
 
     email = forms.EmailField(label="E-mail address of their account")
+    is_adjudicator = forms.BooleanField(
+        label="Adjudicates: rates only what the others differ on, and decides it", required=False
+    )
+
+
+class DistanceForm(forms.Form):
+    """From which distance between ratings an adjudicator decides."""
+
+    distance = forms.TypedChoiceField(
+        label="An adjudicator decides",
+        coerce=int,
+        empty_value=None,
+        required=False,
+        choices=[
+            ("", "never: all ratings count alike"),
+            *(
+                (distance, f"where two ratings of a text differ by {distance} or more")
+                for distance in DISTANCES
+            ),
+        ],
+    )
 
 
 class RatingsForm(forms.Form):
@@ -131,13 +159,46 @@ def add_annotator(request: HttpRequest, season: str, sheet: int) -> HttpResponse
     form = AnnotatorForm(request.POST, label_suffix="")
     if form.is_valid():
         try:
-            added = add_person(sheet=own, email=form.cleaned_data["email"])
+            added = add_person(sheet=own, **form.cleaned_data)
         except AnnotatorRefused as refused:
             form.add_error("email", sentence(refused))
         else:
             messages.success(request, f"{added} can rate the sheet.")
             return redirect("organise-sheet", found.slug, own.pk)
     return _sheet_page(request, found, own, {"form": form}, status=422)
+
+
+@require_POST
+@login_required
+def adjudication(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
+    """Whether, and from which distance on, an adjudicator decides."""
+    found = season_to_organise(request.user, season)
+    own = _sheet(found, sheet)
+    form = DistanceForm(request.POST, label_suffix="")
+    if not form.is_valid():
+        return _sheet_page(request, found, own, {"distance_form": form}, status=422)
+    try:
+        change_distance(sheet=own, distance=form.cleaned_data["distance"], by=_person(request))
+    except AdjudicationRefused as refused:
+        messages.error(request, sentence(refused))
+    else:
+        messages.success(request, "Adjudication is as you chose.")
+    return redirect("organise-sheet", found.slug, own.pk)
+
+
+@require_POST
+@login_required
+def references(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
+    """Let annotators judge against the gold texts."""
+    found = season_to_organise(request.user, season)
+    own = _sheet(found, sheet)
+    try:
+        show_references(sheet=own, by=_person(request))
+    except ReferencesRefused as refused:
+        messages.error(request, sentence(refused))
+    else:
+        messages.success(request, "Annotators read the gold text of each instance now.")
+    return redirect("organise-sheet", found.slug, own.pk)
 
 
 @require_POST
@@ -253,6 +314,12 @@ def _sheet_page(
         "class_tables": [] if own.is_open else _class_tables(own),
         "unfinished": outcome.unfinished(own) if own.is_open else [],
         "has_ratings": any(annotator.rated for annotator in annotators),
+        "could_show_references": own.is_open
+        and not own.has_references
+        and could_show_references(own)
+        and not any(annotator.rated for annotator in annotators),
+        "in_dispute": len(all_disputed(own)),
+        "distance_form": DistanceForm(initial={"distance": own.adjudicated_from}, label_suffix=""),
         "form": AnnotatorForm(label_suffix=""),
         "ratings_form": RatingsForm(label_suffix=""),
         **(more or {}),

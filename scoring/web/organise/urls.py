@@ -6,6 +6,7 @@ from scoring.web.organise import (
     announcement,
     baselines,
     claim_review,
+    data_sheet,
     errata,
     extra_tries,
     failures,
@@ -61,6 +62,11 @@ urlpatterns = [
     path(f"{ORGANISE}human/<int:phase>/make/", human.make, name="organise-sheet-make"),
     path(f"{ORGANISE}sheets/<int:sheet>/", human.sheet, name="organise-sheet"),
     path(f"{ORGANISE}sheets/<int:sheet>/annotators/", human.add_annotator, name="organise-sheet-annotator"),
+    path(
+        f"{ORGANISE}sheets/<int:sheet>/adjudication/", human.adjudication, name="organise-sheet-adjudication"
+    ),
+    path(f"{ORGANISE}sheets/<int:sheet>/references/", human.references, name="organise-sheet-references"),
+    path(f"{ORGANISE}sheets/<int:sheet>/data-sheet/", data_sheet.data_sheet, name="organise-data-sheet"),
     path(f"{ORGANISE}sheets/<int:sheet>/ratings/", human.bring_ratings, name="organise-sheet-ratings"),
     path(
         f"{ORGANISE}sheets/<int:sheet>/publish/",

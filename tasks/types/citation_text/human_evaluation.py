@@ -9,7 +9,7 @@ from tasks.types.citation_text.instance import Instance
 from tasks.types.citation_text.instances import read_instances
 from tasks.types.citation_text.runs import Run
 from tasks.types.files import InputFile
-from tasks.types.human_evaluation import HumanEvaluation, Sources
+from tasks.types.human_evaluation import HumanEvaluation, Scale, Sources
 
 _HEADINGS = {
     ABSTRACT: "Abstract of the citing paper",
@@ -41,4 +41,37 @@ def _sources(instance: Instance) -> Sources:
     return tuple(found)
 
 
-HUMAN_EVALUATION = HumanEvaluation(sources=sources, texts=texts)
+def references(files: Sequence[InputFile]) -> Mapping[str, str]:
+    """By instance the text of the paper itself, from the gold."""
+    return {instance.id: instance.text for instance in read_instances(files, with_targets=True)}
+
+
+#: CiteBench (Funkquist et al. 2023) asks for readability, and for consistency with the gold text, on five
+#: levels; what each level means is in our words.
+READABILITY = Scale(
+    "How well does the text read, whatever it says?",
+    (
+        "cannot be understood: broken sentences, or words without an order",
+        "hard to follow: many faults, or the same said again and again",
+        "can be followed with some effort: faults or jumps in several places",
+        "reads well: a fault here or there that does not stop the reader",
+        "reads as a careful author would have written it",
+    ),
+)
+CONSISTENCY = Scale(
+    "How far does the text say what the gold text says of the cited papers?",
+    (
+        "it says something else, or contradicts the gold text",
+        "it shares the topic alone, or most of what it says is wrong by the gold text",
+        "it says part of it, and leaves out or adds what matters",
+        "it says nearly all of it, with small gaps or additions",
+        "it says the same, in whatever words",
+    ),
+)
+HUMAN_EVALUATION = HumanEvaluation(
+    sources=sources,
+    texts=texts,
+    scales={"readability": READABILITY},
+    references=references,
+    reference_scales={"consistency": CONSISTENCY},
+)

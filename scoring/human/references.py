@@ -1,0 +1,81 @@
+"""The gold text beside a sheet's sources, for tasks whose texts people judge against it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from citeboard.core import audit, storage
+from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.teams.models import User
+from scoring.human.scales import as_values
+from scoring.models import Rating, Sheet
+from tasks.models import Gold, Phase
+from tasks.submissions.run_files import READING
+
+HEADING = "The gold text"
+
+
+class ReferencesRefused(Exception):
+    """Annotators do not get to see the gold; the message says why."""
+
+
+def could_show_references(sheet: Sheet) -> bool:
+    human_evaluation = sheet.phase.task.task_type.human_evaluation
+    return human_evaluation is not None and human_evaluation.references is not None
+
+
+def show_references(*, sheet: Sheet, by: User) -> None:
+    """Let annotators read the gold text of each instance and judge against it. Raises ReferencesRefused.
+
+    Only where no phase needs the gold secret any more, and before anything has been rated.
+    """
+    phase = sheet.phase
+    if not could_show_references(sheet):
+        raise ReferencesRefused("the texts of this task are not judged against a gold text")
+    if Phase.objects.filter(task=phase.task_id, split=phase.split, closes__gt=now()).exists():
+        raise ReferencesRefused("a phase on this gold is still to end; until then nobody is shown it")
+    found = _references(phase)
+    human_evaluation = phase.task.task_type.human_evaluation
+    assert human_evaluation is not None
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        if not locked.is_open or Rating.objects.filter(annotator__sheet=locked).exists():
+            raise ReferencesRefused("something has been rated without the gold text already")
+        if locked.has_references:
+            return
+        instances = list(locked.instances.all())
+        if missing := next((own.name for own in instances if own.name not in found), None):
+            raise ReferencesRefused(f"the present gold has no instance {missing} any more")
+        for instance in instances:
+            instance.sources = [*instance.sources, [HEADING, found[instance.name]]]
+            instance.save(update_fields=["sources"])
+        locked.has_references = True
+        locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
+        locked.save(update_fields=["has_references", "scales"])
+        audit.note(
+            actor=by,
+            action="sheet-references",
+            words=f"showed annotators the gold texts of sheet {sheet.pk}",
+            subject=phase,
+            place=phase.task.season,
+        )
+
+
+def _references(phase: Phase) -> Mapping[str, str]:
+    gold = Gold.objects.current(phase)
+    assert gold is not None
+    given = {"task_type": phase.task.type}
+    with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
+        try:
+            path = storage.local_copy(storage.gold, gold.file, Path(folder))
+            with read_upload(
+                f"{READING}:references", path, given, owner=None, limits=limits_for_organisers()
+            ) as done:
+                return dict(done.result)
+        except (OSError, UploadUnreadable) as reason:
+            raise ReferencesRefused("the gold of the phase cannot be read") from reason
