@@ -14,7 +14,7 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.background.step import Outcome, told
-from scoring.board.visibility import audience_of, visibility_of
+from scoring.board.visibility import audience_of, shows_teams, visibility_of
 from scoring.exchange import participants
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
@@ -81,10 +81,7 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 def rights_of(paper: OverviewPaper) -> str:
     """What the viewer may see of each board, and who wants to be named: all that may be taken back."""
     return _digest(
-        [
-            (phase.pk, _rights(phase, paper.viewer), phase.shows_teams, phase.shows_run_counts)
-            for phase in _phases(paper)
-        ],
+        [(phase.pk, _rights(phase, paper.viewer), phase.shows_run_counts) for phase in _phases(paper)],
         participants.as_csv(paper.teams),
     )
 
@@ -103,9 +100,9 @@ def _fields(row: Model) -> list[tuple[str, object]]:
     return [(column.attname, getattr(row, column.attname)) for column in columns]
 
 
-def _rights(phase: Phase, viewer: object) -> tuple[str, str]:
+def _rights(phase: Phase, viewer: object) -> tuple[str, str, bool]:
     audience = audience_of(phase, viewer)
-    return audience, visibility_of(phase, audience)
+    return audience, visibility_of(phase, audience), shows_teams(phase, audience)
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:

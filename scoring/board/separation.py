@@ -54,7 +54,9 @@ class Separation:
         if self.more_units:
             more = counted(_rounded(self.more_units), f"more {self.unit}")
             if self.more_units > MANY_TIMES * self.units:
-                sentences.append(f"First and second are all but equal: only about {more} would separate them.")
+                sentences.append(
+                    f"First and second are all but equal: only about {more} would separate them."
+                )
             else:
                 sentences.append(f"About {more} would separate first and second.")
         return sentences

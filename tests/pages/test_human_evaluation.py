@@ -512,7 +512,7 @@ def test_agreement_is_that_of_the_first_ratings_whatever_was_decided(client, pha
 def published_by_two(sheet, runs):
     for name, shift in (("Ada", 0), ("Bo", 1)):
         values = {
-            (instance.name, run): (5 - place - shift, 4)
+            (instance.name, run): (5 - place - shift, 4 - place)
             for instance in sheet.instances.all()
             for place, run in enumerate(runs)
         }
@@ -524,7 +524,7 @@ def test_nobody_adjudicates_their_own_ratings_and_one_person_does(client, phase,
     client.force_login(organiser)
     address = organise("organise-sheet-annotator", phase, sheet)
     told = client.post(address, {"email": annotator.email, "is_adjudicator": "on"})
-    assert "nobody decides on own ratings" in text_of(told)
+    assert "nobody decides on their own ratings" in text_of(told)
     first, second = factories.make_user(), factories.make_user()
     client.post(address, {"email": first.email, "is_adjudicator": "on"})
     told = client.post(address, {"email": second.email, "is_adjudicator": "on"})

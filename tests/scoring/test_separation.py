@@ -55,7 +55,10 @@ def test_how_many_more_units_would_separate_the_first_two_is_the_documented_form
     ("more", "words"),
     [
         (105, "About 100 more topics would separate first and second."),
-        (111_354, "First and second are all but equal: only about 110\u2009000 more topics would separate them."),
+        (
+            111_354,
+            "First and second are all but equal: only about 110\u2009000 more topics would separate them.",
+        ),
     ],
 )
 def test_an_estimate_has_two_digits_and_what_nobody_will_collect_says_so(more, words):
