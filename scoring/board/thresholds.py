@@ -1,4 +1,4 @@
-"""One system at several thresholds: what a board says of it, as lines over the threshold and as a table."""
+"""One system at several values of a threshold or a number: lines over the values, and a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRAWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A threshold and the row of the board that was computed with it."""
+    """A value and the row of the board that was computed with it."""
 
     at: float
     row: Row
@@ -27,17 +27,18 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """The thresholds of one system, the lowest first; ``missing`` are those that are not computed."""
+    """The values of one system, the lowest first; ``missing`` are those that are not computed."""
 
     name: str
     source: str
+    swept: str
     points: list[Point]
     missing: list[float]
     columns: list[Column]
 
     @property
     def lines(self) -> list[tuple[float, Row, list[str]]]:
-        """A line of the table: the threshold, the row, and its numbers as they are shown."""
+        """A line of the table: the value, the row, and its numbers as they are shown."""
         return [
             (point.at, point.row, [_shown(point.row, column) for column in self.columns])
             for point in self.points
@@ -66,6 +67,7 @@ def _sweep(name: str, known: Sequence[Baseline], rows: dict[str, Row], board: Bo
     return Sweep(
         name=name,
         source=steps[0][1].source,
+        swept=steps[0][1].swept,
         points=[Point(at=at, row=rows[baseline.name]) for at, baseline in steps if baseline.name in rows],
         missing=[at for at, baseline in steps if baseline.name not in rows],
         columns=board.columns,
@@ -73,35 +75,36 @@ def _sweep(name: str, known: Sequence[Baseline], rows: dict[str, Row], board: Bo
 
 
 def sweep_chart(sweep: Sweep) -> Scatter:
-    """A line a metric, with its intervals; thresholds stand apart evenly, since they grow by factors."""
+    """A line a metric, with its intervals; the values stand apart evenly, since they grow by factors."""
     drawn = _alike(sweep.columns)
     return Scatter(
-        title=f"{sweep.name} along the threshold",
+        title=f"{sweep.name} by {sweep.swept}",
         description=in_words(sweep),
         series=[
             PointSeries(
                 name=metric_label(column.metric),
-                points=[_place(number, point, column) for number, point in enumerate(sweep.points)],
+                points=[_place(sweep, number, column) for number in range(len(sweep.points))],
                 has_line=True,
             )
             for column in drawn
         ],
-        x=Axis(title="Threshold", labels=[f"{point.at:g}" for point in sweep.points]),
+        x=Axis(title=sweep.swept.capitalize(), labels=[f"{point.at:g}" for point in sweep.points]),
         y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", drawn[0].scale, has_zero=True),
     )
 
 
-def _place(number: int, point: Point, column: Column) -> Place:
+def _place(sweep: Sweep, number: int, column: Column) -> Place:
+    point = sweep.points[number]
     cell = point.row.scores.get(column.name)
     return Place(
         name=metric_label(column.metric),
-        x=Measured(value=float(number), text=f"threshold {point.at:g}"),
+        x=Measured(value=float(number), text=f"{sweep.swept} {point.at:g}"),
         y=Measured(value=cell.value, low=cell.low, high=cell.high) if cell else Measured(value=None),
     )
 
 
 def in_words(sweep: Sweep) -> str:
-    """At which threshold the ranking metric is best."""
+    """At which value the ranking metric is best."""
     column = sweep.columns[0]
     known = [
         (cell.value, point.at)
@@ -111,7 +114,7 @@ def in_words(sweep: Sweep) -> str:
     if not known:
         return ""
     value, at = (min if column.higher_is_better is False else max)(known, key=lambda pair: pair[0])
-    return f"{metric_label(column.metric)} is best above {at:g}: {shown(value, column.scale)}."
+    return f"{metric_label(column.metric)} is best with {sweep.swept} {at:g}: {shown(value, column.scale)}."
 
 
 def _alike(columns: Sequence[Column]) -> list[Column]:

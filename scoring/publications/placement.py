@@ -20,6 +20,9 @@ class Recomputed:
     ``metrics`` does so for the metrics, under the task's ``rules``. ``dimension`` is what the classes are on
     the board. ``classes`` names, for a printed class, the board's: `verb`, or `pos_before:verb` where it is
     of another dimension. Classes that it does not name go by their own names, small letters or large.
+
+    ``runs`` names a system of the board for each class instead, where the classes are settings of one printed
+    system.
     """
 
     rules: str
@@ -27,6 +30,7 @@ class Recomputed:
     systems: Mapping[str, str]
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +116,7 @@ def _read_recomputed(table: Table) -> RecomputedEntry:
         systems=table.words("systems"),
         dimension=table.text("dimension", ""),
         classes=table.words("classes"),
+        runs=table.words("runs"),
     )
     table.close()
     return RecomputedEntry(read_from=table, said=said)
@@ -169,7 +174,7 @@ def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping
     systems = list(dict.fromkeys(row.system for row in printed.rows if row.system))
     names = [measure.name for measure in printed.measures]
     for key, given, known in (("systems", said.systems, systems), ("metrics", said.metrics, names)):
-        if not given:
+        if not given and not (key == "systems" and said.runs):
             here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
         for name in given:
             if name not in known:
@@ -180,14 +185,25 @@ def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping
 
 
 def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Placement) -> None:
-    """Whether the classes that it names are printed."""
+    """Whether the classes that it names are printed, and stand for runs or for classes but not for both."""
+    here, said = entry.read_from, entry.said
+    if said.runs and not placement.by:
+        here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
+        return
+    systems = dict.fromkeys(row.system for row in printed.rows if placement.takes(row.features))
+    if said.runs and len(systems) > 1:
+        here.refuse("runs", f"“runs” is for a table of one system, and {printed.name} has {len(systems)}")
+        return
+    if said.runs and said.systems:
+        here.refuse("runs", "“runs” and “systems” both say which system of the board it is", "one of them")
     known = list(
         dict.fromkeys(_class(row, placement) for row in printed.rows if placement.takes(row.features))
     )
-    for name in entry.said.classes:
-        if name not in known:
-            message = f"{printed.name} has no class “{name}” here{near(name, known)}"
-            entry.read_from.refuse("classes", message, one_of(known))
+    for key, names in (("classes", said.classes), ("runs", said.runs)):
+        for name in names:
+            if name not in known:
+                message = f"{printed.name} has no class “{name}” here{near(name, known)}"
+                here.refuse(key, message, one_of(known))
 
 
 def _named_paper(entry: PlacementEntry, publications: Sequence[Publication]) -> Publication | None:

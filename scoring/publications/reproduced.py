@@ -135,7 +135,8 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
     results = published_of(task)
     for shown in results.by_class:
         if shown.placement.recomputed:
-            yield _by_class(task, shown, shown.placement.recomputed, viewer)
+            beside = _by_run if shown.placement.recomputed.runs else _by_class
+            yield beside(task, shown, shown.placement.recomputed, viewer)
     for shown in results.headlines:
         if shown.placement.recomputed and not shown.placement.by:
             yield _of_systems(task, shown, shown.placement.recomputed, viewer)
@@ -162,6 +163,27 @@ def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: objec
         for label in labels
     ]
     heads = [Head(printed=system, own=said.systems[system]) for system in systems]
+    return _reproduced(task, shown, said, board if rows else None, heads, lines)
+
+
+def _by_run(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
+    """Settings of one system down, each of them a system of the board, and metrics across."""
+    board, rows = _board(task, said, viewer)
+    measures = [column for column in shown.columns if column.name in said.metrics]
+    lines = [
+        Line(
+            label=row.label,
+            own=said.runs[row.label],
+            line=row.line,
+            pairs=[
+                _pair(row, measure, _value(board, rows.get(said.runs[row.label]), said, measure))
+                for measure in measures
+            ],
+        )
+        for row in shown.rows
+        if row.label in said.runs
+    ]
+    heads = [Head(printed=measure.label, own="") for measure in measures]
     return _reproduced(task, shown, said, board if rows else None, heads, lines)
 
 
@@ -194,7 +216,9 @@ def _reproduced(
     heads: list[Head],
     lines: list[Line],
 ) -> Reproduced:
-    systems = dict.fromkeys(row.system for row in shown.rows)
+    named, systems = said.systems, dict.fromkeys(row.system for row in shown.rows)
+    if said.runs:
+        named, systems = said.runs, dict.fromkeys(row.label for row in shown.rows)
     return Reproduced(
         task=task,
         shown=shown,
@@ -202,19 +226,20 @@ def _reproduced(
         phase=board.phase if board else None,
         heads=heads,
         lines=lines,
-        left_out=[system for system in systems if system not in said.systems],
+        left_out=[name for name in systems if name not in named],
     )
 
 
 def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
     """The first board with a system that is named and whose scores the viewer may see; its rows by system."""
+    wanted = {*said.systems.values(), *said.runs.values()}
     for phase in task.phases.all():
         phase.task = task
         board = standings(phase, viewer, said.rules) if said.rules in task.rules else None
         if board is None or board.visibility != Visibility.SCORES:
             continue
         # The best of several runs of a name stands first.
-        rows = {row.system: row for row in reversed(board.rows) if row.system in said.systems.values()}
+        rows = {row.system: row for row in reversed(board.rows) if row.system in wanted}
         if rows:
             return board, rows
     return None, {}

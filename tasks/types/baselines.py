@@ -21,7 +21,7 @@ class Baseline:
 
     It may be given gold, of which it reads no more than participants have, unless ``learns_from_gold``: then
     it needs gold and answers each part of it by what the others say. ``source`` names the paper that tells of
-    the system. Baselines of one ``sweep`` are one system at several values of a threshold, ``at``.
+    the system. Baselines of one ``sweep`` are one system at several values, ``at``, of what is ``swept``.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Baseline:
     learns_from_gold: bool = False
     sweep: str = ""
     at: float | None = None
+    swept: str = "threshold"
     #: What may be set, and what then answers; ``answers`` is that of the defaults.
     options: tuple[Option, ...] = ()
     configured: Callable[[Options], Answering] | None = None

@@ -14,7 +14,7 @@ from tasks.models import Job, Phase, Task
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards
-from tests.scoring.publications import BESIDE, PLACEMENTS, load, write
+from tests.scoring.publications import BESIDE, PLACEMENTS, load, publication, write
 from tests.tasks import seasons
 
 pytestmark = pytest.mark.django_db
@@ -162,6 +162,63 @@ def test_what_cannot_stand_beside_a_table_is_told_by_line(folder, tmp_path, old,
     assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
 
 
+RUNS = """
+[tasks.published.recomputed]
+rules = "corrected"
+metrics = { F1 = "overlap_f1_micro" }
+runs = { T1 = "lead", T2 = "tail" }
+"""
+
+
+def of_one_system() -> dict:
+    content = publication()
+    own = content["tables"][1]
+    own["rows"] = [row for row in own["rows"] if row["system"] == "Heron"]
+    return content
+
+
+def test_a_season_may_name_a_run_for_each_class(folder, tmp_path):
+    load(write(tmp_path / "own.json", of_one_system()))
+    seasons.edit(folder, (RECOMPUTED, RUNS))
+    seasons.load(folder)
+    assert Task.objects.get().published[0]["recomputed"]["runs"] == {"T1": "lead", "T2": "tail"}
+    assert seasons.load(folder)[0] == "season again: nothing to change"
+
+
+def test_classes_that_are_settings_of_one_system_have_a_run_each(client, tmp_path):
+    load(write(tmp_path / "own.json", of_one_system()))
+    phase = boards.make_phase()
+    runs = {**BESIDE["recomputed"], "systems": {}, "runs": {"T1": "lead", "T2": "tail"}}
+    Task.objects.filter(pk=phase.task_id).update(published=[{**PLACEMENTS[1], "recomputed": runs}])
+    boards.scored_run(phase, None, 0.3, system="lead")
+    boards.scored_run(phase, None, 0.5, system="tail")
+    html = client.get(address(phase)).content.decode()
+    assert lines(html, 1) == [
+        ["T1 lead", "20.5", "30.0", "+9.5"],
+        ["T2 tail", "41.0", "50.0", "+9.0"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("T2 =", "T9 =", "season.toml:27: Table 2 has no class “T9” here"),
+        ("runs", 'systems = { Heron = "lead" }\nruns', "season.toml:28: “runs” and “systems” both say"),
+    ],
+)
+def test_runs_of_classes_that_cannot_stand_are_told_by_line(folder, tmp_path, old, new, said):
+    load(write(tmp_path / "own.json", of_one_system()))
+    seasons.edit(folder, (RECOMPUTED, RUNS.replace(old, new, 1)))
+    assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
+
+
+def test_a_table_of_several_systems_names_no_run_by_class(folder, tmp_path):
+    load(write(tmp_path / "own.json"))
+    seasons.edit(folder, (RECOMPUTED, RUNS))
+    said = "season.toml:27: “runs” is for a table of one system, and Table 2 has 2"
+    assert any(line.startswith(said) for line in seasons.refusals(folder)), seasons.refusals(folder)
+
+
 @pytest.mark.shared
 def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(client, shared, tmp_path):
     call_command("load_season", "examples/cl-summ-2014", stdout=io.StringIO())
@@ -182,7 +239,7 @@ def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(client, shared, t
     # As on the page “The pilot, reproduced”, for the annotation annv2.
     assert first[0][1:4] == ["0.235", "0.158", "\u22120.077"]
     assert first[6][1:4] == ["0.101", "0.116", "+0.015"]
-    context = next(line for line in lines(html, 2) if line[0].startswith("context"))
+    context = next(line for line in lines(html, 4) if line[0].startswith("context"))
     assert context[1:] == [
         "0.214", "0.162", "\u22120.052", "0.339", "0.298", "\u22120.041", "0.225", "0.182", "\u22120.043",
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from scoring.__main__ import main
 from scoring.tools.baselines import baseline, baselines
 from scoring.tools.baselines.clsumm_facets import PROTOCOLS, facet_pairs, facet_reports
-from scoring.tools.baselines.clsumm_pilot import Scored
+from scoring.tools.baselines.clsumm_scored import Scored
 from scoring.tools.baselines.clsumm_spans import (
     THRESHOLDS,
     above,

@@ -1,5 +1,6 @@
 """The pilot's systems to the letter: what differs from the plain names, by hand and on the pilot's topics."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from scoring.tools.baselines import baselines
 from scoring.tools.baselines.clsumm_literal import of_long_sentences, summary_by_weights
-from scoring.tools.baselines.clsumm_pilot import Scored
+from scoring.tools.baselines.clsumm_scored import Scored, scored
 from scoring.tools.baselines.clsumm_spans import (
     above,
     paper_alone,
@@ -15,6 +16,9 @@ from scoring.tools.baselines.clsumm_spans import (
     with_citances,
     with_citing_papers,
 )
+from scoring.tools.baselines.clsumm_supervised import cited_sentences
+from scoring.tools.baselines.clsumm_taln import answers, section_shares, weighted_by
+from tasks.types import task_type
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.documents import Sentence
 from tasks.types.clsumm.inputs import InputCitance, InputTopic
@@ -72,8 +76,50 @@ def test_a_summary_takes_the_sentences_that_weigh_most():
 
 def test_each_system_stands_beside_its_other_reading():
     names = {name for name in baselines() if name.endswith("-literal")}
-    assert len(names) == 3 + 7 + 1
+    assert len(names) == 3 + 7 + 1 + 1 + 3
     assert {name.removesuffix("-literal") for name in names} <= set(baselines())
+
+
+def test_a_section_weighs_its_share_of_the_gold():
+    """Two of three gold sentences stand in the introduction, which then outweighs a better likeness."""
+    own = topic("bells alloy", "bells ships alloy", "ships", citance="bells alloy")
+    first, second, third = own.sentences
+    own = replace(own, sentences=(first, replace(second, section="Introduction"), third))
+    name = own.citances[0].name
+    cited = {own.name: {name: {"0", "1"}, name._replace(number="2"): {"1", "none"}}}
+    shares = section_shares([own], cited)
+    assert shares == {"Main part": 1 / 3, "Introduction": 2 / 3}
+    assert weighted_by({}, 1)(own) == [[0]]
+    assert weighted_by(shares, 2)(own) == [[1, 0]]
+
+
+def test_of_equal_sentences_the_one_that_stands_first_is_taken():
+    own = topic("ships", "bells alloy", "bells alloy", citance="bells alloy")
+    assert weighted_by({}, 2)(own) == [[1, 2]]
+
+
+def test_the_numbers_of_sentences_are_one_sweep():
+    own = [baseline for baseline in baselines().values() if baseline.sweep == "TALN.UPF to the letter"]
+    assert sorted(baseline.at for baseline in own) == [1, 2, 3, 4, 5]
+    assert {baseline.swept for baseline in own} == {"sentences"}
+    assert all(baseline.learns_from_gold for baseline in own)
+
+
+@pytest.mark.shared
+def test_taln_by_the_shares_of_all_ten_topics_keeps_its_numbers(pilot):
+    """As in an experiment by another program: precision, recall, F1. Table 2 prints .194, .344, .225."""
+    shares = section_shares(pilot.topics, cited_sentences(pilot.files, "annv2"))
+    metrics = pilot.spans(weighted_by(shares, 3)).metrics
+    found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
+    assert found == pytest.approx((0.189, 0.348, 0.214), abs=6e-4)
+
+
+@pytest.mark.shared
+def test_taln_by_the_shares_of_the_others_keeps_its_numbers(pilot):
+    given = answers(pilot.files, {"annotation": "annv2"}, count=3)
+    metrics = scored(task_type("clsumm-1a"), pilot.gold, given, "official-2014").metrics
+    found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
+    assert found == pytest.approx((0.182, 0.336, 0.205), abs=6e-4)
 
 
 @pytest.fixture(scope="module")

@@ -6,28 +6,31 @@ offline scorer under `official-2014`.
 
 from __future__ import annotations
 
-import io
-import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
-from scoring.offline.evaluate import Resampling, Scores, evaluate
+from scoring.offline.evaluate import Scores
 from scoring.tools.baselines.clsumm_facets import (
     CLASSIFIERS,
     PROTOCOLS,
-    FacetReport,
     facet_pairs,
-    facet_reports,
+)
+from scoring.tools.baselines.clsumm_pilot_literal import literal_systems
+from scoring.tools.baselines.clsumm_scored import (
+    NO_SUMMARY,
+    PARTS,
+    Scored,
+    heads_of,
+    number,
+    prose,
+    scored,
+    table,
+    values_of,
 )
 from scoring.tools.baselines.clsumm_spans import (
     THRESHOLDS,
-    Choice,
     above,
-    answered,
     mq_context,
     mq_mmr,
     mq_tfidf,
@@ -37,15 +40,11 @@ from scoring.tools.baselines.clsumm_spans import (
 from scoring.tools.baselines.clsumm_summaries import lead, mq_mmr_ranks, mq_ranks, summarised
 from scoring.tools.baselines.clsumm_summaries import mq_tfidf as mq_summary_tfidf
 from scoring.tools.baselines.clsumm_supervised import PARSER, WORDNET, features_missing
-from scoring.tools.baselines.clsumm_supervised import answers as supervised_answers
-from tasks.types import CORRECTED, Split, TaskType, task_type
-from tasks.types.baselines import Answer
+from tasks.types import CORRECTED, task_type
 from tasks.types.clsumm.citances import FACETS, MAJORITY
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
-from tasks.types.clsumm.options import ANNOTATION
+from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.clsumm.rules import OFFICIAL_2014
 from tasks.types.files import InputFile
-from tasks.types.runs import read_run
 
 #: The annotation that is nearest to what the pilot's participants had, and the one released last.
 VERSIONS = ("annv2", "annv3")
@@ -55,10 +54,6 @@ SUMMARIZERS = {
     "Task 1A TF.IDF": mq_ranks,
     "Task 1A MMR": mq_mmr_ranks,
 }
-#: The paper leaves this topic out of its table of summaries.
-NO_SUMMARY = "X96-1048"
-PARTS = ("precision", "recall", "f1")
-WIDTH = 110
 
 TITLE = "# The pilot, reproduced"
 INTRODUCTION = """
@@ -96,54 +91,6 @@ the abstract.
 """
 
 
-def prose(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
-
-
-@dataclass(frozen=True)
-class Scored:
-    """The pilot's topics with one version of the annotation."""
-
-    files: Sequence[InputFile]
-    version: str
-
-    @cached_property
-    def topics(self) -> list[InputTopic]:
-        return read_input_topics(self.files, {"annotation": self.version})
-
-    @cached_property
-    def gold(self) -> Split:
-        chosen = task_type("clsumm-1a")
-        return chosen.read_gold(self.files, chosen.checked_options({"annotation": self.version}))
-
-    def spans(self, choose: Choice, rules: str = OFFICIAL_2014, only: Sequence[str] = ()) -> Scores:
-        """By the metrics of these names, or by all of the rule set."""
-        own = task_type("clsumm-1a")
-        wanted = tuple(metric for metric in own.rules[rules] if not only or metric.name in only)
-        chosen = replace(own, rules={rules: wanted})
-        return scored(chosen, self.gold, answered(self.topics, choose), rules)
-
-    def supervised(self) -> Scores:
-        answers = supervised_answers(self.files, {ANNOTATION.name: self.version})
-        return scored(task_type("clsumm-1a"), self.gold, answers, OFFICIAL_2014)
-
-    @cached_property
-    def facets(self) -> list[FacetReport]:
-        return list(facet_reports(facet_pairs(self.gold.content)))
-
-
-def scored(chosen: TaskType, split: Split, answers: Iterator[Answer], rules: str) -> Scores:
-    """The scores of a run that never was a file."""
-    options = chosen.checked_options({})
-    lines = "".join(json.dumps(answer) + "\n" for answer in answers).encode()
-    file = InputFile("run.jsonl", "run.jsonl", lambda: io.BytesIO(lines))
-    run, _ = read_run(chosen, [file], split.index, options)
-    pairs = chosen.pair(split, run, rules, options)
-    return evaluate(
-        chosen, pairs, rules=rules, options=options, gold=split.digest, resampling=Resampling(resamples=0)
-    )
-
-
 def pilot_page(files: Sequence[InputFile], paper: Mapping[str, Any]) -> str:
     versions = [Scored(files, version) for version in VERSIONS]
     sections = [
@@ -157,21 +104,9 @@ def pilot_page(files: Sequence[InputFile], paper: Mapping[str, Any]) -> str:
         *_thresholds(versions, paper["table7_clair_umich_threshold"]),
         *_classifiers(versions, paper["table4_task1b_f1"]),
         *_summaries(files, paper["table5_task2_rougeL_f1"]),
+        *literal_systems(versions, paper),
     ]
     return "\n".join(sections)
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *("---:" for _ in header[1:])]
-    return "".join(f"| {' | '.join(row)} |\n" for row in (header, rule, *rows))
-
-
-def number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _values(scores: Scores, names: Sequence[str]) -> list[str]:
-    return [number(scores.metrics[name].value) for name in names]
 
 
 def _facet_counts(versions: Sequence[Scored], paper: Mapping[str, int]) -> Iterator[str]:
@@ -193,15 +128,11 @@ def _mq_systems(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterato
     for name, choose in SPAN_SYSTEMS.items():
         published = [number(paper[name][part]) for part in ("P", "R", "F1")]
         rows.append(
-            [name, *published, *(v for version in versions for v in _values(version.spans(choose), names))]
+            [name, *published, *(v for version in versions for v in values_of(version.spans(choose), names))]
         )
     yield table(
-        ["system", *_heads("paper"), *(head for version in VERSIONS for head in _heads(version))], rows
+        ["system", *heads_of("paper"), *(head for version in VERSIONS for head in heads_of(version))], rows
     )
-
-
-def _heads(source: str) -> list[str]:
-    return [f"{source} {part}" for part in ("P", "R", "F1")]
 
 
 def _per_topic(
@@ -231,7 +162,7 @@ def _per_topic(
             *(
                 cell
                 for team, own in ours.items()
-                for cell in (number(means[team]), *(_values(scores, ["rouge_l_f1"])[0] for scores in own))
+                for cell in (number(means[team]), *(values_of(scores, ["rouge_l_f1"])[0] for scores in own))
             ),
         ]
     )
@@ -261,11 +192,11 @@ def _thresholds(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterato
         own = [
             v
             for version in versions
-            for v in _values(version.spans(above(threshold), CORRECTED, names), names)
+            for v in values_of(version.spans(above(threshold), CORRECTED, names), names)
         ]
         rows.append([str(threshold), *published, *own])
     yield table(
-        ["threshold", *_heads("paper"), *(head for version in VERSIONS for head in _heads(version))], rows
+        ["threshold", *heads_of("paper"), *(head for version in VERSIONS for head in heads_of(version))], rows
     )
 
 

@@ -164,11 +164,16 @@ def taln(topic: InputTopic) -> list[list[int]]:
 
 
 def citation_context(topic: InputTopic, citance: InputCitance) -> list[str]:
+    return citance_sentences(topic, citance, around=1)
+
+
+def citance_sentences(topic: InputTopic, citance: InputCitance, *, around: int = 0) -> list[str]:
+    """As the citing paper has them, with so many on each side; where it is not at hand the citance's text."""
     paper = topic.citing_paper(citance)
     places = [place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets]
     if not places:
         return [citance.text]
-    return [sentence.text for sentence in paper[max(0, min(places) - 1) : max(places) + 2]]
+    return [sentence.text for sentence in paper[max(0, min(places) - around) : max(places) + around + 1]]
 
 
 def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
@@ -178,7 +183,9 @@ def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
             yield span_answer(topic, citance, places)
 
 
-def span_answer(topic: InputTopic, citance: InputCitance, places: Sequence[int]) -> Answer:
+def span_answer(
+    topic: InputTopic, citance: InputCitance, places: Sequence[int], facet: str = MAJORITY
+) -> Answer:
     name = citance.name
     return {
         "topic": topic.name,
@@ -186,7 +193,7 @@ def span_answer(topic: InputTopic, citance: InputCitance, places: Sequence[int])
         "marker": name.marker,
         "citance": name.number,
         "sentences": [topic.sentences[place].sid for place in places],
-        "facets": [MAJORITY],
+        "facets": [facet],
     }
 
 

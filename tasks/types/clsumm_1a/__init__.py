@@ -59,6 +59,7 @@ TASK_TYPE = TaskType(
         "scoring.tools.baselines.clsumm_spans:BASELINES",
         "scoring.tools.baselines.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
+        "scoring.tools.baselines.clsumm_taln:BASELINES",
     ),
     main_metrics=(
         "overlap_f1_micro",

@@ -144,6 +144,8 @@ TASK_TYPE = TaskType(
         "scoring.tools.baselines.clsumm_spans:BASELINES",
         "scoring.tools.baselines.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
+        "scoring.tools.baselines.clsumm_taln:BASELINES",
+        "scoring.tools.baselines.clsumm_facet_runs:BASELINES",
     ),
     main_metrics=(
         "facet_f1_micro",
