@@ -13,7 +13,7 @@ from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.forms import IDEMPOTENCY_KEY, AcceptedBundle, BundleForm, Closed
 from scoring.api.refusals import refusals_answered
-from scoring.api.runs import REFUSED, given_card, team_of_sender
+from scoring.api.runs import REFUSED, given_card, given_figures, team_of_sender
 from scoring.api.serializers import address
 from scoring.runs.told import as_told
 from tasks.models import Bundle, Season
@@ -61,6 +61,7 @@ def submissions(request: Request, slug: str) -> Response:
             ),
             card=given_card(given),
             metadata=metadata,
+            team_figures=given_figures(given),
             phase=given["phase"],
             tasks=[slug.strip() for slug in given["tasks"].split(",") if slug.strip()],
         )

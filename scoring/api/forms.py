@@ -23,12 +23,6 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 )
 
 
-class CheckForm(serializers.Serializer[Any]):
-    """A run to be checked."""
-
-    run = serializers.FileField(allow_empty_file=True, help_text="The file of answers, or a zip of them.")
-
-
 def team_figure(name: str) -> serializers.FloatField:
     """What a team may report of its run; which of them a task type takes is decided by the service."""
     measure = EVERY[name]
@@ -66,19 +60,29 @@ class CardForm(serializers.Serializer[Any]):
     human_in_the_loop = card_field("human_in_the_loop")
 
 
-class SentForm(CardForm, CheckForm):
-    """What is said of every run that is submitted."""
+class CheckForm(CardForm):
+    """A run to be checked; what is said of it is looked at where the phase requires something."""
 
+    run = serializers.FileField(allow_empty_file=True, help_text="The file of answers, or a zip of them.")
     metadata = serializers.FileField(
         required=False, help_text="A file of ir_metadata, which fills what is left out of the rest."
     )
+    description = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=MAX_DESCRIPTION
+    )
+    wall_seconds = team_figure("wall_seconds")
+    cpu_seconds = team_figure("cpu_seconds")
+    memory_mib = team_figure("memory_mib")
+    gpu_seconds = team_figure("gpu_seconds")
+    mauve = team_figure("mauve")
+
+
+class SentForm(CheckForm):
+    """What is said of every run that is submitted."""
 
     system = serializers.CharField(max_length=MAX_SYSTEM, help_text="What the board calls the system.")
     team = serializers.CharField(
         required=False, allow_blank=True, help_text="The team's slug; needed by members of several teams."
-    )
-    description = serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=MAX_DESCRIPTION
     )
     kind = serializers.ChoiceField(choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value)
 
@@ -93,15 +97,10 @@ class RunForm(SentForm):
         help_text="Its place among the team's runs, where the first ones by priority count: 1 comes first, "
         "and the others move down. Without it the run comes last.",
     )
-    wall_seconds = team_figure("wall_seconds")
-    cpu_seconds = team_figure("cpu_seconds")
-    memory_mib = team_figure("memory_mib")
-    gpu_seconds = team_figure("gpu_seconds")
-    mauve = team_figure("mauve")
 
 
 class BundleForm(SentForm):
-    """A file for several tasks of a season."""
+    """A file for several tasks of a season; card and figures are those of each of its runs."""
 
     phase = serializers.CharField(
         required=False,

@@ -26,7 +26,7 @@ from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs
 from tasks.submissions.refusals import RunRejected
-from tasks.submissions.submit import check_run, submit_run
+from tasks.submissions.submit import check_run, said_of, submit_run
 from tasks.submissions.team_figures import EVERY
 from tasks.submissions.uploads import received, received_if_any
 
@@ -74,7 +74,7 @@ def submissions(request: Request, pk: int) -> Response:
             system=given["system"],
             description=given["description"],
             kind=given["kind"],
-            team_figures={name: given[name] for name in EVERY if name in given},
+            team_figures=given_figures(given),
             card=given_card(given),
             metadata=metadata,
             priority=given.get("priority"),
@@ -113,9 +113,20 @@ def check(request: Request, pk: int) -> Response:
     phase = phase_for_reader(request.user, pk)
     form = CheckForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered(), received(form.validated_data["run"]) as upload:
+    given = form.validated_data
+    with (
+        refusals_answered(),
+        received(given["run"]) as upload,
+        received_if_any(given.get("metadata")) as metadata,
+    ):
         require_inputs(request.user, phase)
-        found = check_run(phase=phase, upload=upload, by=person(request))
+        said = said_of(
+            phase.task.task_type,
+            description=given["description"],
+            card=given_card(given),
+            figures=given_figures(given),
+        )
+        found = check_run(phase=phase, upload=upload, by=person(request), said=said, metadata=metadata)
         if found.errors:
             raise RunRejected.of(found.problems)
     return Response({"warnings": [problem.as_dict() for problem in found.problems]})
@@ -124,6 +135,10 @@ def check(request: Request, pk: int) -> Response:
 def given_card(given: Mapping[str, Any]) -> dict[str, str]:
     """The fields of the run card that a request has."""
     return {name: given[name] for name in CARD if name in given}
+
+
+def given_figures(given: Mapping[str, Any]) -> dict[str, object]:
+    return {name: given[name] for name in EVERY if name in given}
 
 
 def team_of_sender(user: object, season: Season, slug: str) -> Team:

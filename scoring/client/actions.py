@@ -88,7 +88,7 @@ def submit(given: argparse.Namespace) -> int:
             raise Refused(f"{path}: there is no such file")
     with _one_file(given.run) as run:
         if given.dry_run:
-            checked = site.post_file(f"phases/{phase}/check/", {}, run)
+            checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
             _say(given, checked, f"{given.run} would be taken")
             _warn(checked)
             return 0

@@ -22,7 +22,13 @@ from tasks.models import Bundle, Phase, Season, Submission
 from tasks.registration.entries import lock_entry
 from tasks.submissions.details import RunDetails
 from tasks.submissions.refusals import KeyAlreadyUsed, PhaseClosed, RunNotTaken, RunRejected
-from tasks.submissions.run_card import Metadata, checked_card, read_metadata, require_card
+from tasks.submissions.run_card import (
+    Metadata,
+    checked_card,
+    missing_warnings,
+    read_metadata,
+    require_card,
+)
 from tasks.submissions.run_files import (
     READING,
     Findings,
@@ -39,6 +45,7 @@ from tasks.submissions.submit import (
     require_terms,
     sent_again,
 )
+from tasks.submissions.team_figures import checked_figures, measures_for
 from tasks.submissions.uploads import Upload
 from tasks.types import Problem
 from tasks.types.problems import from_values
@@ -92,13 +99,14 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     tasks: Sequence[str] = (),
     card: Mapping[str, object] | None = None,
     metadata: Upload | None = None,
+    team_figures: Mapping[str, object] | None = None,
 ) -> Bundle:
     """Enter the file in each task whose format it carries, or in those named: one run, one try in each.
 
     ``details`` are checked, ``phase`` is the slug of the phases that the file is for, needed where a task has
     several open ones. Raises a RunNotTaken, then nothing is stored or counted, or a ValidationError by field.
-    A key that came before with the same file gives the bundle of that time. ``card`` and
-    ``metadata`` are those of every run; costs are given with the run of a single task.
+    A key that came before with the same file gives the bundle of that time. ``card``, ``metadata`` and
+    ``team_figures`` are those of every run: what it cost to make the file stands with each.
     """
     said = Metadata(description=details.description, card=checked_card(card or {}))
     sha256 = checksum(upload.path)
@@ -106,9 +114,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         return before
     check_registered(season, team)
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user)
-    if metadata is not None:
-        said = said.before(read_metadata(metadata, parts[0].phase.task.task_type, user))
-    parts = [_with_card(part, said) for part in parts]
+    own = _said_by_type(parts, said, team_figures or {}, metadata, user)
+    parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
@@ -237,11 +244,61 @@ def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
     return Part(phase=phase, findings=part.findings, facts=facts)
 
 
+def check_bundle(  # noqa: PLR0913  (each is a field of the form)
+    *,
+    season: Season,
+    upload: Upload,
+    by: User | None,
+    phase: str = "",
+    tasks: Sequence[str] = (),
+    description: str = "",
+    card: Mapping[str, object] | None = None,
+    metadata: Upload | None = None,
+    team_figures: Mapping[str, object] | None = None,
+) -> list[Part]:
+    """What `parts_of` finds, with a warning for what a phase requires of a card and is not said."""
+    parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
+    said = Metadata(description=description, card=checked_card(card or {}))
+    own = _said_by_type(parts, said, team_figures or {}, metadata, by)
+    return [_with_warnings(part, own[part.phase.task.type]) for part in parts]
+
+
+def _with_warnings(part: Part, said: Metadata) -> Part:
+    lacking = missing_warnings(part.phase, said.before(part.findings.about)) if part.is_good else []
+    return replace(part, findings=replace(part.findings, problems=[*part.problems, *lacking]))
+
+
+def _said_by_type(
+    parts: Sequence[Part],
+    said: Metadata,
+    figures: Mapping[str, object],
+    metadata: Upload | None,
+    by: User | None,
+) -> dict[str, Metadata]:
+    """What is said of all runs; a figure that only some of the tasks know stands with theirs alone.
+
+    Raises ValidationError for one that none of them takes.
+    """
+    own: dict[str, Metadata] = {}
+    faults: list[set[str]] = []
+    for task_type in {part.phase.task.type: part.phase.task.task_type for part in parts}.values():
+        taken = {measure.name for measure in measures_for(task_type)}
+        given = {name: value for name, value in figures.items() if name in taken}
+        own[task_type.slug] = replace(said, figures=checked_figures(task_type, given))
+        faults.append(set(figures) - taken)
+        if metadata is not None:
+            own[task_type.slug] = own[task_type.slug].before(read_metadata(metadata, task_type, by))
+    unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
+    if unknown:
+        raise ValidationError(dict.fromkeys(sorted(unknown), "none of these tasks takes this figure"))
+    return own
+
+
 def _with_card(part: Part, said: Metadata) -> Part:
-    """With what is said of all runs, or refused for what its card lacks."""
-    own = replace(said.before(part.findings.about), figures={})
+    """With what is said of its run, or refused for what its card lacks."""
+    own = said.before(part.findings.about)
     try:
-        require_card(part.phase, description=own.description, card=own.card, figures={})
+        require_card(part.phase, description=own.description, card=own.card, figures=own.figures)
     except RunNotTaken as refused:
         return replace(part, refusal=part.refusal or refused)
     return replace(part, findings=replace(part.findings, about=own))

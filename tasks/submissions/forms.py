@@ -145,7 +145,8 @@ class RunForm(forms.Form):
     @property
     def own_fields(self) -> list[forms.BoundField]:
         """The fields that are no part of the run card."""
-        return [field for field in self if field.name not in CARD and field.name != "metadata"]
+        apart = {*CARD, "metadata", *(measure.name for measure in self.measures)}
+        return [field for field in self if field.name not in apart]
 
     @property
     def has_card(self) -> bool:
@@ -167,6 +168,9 @@ class RunForm(forms.Form):
 
     def card(self) -> dict[str, str]:
         return {name: self.cleaned_data.get(name, "") for name in CARD}
+
+    def figures(self) -> dict[str, object]:
+        return {measure.name: self.cleaned_data.get(measure.name) for measure in self.measures}
 
     def add_missing(self, missing: Sequence[str]) -> None:
         """Each at its field; costs at the first of theirs."""

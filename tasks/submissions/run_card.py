@@ -19,7 +19,7 @@ from tasks.submissions.details import shortened_description
 from tasks.submissions.refusals import CardIncomplete
 from tasks.submissions.team_figures import readable_figures
 from tasks.submissions.uploads import Upload
-from tasks.types import TaskType
+from tasks.types import Problem, TaskType
 
 READER = "tasks.submissions.reading:metadata"
 _DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown")
@@ -84,6 +84,19 @@ def require_card(
     """Raises CardIncomplete where something is missing that the phase requires."""
     if missing := missing_from(phase, description=description, card=card, figures=figures):
         raise CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
+
+
+def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
+    """For a check: each field that the phase requires and nobody has filled in."""
+    missing = missing_from(phase, description=said.description, card=said.card, figures=said.figures)
+    return [
+        Problem(
+            message=f"the run card lacks {REQUIRABLE[name]} ({name}), which this phase requires",
+            expected="filled in when the run is submitted, by the form, a file of ir_metadata or its header",
+            fatal=False,
+        )
+        for name in missing
+    ]
 
 
 def missing_from(

@@ -30,7 +30,13 @@ from tasks.submissions.refusals import (
     RunRejected,
     TermsNotAccepted,
 )
-from tasks.submissions.run_card import Metadata, checked_card, read_metadata, require_card
+from tasks.submissions.run_card import (
+    Metadata,
+    checked_card,
+    missing_warnings,
+    read_metadata,
+    require_card,
+)
 from tasks.submissions.run_files import (
     Findings,
     StoredRun,
@@ -43,7 +49,7 @@ from tasks.submissions.run_files import (
 )
 from tasks.submissions.team_figures import checked_figures, keep_figures
 from tasks.submissions.uploads import Upload
-from tasks.types import Problem
+from tasks.types import Problem, TaskType
 from tasks.types.problems import capped
 
 __all__ = [
@@ -62,13 +68,36 @@ __all__ = [
 ]
 
 
-def check_run(*, phase: Phase, upload: Upload, by: User | None = None) -> Findings:
-    """Everything that is wrong with a run, warnings included; nothing is stored or counted. Raises NoGold.
+def check_run(
+    *,
+    phase: Phase,
+    upload: Upload,
+    by: User | None = None,
+    said: Metadata | None = None,
+    metadata: Upload | None = None,
+) -> Findings:
+    """Everything that is wrong with a run, warnings included; nothing is stored or counted.
 
-    The account ``by`` gets its share of what is read at a time, and no more. Raises PoolFull.
+    What the phase asks to be ``said`` of a run and is not, there, in the file ``metadata`` or in the run's
+    header, is a warning. The account ``by`` gets its share of what is read at a time, and no more. Raises
+    NoGold, PoolFull, or ValidationError for metadata that cannot be read.
     """
+    said = said or Metadata()
+    if metadata is not None:
+        said = said.before(read_metadata(metadata, phase.task.task_type, by))
     found = findings(phase, upload, by)
-    return found if found.is_read else replace(found, problems=[*found.problems, checked_later()])
+    lacking = missing_warnings(phase, said.before(found.about))
+    later = [] if found.is_read else [checked_later()]
+    return replace(found, problems=[*found.problems, *lacking, *later])
+
+
+def said_of(
+    task_type: TaskType, *, description: str, card: Mapping[str, object], figures: Mapping[str, object]
+) -> Metadata:
+    """What a sender says of a run. Raises ValidationError by field."""
+    return Metadata(
+        description=description, card=checked_card(card), figures=checked_figures(task_type, figures)
+    )
 
 
 def submit_run(  # noqa: PLR0913  (each is a field of the form)
@@ -97,10 +126,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     details = checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
     )
-    said = Metadata(
-        description=details.description,
-        card=checked_card(card or {}),
-        figures=checked_figures(phase.task.task_type, team_figures or {}),
+    said = said_of(
+        phase.task.task_type, description=details.description, card=card or {}, figures=team_figures or {}
     )
     sha256 = checksum(upload.path)
     if before := _sent_before(phase, team, details, sha256):

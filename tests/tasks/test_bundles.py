@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from citeboard.teams.models import Token
 from tasks.gold.gold_files import load_gold
-from tasks.models import Bundle, Job, Phase, Season, Submission
+from tasks.models import Bundle, Job, Phase, Season, Submission, TeamFigure
 from tests import factories
 from tests.tasks.types.corpus import SENTENCES, answer_line
 
@@ -95,6 +95,17 @@ def entered() -> list[str]:
 
 
 class TestTaken:
+    def test_metadata_of_the_file_gives_each_run_its_costs(self, season, team):
+        metadata = SimpleUploadedFile("meta.yaml", b"resources:\n  runtime:\n    wallclock: 12 s\n")
+        assert send(season, team, metadata=metadata, memory_mib="5").status_code == 201
+        found = TeamFigure.objects.order_by("submission", "name").values_list("name", "value")
+        assert list(found) == [("memory_mib", 5.0), ("wall_seconds", 12.0)] * 3
+
+    def test_a_figure_that_none_of_the_tasks_takes_is_named(self, season, team):
+        answer = send(season, team, mauve="50")
+        assert answer.json()["errors"] == {"mauve": ["none of these tasks takes this figure"]}
+        assert not Submission.objects.exists()
+
     def test_the_official_zip_enters_all_three_tasks_with_one_run_each(self, season, team):
         answer = send(season, team)
         assert answer.status_code == 201, answer.content
@@ -277,6 +288,19 @@ class TestPages:
         assert answer.status_code == 200
         assert "All of this can be scored." in answer.content.decode()
         assert not Submission.objects.exists()
+
+    def test_costs_of_the_file_stand_with_each_of_its_runs_and_may_be_required(self, season, client, member):
+        Phase.objects.update(card_required=["costs"])
+        checked = post(client, season, do="check").content.decode()
+        assert checked.count("the run card lacks Costs, at least one figure (costs)") == 3
+        page = post(client, season)
+        assert page.status_code == 422
+        assert "This phase asks for it." in page.content.decode()
+        assert not Submission.objects.exists()
+        post(client, season, wall_seconds="12.5")
+        assert entered() == ["1a", "1b", "2"]
+        figures = TeamFigure.objects.values_list("name", "value")
+        assert list(figures) == [("wall_seconds", 12.5)] * 3
 
     def test_tasks_can_be_checked_to_enter_these_alone(self, season, client, member):
         post(client, season, tasks=["2"])

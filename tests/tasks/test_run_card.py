@@ -2,8 +2,10 @@
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from citeboard.core.models import AuditEntry
+from citeboard.teams.models import Token
 from scoring.client.commands import CARD as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
 from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, without_names
@@ -152,6 +154,28 @@ def test_a_run_that_lacks_what_the_phase_requires_is_refused_by_name_and_costs_n
     )
     assert not Submission.objects.exists()
     assert sent(phase, content=METADATA).card == FILLED
+
+
+def test_a_dry_run_names_each_field_that_the_phase_requires_and_nobody_fills(client):
+    phase = factories.make_phase(card_required=["method", "code", "costs"])
+    user = factories.make_user()
+    factories.make_team(season=phase.task.season, lead=user)
+    _, secret = Token.objects.issue(user=user, name="test")
+
+    def warnings(**fields) -> list[str]:
+        files = {"run": SimpleUploadedFile("run.jsonl", factories.run_bytes())}
+        where, token = f"/api/v1/phases/{phase.pk}/check/", {"Authorization": f"Token {secret}"}
+        answer = client.post(where, {**files, **fields}, headers=token)
+        assert answer.status_code == 200, answer.content
+        return [told["message"] for told in answer.json()["warnings"] if "run card" in told["message"]]
+
+    assert warnings(code="https://example.org/x") == [
+        "the run card lacks Method, as the description (method), which this phase requires",
+        "the run card lacks Costs, at least one figure (costs), which this phase requires",
+    ]
+    assert warnings(metadata=SimpleUploadedFile("meta.yaml", METADATA.encode())) == []
+    assert warnings(code="https://example.org/x", description="BM25.", wall_seconds=3) == []
+    assert not Submission.objects.exists()
 
 
 def test_a_baseline_of_organisers_needs_no_card():

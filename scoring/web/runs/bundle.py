@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -18,13 +19,13 @@ from scoring.runs.told import as_told
 from scoring.web.runs.no_team import no_team
 from scoring.web.runs.upload import Outcome, capitalised, sent_to
 from tasks.models import Bundle, Phase, Registration, Season
-from tasks.models.run_cards import COSTS
 from tasks.seasons.access import entered_teams, may_help, season_for
-from tasks.submissions.bundles import BundleRefused, Part, parts_of, runs_of, submit_bundle
+from tasks.submissions.bundles import BundleRefused, Part, check_bundle, runs_of, submit_bundle
 from tasks.submissions.details import checked_details
 from tasks.submissions.forms import BundleForm
 from tasks.submissions.quotas import quota
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
+from tasks.submissions.team_figures import TeamMeasure, measures_for
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 
 
@@ -46,13 +47,15 @@ def season_upload(request: HttpRequest, season: str) -> HttpResponse:
         return no_team(request, found)
     phases = _open_phases(found)
     is_check = request.POST.get("do") == "check"
-    required = [name for phase in phases for name in phase.card_required]
+    asked: dict[str, Any] = {
+        "teams": teams,
+        "phases": phases,
+        "required": [name for phase in phases for name in phase.card_required],
+        "measures": _measures(phases),
+    }
     if request.method != "POST":
-        form = BundleForm(teams=teams, phases=phases, required=required)
-        return _page(request, found, teams, phases, form, None)
-    form = BundleForm(
-        request.POST, request.FILES, teams=teams, phases=phases, required=required, is_check=is_check
-    )
+        return _page(request, found, teams, phases, BundleForm(**asked), None)
+    form = BundleForm(request.POST, request.FILES, **asked, is_check=is_check)
     if not form.is_valid():
         return _page(request, found, teams, phases, form, None)
     team = form.cleaned_data.get("team") or teams[0]
@@ -86,16 +89,29 @@ def _open_phases(season: Season) -> list[Phase]:
     return list(phases.select_related("task__season").order_by("task__position", "task_id", "position"))
 
 
+def _measures(phases: Sequence[Phase]) -> list[TeamMeasure]:
+    """What runs for any of the tasks may be given with."""
+    types = {phase.task.type: phase.task.task_type for phase in phases}.values()
+    return list(dict.fromkeys(measure for task_type in types for measure in measures_for(task_type)))
+
+
 def _looked_at(
     form: BundleForm, season: Season, team: Team, user: object, *, is_check: bool
 ) -> Looked | Bundle:
     assert isinstance(user, User)
     said = form.cleaned_data
-    chosen = {"season": season, "phase": said.get("phase", ""), "tasks": said["tasks"]}
+    given = {
+        "season": season,
+        "phase": said.get("phase", ""),
+        "tasks": said["tasks"],
+        "card": form.card(),
+        "team_figures": form.figures(),
+    }
     try:
         with received(said["run"]) as file, received_if_any(said["metadata"]) as metadata:
             if is_check:
-                return _checked(parts_of(upload=file, by=user, **chosen))
+                described = {"description": said["description"], "metadata": metadata}
+                return _checked(check_bundle(upload=file, by=user, **described, **given))
             return submit_bundle(
                 upload=file,
                 team=team,
@@ -103,14 +119,13 @@ def _looked_at(
                 details=checked_details(
                     system=said["system"], description=said["description"], kind=said["kind"]
                 ),
-                card=form.card(),
                 metadata=metadata,
-                **chosen,
+                **given,
             )
     except BundleRefused as refused:
         for part in refused.parts:
             if isinstance(part.refusal, CardIncomplete):
-                form.add_missing([name for name in part.refusal.missing if name != COSTS])
+                form.add_missing(part.refusal.missing)
         return Looked(
             "Nothing was stored and nothing counts: all parts of a file are taken, or none.",
             parts=[_described(part) for part in refused.parts],

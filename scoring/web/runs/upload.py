@@ -29,7 +29,7 @@ from tasks.seasons.cards import card
 from tasks.submissions.forms import RunForm
 from tasks.submissions.quotas import quota
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
-from tasks.submissions.submit import check_run, sent_before, submit_run
+from tasks.submissions.submit import check_run, said_of, sent_before, submit_run
 from tasks.submissions.team_figures import measures_for
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
@@ -96,10 +96,20 @@ def _checked(form: RunForm, phase: Phase, user: object) -> Outcome:
     assert isinstance(user, User)
     try:
         require_inputs(user, phase)
-        with received(form.cleaned_data["run"]) as file:
-            found = check_run(phase=phase, upload=file, by=user)
+        given = form.cleaned_data
+        said = said_of(
+            phase.task.task_type,
+            description=given["description"],
+            card=form.card(),
+            figures=form.figures(),
+        )
+        with received(given["run"]) as file, received_if_any(given["metadata"]) as metadata:
+            found = check_run(phase=phase, upload=file, by=user, said=said, metadata=metadata)
     except (UploadTooLarge, RunNotTaken) as refused:
         return Outcome(f"{capitalised(refused)}.")
+    except ValidationError as faults:
+        _add_faults(form, faults)
+        return Outcome("Something is missing above.")
     problems, more = capped(found.problems)
     if found.errors:
         return Outcome(
@@ -138,7 +148,7 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome
                 system=said["system"],
                 description=said["description"],
                 kind=said["kind"],
-                team_figures={measure.name: said.get(measure.name) for measure in form.measures},
+                team_figures=form.figures(),
                 card=form.card(),
                 metadata=metadata,
                 priority=said.get("priority"),
@@ -152,9 +162,13 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome
     except (UploadTooLarge, RunNotTaken) as refused:
         return Outcome(f"{capitalised(refused)}.")
     except ValidationError as faults:
-        for name, errors in faults.message_dict.items():
-            form.add_error(name if name in form.fields else None, [capitalised(error) for error in errors])
+        _add_faults(form, faults)
         return Outcome("Something is missing above.")
+
+
+def _add_faults(form: RunForm, faults: ValidationError) -> None:
+    for name, errors in faults.message_dict.items():
+        form.add_error(name if name in form.fields else None, [capitalised(error) for error in errors])
 
 
 def _page(
