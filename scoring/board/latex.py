@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from scoring.board.names import metric_label
 from scoring.board.numbers import DASH, MINUS, ranks, shown
+from scoring.board.outside import Outside, outside_of
 from scoring.board.ranks import SIGNIFICANCE
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.table_choice import TableChoice, chosen_columns
+from scoring.board.team_reported import written
 
 #: What LaTeX would take as a command, and what it sets instead.
 ESCAPED = str.maketrans(
@@ -42,18 +44,30 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     """The rows as they are shown, rounded; the ranking number has its interval. Column keys are in comments.
 
     The best number of each column is bold, what is no team's stands in italics, and a dagger marks systems
-    that the paired tests leave in one group with the first. Raises UnknownColumn.
+    that the paired tests leave in one group with the first. What was measured elsewhere stands last and is
+    marked so. Raises UnknownColumn.
     """
     columns = chosen_columns(board, choice.columns)
     best = {column.name: _best(rows, column) for column in columns}
     said = f"{board.phase.task.season}: {board.phase.task}, {board.phase}"
     tied = _tied_with_first(board) if choice.has_marks and board.ranking in columns else set()
     caption = choice.caption or f"{said}. Best in bold; baselines in italics{TIED if tied else '.'}"
+    # Columns of one's choice are the board's own.
+    outside = Outside(measures=[], values={}) if choice.columns else outside_of(board, rows)
+    measures = outside.measures
     tabular = as_tabular(
-        [said, *(column.key for column in columns)],
-        f"rll{'r' * len(columns)}",
-        ["Rank", "System", "Team", *map(_head, columns)],
-        [[_rank(board, row), *_names(row), *_cells(row, columns, best, tied, choice)] for row in rows],
+        [said, *(column.key for column in columns), *(measure.signature for measure in measures)],
+        f"rll{'r' * (len(columns) + len(measures))}",
+        ["Rank", "System", "Team", *map(_head, columns), *(f"{measure} (outside)" for measure in measures)],
+        [
+            [
+                _rank(board, row),
+                *_names(row),
+                *_cells(row, columns, best, tied, choice),
+                *(written(outside.value(measure, row.submission)) for measure in measures),
+            ]
+            for row in rows
+        ],
     )
     phase = board.phase
     return as_table(tabular, caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}")

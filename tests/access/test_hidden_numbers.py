@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.urls.converters import IntConverter
 from django.utils import timezone
 
-from scoring.models import CRITERIA, HumanScore
+from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
 from tasks.models import Phase, Season, Submission, TeamFigure
 from tests.access.scene import SYSTEM, Scene, make_scene, without_instants
 from tests.access.table import ROUTES, address, is_read, named
@@ -15,7 +15,9 @@ from tests.access.table import ROUTES, address, is_read, named
 pytestmark = pytest.mark.django_db
 
 #: As a page, an export or the API would begin to write them.
-SCORE, RATED, REPORTED = "0.734", "4.734", "734,159"
+SCORE, RATED, REPORTED, OUTSIDE = "0.734", "4.734", "734,159", "8.734"
+#: What the card of a run says, a link in it that leads to its team, and what was measured elsewhere.
+CARD, CARD_LINK, MEASURE = "Canary corpus", "https://canary.example.org/team", "Canary measure"
 #: Public addresses that have the name of a team in them.
 NAME_A_TEAM = (
     "team-badge", "team-system-badge", "team-results", "team-feed", "team-system", "team-system-feed",
@@ -44,6 +46,9 @@ def scene(client) -> Scene:
         for name in CRITERIA
     )
     TeamFigure.objects.create(submission=scene.run, phase=scene.phase, name="wall_seconds", value=734159)
+    measure = OutsideMeasure.objects.create(phase=scene.phase, name=MEASURE, source="Canary laboratory")
+    OutsideScore.objects.create(measure=measure, submission=scene.run, value=8.734159)
+    Submission.objects.filter(pk=scene.run.pk).update(card={"training_data": CARD, "code": CARD_LINK})
     return scene
 
 
@@ -73,8 +78,11 @@ def bodies(client, scene: Scene, role: str):
 def test_no_form_of_any_address_tells_them_to_others(client, scene, choice, role):
     Phase.objects.update(board=choice, shows_instances=True, version=2)
     for where, body in bodies(client, scene, role):
-        for number in (SCORE, RATED, REPORTED, "734159"):
+        for number in (SCORE, RATED, REPORTED, "734159", OUTSIDE, MEASURE, "Canary laboratory"):
             assert number not in body, where
+        if choice != "ranks":
+            # With ranks a row says how its system was made.
+            assert CARD not in body, where
 
 
 @pytest.mark.parametrize("role", ["visitor", "stranger", "member"])
@@ -84,7 +92,8 @@ def test_until_its_instant_a_board_tells_no_number_on_any_address(client, scene,
         board="nobody", board_from=later, board_then="everyone", shows_instances=True, version=2
     )
     for where, body in bodies(client, scene, role):
-        for number in (SCORE, RATED) if role == "member" else (SCORE, RATED, REPORTED, "734159"):
+        own = () if role == "member" else (REPORTED, "734159", CARD)
+        for number in (SCORE, RATED, OUTSIDE, MEASURE, *own):
             assert number not in body, where
 
 
@@ -93,8 +102,17 @@ def test_until_its_instant_a_board_tells_no_number_on_any_address(client, scene,
 def test_a_team_learns_no_score_of_its_own_unless_the_phase_says_so(client, scene, choice, own):
     Phase.objects.update(board=choice, own_scores=own, shows_instances=True, version=2)
     for where, body in bodies(client, scene, "member"):
-        for number in (SCORE, RATED):
+        for number in (SCORE, RATED, OUTSIDE, MEASURE):
             assert number not in body, where
+
+
+def test_what_was_measured_elsewhere_and_cards_are_there_where_the_board_shows_scores(client, scene):
+    """So that the tests above look for what would be there, on pages, in exports and in the API."""
+    Phase.objects.update(version=2)
+    said = {where.partition("?")[0]: body for where, body in bodies(client, scene, "visitor")}
+    names = ("outside", "board-csv", "board-json", "board-tex", "api:outside")
+    assert [name for name in names if OUTSIDE not in said[name]] == []
+    assert [name for name in ("board-csv", "board-json") if CARD not in said[name]] == []
 
 
 @pytest.mark.parametrize("choice", ["ranks", "organisers", "nobody"])
@@ -115,6 +133,7 @@ def test_names_of_teams_that_are_hidden_are_on_no_address(client, scene, role, h
         if not where.startswith("join"):
             assert "Canary Team" not in body, where
             assert "Canary words" not in body, where
+            assert CARD_LINK not in body, where
             # A page that is not there repeats its address.
             assert "canary-team" not in body or where.partition("?")[0] in NAME_A_TEAM, where
 
