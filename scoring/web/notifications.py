@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted
+from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
 from citeboard.teams.models import User
 from tasks.models.notifications import Channel
 from tasks.notifications.preferences import (
@@ -34,7 +35,9 @@ def messages(request: HttpRequest) -> HttpResponse:
     own = notifications_of(_person(request))
     page = Paginator(own, MESSAGES_A_PAGE).get_page(request.GET.get("page"))
     lines = [{"told": told, "words": words_of(told)} for told in page.object_list]
-    return render(request, "notifications/list.html", {"page": page, "lines": lines})
+    invitations = [(own, mailed_secret(own)) for own in invitations_for(_person(request))]
+    context = {"page": page, "lines": lines, "invitations": invitations, "unread": own.unread().count()}
+    return render(request, "notifications/list.html", context)
 
 
 @require_POST

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
+from citeboard.teams.mailed_invitations import invitations_for
 from citeboard.teams.models import User
 from tasks.models import Notification
 from tasks.models.notifications import NotificationQuerySet
@@ -30,12 +31,12 @@ def mark_read(*, user: User, ids: Iterable[int] | None = None) -> int:
 
 
 def unread(request: HttpRequest) -> int:
-    """How many the reader of a page has not read; counted once a request."""
+    """How many the reader of a page has not read, and invitations that wait; counted once a request."""
     if not isinstance(request.user, User):
         return 0
     found: int | None = getattr(request, _KEPT, None)
     if found is None:
-        found = notifications_of(request.user).unread().count()
+        found = notifications_of(request.user).unread().count() + invitations_for(request.user).count()
         setattr(request, _KEPT, found)
     return found
 

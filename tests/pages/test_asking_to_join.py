@@ -65,6 +65,24 @@ def test_whoever_signs_in_accepts_by_the_link(client, team, lead):
     assert not MailedInvitation.objects.exists()
 
 
+def test_an_invitation_stands_among_the_messages_until_it_is_answered(client, team, lead):
+    invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
+    bob = factories.make_user(name="Bob", email="bob@example.net")
+    other = factories.make_user()
+    client.force_login(bob)
+    page = text_of(client.get(reverse("messages")))
+    assert "Messages 1 new" in page
+    assert "no new messages" in page
+    assert "Accept or decline: Night Shift from Ada" in page
+    client.force_login(other)
+    assert "Night Shift" not in text_of(client.get(reverse("messages")))
+    client.post(reverse("join-decline", args=[mailed_secret(invited)]))
+    client.force_login(bob)
+    page = text_of(client.get(reverse("messages")))
+    assert "Night Shift" not in page
+    assert "1 new" not in page
+
+
 def test_members_who_do_not_lead_see_no_addresses(client, team, lead):
     mate = factories.make_user()
     team.memberships.create(user=mate)

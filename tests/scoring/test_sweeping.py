@@ -50,6 +50,13 @@ def test_by_hand_it_says_what_was_done_and_that_something_was_not(steps, capsys)
     assert capsys.readouterr().out == "1 steps done\n"
 
 
+def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(monkeypatch, capsys):
+    posting = "scoring.management.commands.sweep.post_all"
+    monkeypatch.setattr(posting, lambda: pytest.fail("it posts"))
+    call_command("sweep", "--without-posting")
+    assert "e-mails sent" not in capsys.readouterr().out
+
+
 def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
     phase = make_phase()
     first, second = (

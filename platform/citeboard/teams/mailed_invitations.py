@@ -13,6 +13,7 @@ from django.core.signing import BadSignature, Signer
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
@@ -106,9 +107,9 @@ def mailed_secret(invitation: MailedInvitation) -> str:
 
 def invitations_for(user: User) -> QuerySet[MailedInvitation]:
     """Those that wait for the person's answer, by the addresses that they have confirmed."""
-    confirmed = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
+    confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(lower=Lower("email"))
     return MailedInvitation.objects.select_related("team", "created_by").filter(
-        address__in=[address.lower() for address in confirmed],
+        address__in=confirmed.values("lower"),
         state=State.WAITING,
         expires_at__gt=timezone.now(),
     )

@@ -21,15 +21,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until ended, at this pace")
 
-    def handle(self, *args: Any, every: float | None, **options: Any) -> None:
+        parser.add_argument(
+            "--without-posting",
+            action="store_true",
+            help="wait for no mail server and no program of organisers; another sweeper sends to them",
+        )
+
+    def handle(self, *args: Any, every: float | None, without_posting: bool, **options: Any) -> None:
         if every is None:
-            done, steps = [*sweep_all(), *post_all()], len(STEPS) + len(POSTING)
+            done, steps = sweep_all(), len(STEPS)
+            if not without_posting:
+                done, steps = [*done, *post_all()], steps + len(POSTING)
             self.stdout.write("; ".join(done))
             if len(done) < steps:
                 raise CommandError(f"{steps - len(done)} of {steps} steps failed; the log says why.")
             return
-        posting = threading.Thread(target=post_until, args=[threading.Event()], name="posting", daemon=True)
-        posting.start()
+        if not without_posting:
+            end = threading.Event()
+            threading.Thread(target=post_until, args=[end], name="posting", daemon=True).start()
         while True:
             sweep_all()
             time.sleep(every)
