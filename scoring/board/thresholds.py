@@ -114,7 +114,7 @@ def in_words(sweep: Sweep) -> str:
     if not known:
         return ""
     value, at = (min if column.higher_is_better is False else max)(known, key=lambda pair: pair[0])
-    return f"{metric_label(column.metric)} is best with {sweep.swept} {at:g}: {shown(value, column.scale)}."
+    return f"{metric_label(column.metric)} is best at {at:g} ({sweep.swept}): {shown(value, column.scale)}."
 
 
 def _alike(columns: Sequence[Column]) -> list[Column]:
