@@ -26,7 +26,7 @@ from scoring.board.ranks import VALUE, WAYS
 from scoring.board.separation import Separation
 from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
 from scoring.board.team_reported import figures_of
-from scoring.board.visibility import Visibility, audience_of
+from scoring.board.visibility import Audience, Visibility, audience_of
 
 
 @readable_anywhere
@@ -41,6 +41,9 @@ from scoring.board.visibility import Visibility, audience_of
             enum=WAYS,
             description="What ranks go by; a group of rows that do not differ shares one.",
         ),
+        OpenApiParameter(
+            "as", str, enum=["others"], description="As those see it who do not run the season."
+        ),
     ],
     responses={200: LeaderboardSerializer, 400: INVALID, **READING},
 )
@@ -49,16 +52,18 @@ from scoring.board.visibility import Visibility, audience_of
 def leaderboard(request: Request, pk: int) -> HttpResponse:
     phase = phase_for_reader(request.user, pk)
     audience = audience_of(phase, request.user)
+    others = request.query_params.get("as") == "others"
     rules, by = request.query_params.get("rules") or None, request.query_params.get("rank") or VALUE
 
     def body() -> str:
         if by not in WAYS:
             raise exceptions.ValidationError({"rank": [f"Ranks go by {' or '.join(WAYS)}."]})
-        board = standings(phase, request.user, rules, audience=audience, by=by)
+        viewer, seen_as = (None, Audience.PUBLIC) if others else (request.user, audience)
+        board = standings(phase, viewer, rules, audience=seen_as, by=by)
         return JSONRenderer().render(described(board)).decode()
 
     try:
-        response = phase_page(request, phase, audience, (rules, by), body, content_type=JSON)
+        response = phase_page(request, phase, audience, (rules, by, others), body, content_type=JSON)
     except UnknownRules as unknown:
         raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
     patch_vary_headers(response, ["Authorization"])
@@ -72,6 +77,7 @@ def described(board: Board) -> dict[str, Any]:
         "version": board.phase.version,
         "rules": board.rules,
         "shows": str(board.visibility),
+        "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),
         "ranked_by": board.by,
         "compared": board.is_compared,
         "leader": leader(first_places(board)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scoring.board.small_classes import HiddenClasses, hidden_classes
-from scoring.board.visibility import Audience
+from scoring.board.visibility import Audience, frozen_at
 from scoring.metrics import Metric, known_metric
 from scoring.models import ClassNumber, Evaluation, Score
 from scoring.runs.results import latest_evaluations
@@ -26,7 +26,7 @@ def printed_evaluations(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
     """Each with the evaluation that keeps it."""
-    found = latest_evaluations(submission).values()
+    found = latest_evaluations(submission, frozen_at(submission.phase, audience)).values()
     return [(evaluation, _printed(evaluation, submission, audience)) for evaluation in found]
 
 

@@ -20,6 +20,7 @@ from tasks.registration.entries import EntryRefused, HasSentRuns
 from tasks.registration.terms import NotTheTerms
 from tasks.seasons.board_visibility import BoardRefused
 from tasks.seasons.deleting import NotDeleted
+from tasks.seasons.freezing import FreezeRefused
 from tasks.seasons.organisers import LastOrganiser
 from tasks.seasons.phase_times import TimesRefused
 from tasks.seasons.questions import TooManyQuestions
@@ -58,8 +59,8 @@ class NotNow(Refusal):
 
 #: What cannot be done as things stand.
 CONFLICTS = (
-    BoardRefused, EarlierGold, EntryRefused, HasSentRuns, InputsNotReleased, InvitationNotValid,
-    InvitationRefused,
+    BoardRefused, EarlierGold, EntryRefused, FreezeRefused, HasSentRuns, InputsNotReleased,
+    InvitationNotValid, InvitationRefused,
     LastOrganiser, MembershipRefused, NoGold, NotDeleted, NotInThisState, NotTheTerms, TimesRefused,
     TooManyQuestions, TooManyReports, AddressRefused,
     WebhookRefused, NotFailed, SheetRefused,

@@ -159,6 +159,9 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     shows = serializers.ChoiceField(
         choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
     )
+    frozen_at = serializers.DateTimeField(
+        allow_null=True, help_text="The instant at which it stood so; null where it is the board of now."
+    )
     ranked_by = serializers.ChoiceField(
         choices=WAYS, help_text="By value as long as rows are still being compared."
     )

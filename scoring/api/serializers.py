@@ -55,6 +55,14 @@ class PhaseSerializer(Addressed):
     board = serializers.ChoiceField(
         source="board_now", choices=Phase.Audience.choices, help_text="Who sees the board now."
     )
+    frozen_from = serializers.DateTimeField(
+        allow_null=True,
+        help_text="From this instant others than organisers see the board as it stood then.",
+    )
+    frozen_until = serializers.DateTimeField(
+        allow_null=True, help_text="Until then; where it is null, until an organiser reveals it."
+    )
+    is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
     inputs_from = serializers.DateTimeField(
         source="inputs_released_at", help_text="When the inputs are given out, and runs may be checked."
@@ -73,7 +81,7 @@ class PhaseSerializer(Addressed):
         fields = [
             "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "time_zone",
             "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
-            "board_then", "own_scores",
+            "board_then", "frozen_from", "frozen_until", "is_frozen", "own_scores",
             "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",
             "card_required", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip

@@ -218,7 +218,7 @@ class _Writing:
 
 def _is_released(phase: Phase) -> bool:
     """Whether runs and gold of the phase tell nobody anything that its teams could still use."""
-    return phase.closes <= timezone.now() or phase.shows_instances
+    return not phase.is_frozen() and (phase.closes <= timezone.now() or phase.shows_instances)
 
 
 def _runs(boards: Sequence[ArchivedBoard]) -> list[Submission]:

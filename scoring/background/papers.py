@@ -14,7 +14,7 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.background.step import Outcome, told
-from scoring.board.visibility import audience_of, shows_teams, visibility_of
+from scoring.board.visibility import audience_of, frozen_at, shows_teams, visibility_of
 from scoring.exchange import participants
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
@@ -100,9 +100,10 @@ def _fields(row: Model) -> list[tuple[str, object]]:
     return [(column.attname, getattr(row, column.attname)) for column in columns]
 
 
-def _rights(phase: Phase, viewer: object) -> tuple[str, str, bool]:
+def _rights(phase: Phase, viewer: object) -> tuple[str, str, bool, str]:
     audience = audience_of(phase, viewer)
-    return audience, visibility_of(phase, audience), shows_teams(phase, audience)
+    stood = str(frozen_at(phase, audience) or "")
+    return audience, visibility_of(phase, audience), shows_teams(phase, audience), stood
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:

@@ -47,6 +47,7 @@ def phase_page(
     facts = (
         phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
         phase.title, phase.board_now, phase.board_from, phase.shows_teams, task.season.is_anonymous(at),
+        phase.frozen_from, phase.frozen_until, phase.is_frozen(at),
         phase.shows_run_counts, phase.own_runs_show,
         phase.counting, phase.priority_runs, phase.shows_contrastive, phase.opens, phase.closes,
         task.title, task.season.title,

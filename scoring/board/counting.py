@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import NamedTuple
 
 from django.core.cache import caches
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
-from scoring.models import Evaluation
+from scoring.models import Evaluation, FrozenBoard
 from tasks.models import Gold, Job, Phase, Registration, Submission
 
 
@@ -44,6 +45,30 @@ def board_gold(phase: Phase) -> Gold | None:
         found = _newest_settled(phase).pk
         caches["results"].set(key, found, 600)
     return next((version for version in versions if version.pk == found), None) or Gold.objects.get(pk=found)
+
+
+def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
+    """The version that the board stood on then: the newest against which all runs scored by then had been."""
+    rules = phase.task.ranking_rules if phase.task.rules else ""
+    noted = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=instant).select_related("gold")
+    if found := noted.first():
+        return found.gold
+    versions = Gold.objects.filter(task=phase.task_id, split=phase.split, created_at__lte=instant)
+    known = Evaluation.objects.known_at(instant).filter(
+        phase=phase, rules=rules, submission__status=Submission.Status.SCORED
+    )
+    oldest = None
+    for oldest in versions.order_by("-number"):
+        scored = known.filter(submission=OuterRef("submission"), gold=oldest)
+        failed = Job.objects.filter(
+            submission=OuterRef("submission"),
+            gold=oldest,
+            rules=rules,
+            state__in=(Job.State.FAILED, Job.State.CANCELLED),
+        )
+        if not known.filter(~Exists(scored), ~Exists(failed)).exists():
+            break
+    return oldest
 
 
 def _newest_settled(phase: Phase) -> Gold:

@@ -62,6 +62,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "phase": phase.slug,
         "version": phase.version,
         "rules": board.rules,
+        **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
         "gold": {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None,
         "ranked_by": board.by,
         "compared": board.is_compared,

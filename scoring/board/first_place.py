@@ -35,7 +35,8 @@ class FirstPlace:
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
     """Of the board as everybody may see it; kept until the board changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"first-places:{release()}:{phase.pk}:{phase.version}:{visibility}:{_names(phase)}"
+    facts = f"{visibility}:{_names(phase)}:{phase.is_frozen()}"
+    key = f"first-places:{release()}:{phase.pk}:{phase.version}:{facts}"
     found: tuple[FirstPlace, ...] | None = caches["results"].get(key)
     if found is None:
         found = first_places(standings(phase, None, audience=Audience.PUBLIC))
@@ -46,7 +47,7 @@ def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
 def shows_baselines_alone(phase: Phase) -> bool:
     """Whether everybody sees baselines on the board and no run of a team; kept until it changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}"
+    key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.is_frozen()}"
     found: bool | None = caches["results"].get(key)
     if found is None:
         rows = standings(phase, None, audience=Audience.PUBLIC).rows

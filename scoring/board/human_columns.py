@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 
 from citeboard.core.words import counted
@@ -22,19 +23,24 @@ class HumanColumn:
 SCALE = float(HIGHEST)
 
 
-def published_sheet(phase: Phase) -> Sheet | None:
-    """The one that stands on the board: the newest that is published; nothing is asked of other tasks."""
+def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None:
+    """The one that stands on the board: the newest that is published, or was by then; nothing is asked of
+    other tasks.
+    """
     if phase.task.task_type.human_evaluation is None:
         return None
-    return Sheet.objects.published().filter(phase=phase).order_by("-published_at", "-pk").first()
+    sheets = Sheet.objects.published().filter(phase=phase)
+    if at is not None:
+        sheets = sheets.filter(published_at__lte=at)
+    return sheets.order_by("-published_at", "-pk").first()
 
 
-def human_columns(phase: Phase) -> list[HumanColumn]:
+def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
     """In the order of the criteria; none where nothing is published.
 
     The cells name their scores by negative numbers, which no score of the offline scorer has.
     """
-    sheet = published_sheet(phase)
+    sheet = published_sheet(phase, at)
     if sheet is None:
         return []
     columns = {name: HumanColumn(f"human_{name}", column_of(sheet, name)) for name in CRITERIA}

@@ -58,6 +58,8 @@ def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
     scores = OutsideScore.objects.filter(
         measure__phase=board.phase, submission__in=[row.submission for row in rows]
     )
+    if board.frozen_at is not None:
+        scores = scores.filter(measure__entered_at__lte=board.frozen_at)
     values: dict[int, dict[int, float]] = {}
     for measure, submission, value in scores.values_list("measure_id", "submission_id", "value"):
         values.setdefault(measure, {})[submission] = value

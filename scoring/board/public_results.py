@@ -166,7 +166,7 @@ def _placings(phase: Phase) -> Mapping[str, tuple[Placing, ...]]:
     if not names_publicly(phase):
         return {}
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"placings:{release()}:{phase.pk}:{phase.version}:{visibility}"
+    key = f"placings:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.is_frozen()}"
     found: dict[str, tuple[Placing, ...]] | None = caches["results"].get(key)
     if found is None:
         board = standings(phase, None, audience=Audience.PUBLIC)

@@ -44,6 +44,8 @@ class BoardQuery(Query):
     systems: tuple[int, ...] = numbers_from("system")
     order: str = text_from("order", max_length=16)
     figure: str = text_from("figure", max_length=80)
+    #: As those see it who do not run the season.
+    others: bool = switch_from("as", "others", default=False)
 
     @property
     def column(self) -> str:

@@ -27,12 +27,17 @@ def board_of(
         if gold is None:
             raise Http404(f"There is no gold v{gold_number} of this phase.")
     try:
-        return standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
+        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
+    if gold is not None and board.gold is None:
+        raise Http404(f"The board is frozen, and did not stand on gold v{gold_number}.")
+    return board
 
 
 def requested_board(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
+    if query.others:
+        viewer, audience = None, Audience.PUBLIC
     return board_of(phase, viewer, query.rules, query.gold, audience=audience, by=query.by)
 
 

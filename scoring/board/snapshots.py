@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db import transaction
-from django.db.models import Case, Exists, F, OuterRef, QuerySet, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.timezone import now
 
-from scoring.board.counting import board_gold
+from scoring.board.counting import board_gold, gold_at
 from scoring.board.exports import as_json
+from scoring.board.frozen import frozen_phases, keep_frozen
 from scoring.board.standings import Board, standings
 from scoring.board.team_reported import figures_of
-from scoring.board.visibility import Audience, Visibility, audience_of, shows_teams, visibility_of
+from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
 from scoring.models import CitedTooOften, Evaluation, Snapshot
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import bump_version
@@ -29,7 +30,8 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     """
     if board.gold is None or not board.rows:
         return None
-    is_everybodys = visibility_of(board.phase, Audience.PUBLIC) == board.visibility
+    is_as_of_now = board.frozen_at == frozen_at(board.phase, Audience.PUBLIC)
+    is_everybodys = is_as_of_now and visibility_of(board.phase, Audience.PUBLIC) == board.visibility
     audience = Audience.PUBLIC if is_everybodys else Audience.ORGANISER
     board = standings(board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by)
     has_scores = board.visibility == Visibility.SCORES
@@ -43,6 +45,7 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         rules=board.rules,
         gold=board.gold,
         version=board.phase.version,
+        frozen_at=board.frozen_at,
     )
 
 
@@ -76,12 +79,42 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
         snapshots = snapshots.filter(has_scores=False)
     if not shows_teams(phase, audience):
         snapshots = snapshots.filter(has_names=False)
+    if (at := frozen_at(phase, audience)) is not None:
+        snapshots = snapshots.filter(Q(created_at__lte=at) | Q(frozen_at__lte=at))
     return snapshots if audience == Audience.ORGANISER else snapshots.filter(audience=Audience.PUBLIC)
 
 
 def keep_due() -> int:
-    """Keeps the boards of phases that have closed, and those that newer gold has replaced; how many."""
-    return sum(_kept(phase, gold, occasion) for phase, gold, occasion in [*_closed(), *_replaced()])
+    """Keeps the boards of phases that have closed, were frozen or revealed, and those that newer gold has
+    replaced; how many.
+    """
+    keep_frozen()
+    due = [*_frozen(), *_closed(), *_revealed(), *_replaced()]
+    return sum(_kept(phase, gold, occasion) for phase, gold, occasion in due)
+
+
+def _frozen() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
+    at_freeze = Snapshot.objects.filter(
+        phase=OuterRef("pk"), occasion=Snapshot.Occasion.FREEZE, created_at__gte=OuterRef("frozen_from")
+    )
+    for phase in frozen_phases().filter(~Exists(at_freeze)):
+        gold = gold_at(phase, phase.frozen_from) if phase.frozen_from else None
+        if gold is not None:
+            yield phase, gold, Snapshot.Occasion.FREEZE
+
+
+def _revealed() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
+    """Once no run is under way that would change the board at once."""
+    at_reveal = Snapshot.objects.filter(
+        phase=OuterRef("pk"), occasion=Snapshot.Occasion.REVEAL, created_at__gte=OuterRef("frozen_until")
+    )
+    runs = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
+    scored = Evaluation.objects.filter(phase=OuterRef("pk"))
+    phases = Phase.objects.filter(~Exists(at_reveal), ~Exists(runs), Exists(scored), frozen_until__lte=now())
+    for phase in phases.select_related("task__season"):
+        gold = board_gold(phase)
+        if gold is not None:
+            yield phase, gold, Snapshot.Occasion.REVEAL
 
 
 def _closed() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
@@ -124,6 +157,7 @@ def _kept(phase: Phase, gold: Gold, occasion: Snapshot.Occasion) -> int:
             standings(phase, None, rules, gold=gold, audience=audience)
             for rules in phase.task.rules
             for audience in _audiences(phase)
+            if occasion != Snapshot.Occasion.FREEZE or audience == Audience.PUBLIC
         ]
         number = sum(keep(board, occasion) is not None for board in boards)
         if number:
@@ -136,5 +170,5 @@ def _audiences(phase: Phase) -> Iterator[Audience]:
     shown = visibility_of(phase, Audience.PUBLIC)
     if shown != Visibility.NOTHING:
         yield Audience.PUBLIC
-    if shown != Visibility.SCORES:
+    if shown != Visibility.SCORES or phase.is_frozen():
         yield Audience.ORGANISER

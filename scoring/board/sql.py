@@ -16,7 +16,7 @@ from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team
-from scoring.models import Evaluation, Score
+from scoring.models import Evaluation, FrozenBoard, Score
 from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
 
 
@@ -99,15 +99,23 @@ _CHOICES = {
     Phase.Counting.ALL: _EVERY.replace("{kind}", "primary"),
     Phase.Counting.PRIORITY: _PRIORITY,
 }
-_CONTRASTIVE = f"UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
-_COUNTING = """
-WITH counting(id) AS (
-    {choice}
-    {contrastive}
+_CONTRASTIVE = f" UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
+_TEAMLESS = """
     UNION ALL
     SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
     WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
     AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
+"""
+#: Of a frozen board, what stood on it: what was withdrawn since stays, what organisers excluded goes.
+_KEPT = """
+    SELECT e.id FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    WHERE e.id IN ({kept}) AND e.gold_id = %(gold)s AND s.exclusion = ''
+"""
+_ON_GOLD = "e.gold_id = %(gold)s"
+_KNOWN = f"{_ON_GOLD} AND COALESCE(e.replaced_at, e.created_at) <= %(instant)s"
+_COUNTING = """
+WITH counting(id) AS (
+    {choice}
 )
 SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
 own.alias, s.priority,
@@ -129,7 +137,8 @@ p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.
 s.anonymous_until, s.anonymous_until <= %(now)s, (
     SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
     WHERE o.season_id = s.id
-), p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s
+), p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s,
+p.frozen_from, p.frozen_until, p.frozen_from <= %(now)s, p.frozen_until <= %(now)s
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """
@@ -145,7 +154,8 @@ SELECT (SELECT MAX(id) FROM {auditentry}), (SELECT COUNT(*) FROM {season} WHERE 
 (SELECT COUNT(*) FROM {season} WHERE anonymous_until <= %(now)s),
 (SELECT COUNT(*) FROM {registration} WHERE is_approved), COUNT(*), SUM(version),
 SUM(CASE WHEN opens <= %(now)s THEN 1 END), SUM(CASE WHEN closes <= %(now)s THEN 1 END),
-SUM(CASE WHEN board_from <= %(now)s THEN 1 END), SUM(CASE WHEN inputs_from <= %(now)s THEN 1 END)
+SUM(CASE WHEN board_from <= %(now)s THEN 1 END), SUM(CASE WHEN inputs_from <= %(now)s THEN 1 END),
+SUM(CASE WHEN frozen_from <= %(now)s THEN 1 END), SUM(CASE WHEN frozen_until <= %(now)s THEN 1 END)
 FROM {phase}
 """
 
@@ -175,14 +185,25 @@ def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
     return found
 
 
-def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
+def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None) -> list[CountingRun]:
     """The runs that count for each team, by the phase's choice; baselines and human line as last scored.
 
     Contrastive runs never count; where the phase shows them they stand beside those that do. Where teams
-    select, nothing stands for one that has not.
+    select, nothing stands for one that has not. With ``at`` those that stood there at that instant, at which
+    the board was frozen.
     """
+    noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
+    stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
+    if stood == []:
+        return []
     choice = _CHOICES[Phase.Counting(phase.counting)]
-    values: dict[str, str | int] = {
+    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + _TEAMLESS
+    if stood:
+        choice = _KEPT.replace("{kept}", ", ".join(map(str, stood)))
+    if at is not None:
+        choice = choice.replace(_ON_GOLD, _KNOWN)
+    values: dict[str, Any] = {
+        "instant": connection.ops.adapt_datetimefield_value(at) if at else None,
         "season": phase.task.season_id,
         "phase": phase.pk,
         "rules": rules,
@@ -197,7 +218,6 @@ def counting_runs(phase: Phase, rules: str, gold: Gold) -> list[CountingRun]:
     }
     with connection.cursor() as cursor:
         statement = _COUNTING.replace("{choice}", choice)
-        statement = statement.replace("{contrastive}", _CONTRASTIVE if phase.shows_contrastive else "")
         cursor.execute(statement.format(**_TABLES), values)
         found = [CountingRun._make(row) for row in cursor.fetchall()]
     return [_read(run) for run in found]

@@ -15,13 +15,13 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from citeboard.teams.access import teams_of
-from scoring.board.counting import board_gold
+from scoring.board.counting import board_gold, gold_at
 from scoring.board.human_columns import SCALE, HumanColumn, human_columns
 from scoring.board.numbers import ranks
 from scoring.board.ranks import SIGNIFICANCE, VALUE, ranks_of
 from scoring.board.separation import Separation, separation
 from scoring.board.sql import ScoreRow, counting_runs, scores_of
-from scoring.board.visibility import Audience, Visibility, audience_of, shows_teams, visibility_of
+from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import Score, Signature
 from tasks.models import Gold, Phase, Submission
@@ -147,7 +147,8 @@ class Board:
 
     ``by`` says what the ranks go by: value, or significance once each two rows have been compared
     (``is_compared``). ``separation`` says what the test set can show, once the
-    first two rows have been compared.
+    first two rows have been compared. ``frozen_at`` is the instant at which it stood so; None of one as it
+    stands now.
     """
 
     phase: Phase
@@ -160,6 +161,7 @@ class Board:
     columns: list[Column] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
+    frozen_at: dt.datetime | None = None
 
     @property
     def goes_by_priority(self) -> bool:
@@ -250,13 +252,14 @@ def standings(
     board = Board(
         phase=phase, audience=audience, visibility=visibility_of(phase, audience), rules=checked(phase, rules)
     )
-    board.gold = gold or board_gold(phase)
+    board.frozen_at = frozen_at(phase, audience)
+    board.gold = _gold(board, gold)
     if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
-    rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold)]
+    rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold, board.frozen_at)]
     scores = scores_of([row.evaluation for row in rows])
     scored, names = _columns(scores, board)
-    rated = human_columns(phase)
+    rated = human_columns(phase, board.frozen_at)
     board.columns = [*scored[:1], *map(_rating_column, count(HUMAN_COLUMNS), rated), *scored[1:]]
     _fill(rows, scores, names)
     _fill_ratings(rows, rated)
@@ -274,6 +277,16 @@ def standings(
             # How many units are missing would say how far the scores are apart.
             board.separation = replace(board.separation, more_units=None)
     return board
+
+
+def _gold(board: Board, wanted: Gold | None) -> Gold | None:
+    """Of a frozen board no version is shown that it did not stand on by then."""
+    if board.frozen_at is None:
+        return wanted or board_gold(board.phase)
+    stood = gold_at(board.phase, board.frozen_at)
+    if wanted is None or stood is None:
+        return stood
+    return wanted if wanted.number <= stood.number else None
 
 
 def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:

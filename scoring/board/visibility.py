@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from enum import StrEnum
 
 from citeboard.teams.models import Membership, User
+from scoring.models import Evaluation
 from tasks.models import Organiser, Phase, Season, Submission
 
 
@@ -59,7 +61,13 @@ def visibility_of(phase: Phase, audience: Audience) -> Visibility:
 
 def is_public(phase: Phase) -> bool:
     """Whether everybody sees what its organisers see of the board."""
-    return phase.task.season.is_public and phase.board_now == Phase.Audience.EVERYONE
+    is_shown = phase.board_now == Phase.Audience.EVERYONE and not phase.is_frozen()
+    return phase.task.season.is_public and is_shown
+
+
+def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
+    """The instant whose numbers the audience sees; None where it sees those of now."""
+    return phase.frozen_from if audience not in RUNS_THE_SEASON and phase.is_frozen() else None
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
@@ -112,7 +120,14 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    return shows_own_scores(phase) or audience_of(phase, viewer) in RUNS_THE_SEASON
+    audience = audience_of(phase, viewer)
+    return audience in RUNS_THE_SEASON or (shows_own_scores(phase) and not _is_veiled(submission, audience))
+
+
+def _is_veiled(submission: Submission, audience: Audience) -> bool:
+    """Whether the board was frozen before the run had the numbers that it has."""
+    at = frozen_at(submission.phase, audience)
+    return at is not None and not Evaluation.objects.known_at(at).filter(submission=submission).exists()
 
 
 def shows_own_scores(phase: Phase) -> bool:

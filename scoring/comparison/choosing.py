@@ -39,7 +39,8 @@ def chosen_two(
 def evaluation_of(board: Board, contender: Contender) -> Evaluation | None:
     """How the run was scored under the rules and gold of the board."""
     return (
-        Evaluation.objects.filter(submission=contender.run, rules=board.rules, gold=board.gold)
+        Evaluation.objects.known_at(board.frozen_at)
+        .filter(submission=contender.run, rules=board.rules, gold=board.gold)
         .select_related("phase__task", "submission", "gold")
         .prefetch_related("scores")
         .order_by("-pk")

@@ -39,7 +39,8 @@ def on_board(board: Board) -> list[Contender]:
 
 def own_runs(board: Board, viewer: object) -> list[Contender]:
     """The viewer's further runs that were scored as the board is and whose numbers they see, latest first."""
-    scored = Evaluation.objects.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
+    known = Evaluation.objects.known_at(board.frozen_at)
+    scored = known.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
     runs = (
         Submission.objects.filter(
             Exists(scored), phase=board.phase, team__in=teams_of(viewer), status=Submission.Status.SCORED

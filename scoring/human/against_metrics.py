@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import tempfile
 from collections import defaultdict
@@ -38,9 +39,9 @@ class Line:
     over_instances: Mapping[str, Correlation]
 
 
-def rated(phase: Phase) -> dict[str, Values]:
+def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
     """By criterion the mean ratings of the sheet that stands on the board."""
-    sheet = published_sheet(phase)
+    sheet = published_sheet(phase, at)
     if sheet is None:
         return {}
     found: dict[str, Values] = {}

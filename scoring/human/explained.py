@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 
 from scoring.board.human_columns import SCALE, published_sheet
@@ -15,9 +16,9 @@ from tasks.models import Phase, Submission
 HUMAN = "human"
 
 
-def rated(phase: Phase, run: Submission) -> list[tuple[str, list[Explained]]]:
+def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
     """Under one head the run's means; nothing where no published sheet has the run."""
-    sheet = published_sheet(phase)
+    sheet = published_sheet(phase, at)
     if sheet is None:
         return []
     scores = {score.criterion: score for score in sheet.scores.filter(submission=run)}

@@ -12,6 +12,7 @@ from scoring.models.entailment import (
     PendingPair,
 )
 from scoring.models.evaluations import Evaluation, Score, Signature
+from scoring.models.frozen import FrozenBoard
 from scoring.models.human import (
     CRITERIA,
     HIGHEST,
@@ -45,6 +46,7 @@ __all__ = [
     "EntailmentLabel",
     "EntailmentModel",
     "Evaluation",
+    "FrozenBoard",
     "HumanScore",
     "JudgedRun",
     "LabelImport",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from django.db import models
@@ -11,6 +12,16 @@ from citeboard.teams.models import Team
 from scoring.models.shared import SharedRow
 from scoring.stats.signature import ENTAILMENT_LABELS, filled
 from tasks.models import Gold, Phase, Submission
+
+
+class EvaluationQuerySet(models.QuerySet["Evaluation"]):
+    def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
+        """Those whose numbers were there then and are the same now; all without an instant."""
+        if instant is None:
+            return self
+        return self.filter(
+            models.Q(replaced_at=None, created_at__lte=instant) | models.Q(replaced_at__lte=instant)
+        )
 
 
 class Evaluation(models.Model):
@@ -53,6 +64,11 @@ class Evaluation(models.Model):
         default=False, help_text="The intervals of its classes have been looked for."
     )
     created_at = models.DateTimeField(default=timezone.now)
+    replaced_at = models.DateTimeField(
+        null=True, blank=True, help_text="When other numbers took the place of those it had."
+    )
+
+    objects = EvaluationQuerySet.as_manager()
 
     class Meta:
         indexes = [

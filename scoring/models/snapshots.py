@@ -54,6 +54,8 @@ class Snapshot(models.Model):
         CITED = "cited", "somebody cited the board"
         GOLD = "gold", "a newer version of the gold took its place"
         CLOSE = "close", "the phase closed"
+        FREEZE = "freeze", "the board was frozen"
+        REVEAL = "reveal", "the frozen board was revealed"
 
     phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="snapshots")
     audience = models.CharField(max_length=12, help_text="As whom the board was read.")
@@ -65,6 +67,7 @@ class Snapshot(models.Model):
     rules = models.CharField(max_length=60)
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="snapshots")
     version = models.PositiveBigIntegerField(help_text="The phase's, when the board was kept.")
+    frozen_at = models.DateTimeField(null=True, help_text="The instant at which a frozen board stood so.")
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SnapshotQuerySet.as_manager()

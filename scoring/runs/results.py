@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,10 +41,12 @@ class Place:
     reason: str = ""
 
 
-def latest_evaluations(submission: Submission) -> dict[str, Evaluation]:
-    """By rule set in the task's order, each against the newest gold that it has been scored against."""
+def latest_evaluations(submission: Submission, at: dt.datetime | None = None) -> dict[str, Evaluation]:
+    """By rule set in the task's order, each against the newest gold that it has been scored against, or had
+    been by then.
+    """
     found: dict[str, Evaluation] = {}
-    evaluations = submission.evaluations.select_related("gold").prefetch_related("scores")
+    evaluations = submission.evaluations.known_at(at).select_related("gold").prefetch_related("scores")
     for evaluation in evaluations.order_by("-gold__number", "-id"):
         found.setdefault(evaluation.rules, evaluation)
     return {rules: found[rules] for rules in submission.phase.task.rules if rules in found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +16,12 @@ from citeboard.teams.access import team_for_member
 from citeboard.teams.models import Team
 from citeboard.teams.people import NEWEST, people_of
 from scoring.board.charts import history
-from scoring.board.counting import board_gold
+from scoring.board.counting import board_gold, gold_at
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.board.sql import counting_runs
-from scoring.board.visibility import may_see_scores
-from scoring.models import Score
+from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at, shows_own_scores
+from scoring.models import Evaluation, Score
 from scoring.runs.told import as_told
 from scoring.web.merging import merging_of
 from scoring.web.place import place_of
@@ -71,11 +72,13 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     """The runs of one phase, latest first, with the number that ranks them."""
     phase = runs[0].phase
     assert runs[0].team is not None
-    sees_scores = may_see_scores(runs[0], request.user)
-    scores = _ranking_scores(phase, runs) if sees_scores else {}
+    audience = audience_of(phase, request.user)
+    sees_scores = shows_own_scores(phase) or audience in RUNS_THE_SEASON
+    at = frozen_at(phase, audience)
+    scores = _ranking_scores(phase, runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
-    stands = _on_board(phase, runs[0].team) if sees_scores else frozenset[int]()
+    stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
     points = [
         (run.submitted_at, value, run.system)
         for run in reversed(runs)
@@ -92,13 +95,13 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     }
 
 
-def _ranking_scores(phase: Phase, runs: Sequence[Submission]) -> dict[int, Score]:
+def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | None) -> dict[int, Score]:
     """The first metric of each run under the ranking rules, against the newest gold it was scored against."""
     if not phase.task.rules:
         return {}
     found = (
         Score.objects.filter(
-            evaluation__submission__in=runs,
+            evaluation__in=Evaluation.objects.known_at(at).filter(submission__in=runs),
             evaluation__rules=phase.task.ranking_rules,
             shared__position=0,
         )
@@ -108,12 +111,12 @@ def _ranking_scores(phase: Phase, runs: Sequence[Submission]) -> dict[int, Score
     return {score.evaluation.submission_id: score for score in found}
 
 
-def _on_board(phase: Phase, team: Team) -> frozenset[int]:
-    """The runs that stand on the board for the team."""
-    gold = board_gold(phase)
+def _on_board(phase: Phase, team: Team, at: dt.datetime | None) -> frozenset[int]:
+    """The runs that stand on the board for the team, or stood there when it was frozen."""
+    gold = gold_at(phase, at) if at else board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
-    rows = counting_runs(phase, phase.task.ranking_rules, gold)
+    rows = counting_runs(phase, phase.task.ranking_rules, gold, at)
     return frozenset(row.submission for row in rows if row.team_slug == team.slug)
 
 

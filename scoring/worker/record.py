@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.files.base import File
 from django.db import transaction
+from django.utils import timezone
 
 from citeboard.core import storage
 from scoring.board import comparison_state as board_orders
@@ -47,7 +48,8 @@ def record_scores(*, job: Job, result: Result, statistics: str, seconds: float) 
         "rules": job.rules,
         "options_digest": job.options_digest,
     }
-    evaluation, _ = Evaluation.objects.update_or_create(
+    before = _numbers_of(same)
+    evaluation, is_new = Evaluation.objects.update_or_create(
         **same,
         defaults={
             "options": job.options,
@@ -70,10 +72,18 @@ def record_scores(*, job: Job, result: Result, statistics: str, seconds: float) 
     save_scores(evaluation, result["metrics"])
     found = result["breakdowns"].items()
     save_breakdowns([Breakdown.of(evaluation, *said) for said in found if any(said[1].values())])
+    if not is_new and _numbers_of(same) != before:
+        Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     forget_comparisons(evaluation)
     transaction.on_commit(lambda: _forget_others(statistics), robust=True)
     transaction.on_commit(lambda: board_orders.ask(evaluation.phase_id, evaluation.rules), robust=True)
     return evaluation
+
+
+def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+    """Every score of the scoring, so that numbers which come out alike are known to be the same."""
+    scores = Score.objects.filter(**{f"evaluation__{name}": own for name, own in same.items()}).order_by()
+    return set(scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n"))
 
 
 def _team_now(submission: Submission) -> int | None:

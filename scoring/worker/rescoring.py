@@ -103,11 +103,20 @@ def score_again(*, submission: Submission, by: User | None) -> int:
         raise NotScored(f"a run that is {submission.get_status_display()} cannot be scored again")
     if submission.status == Status.FAILED and submission.problems:
         raise NotScored("a refused file cannot be scored again; its team sends a corrected one")
+    if phase.is_frozen() and _stood(submission, gold):
+        raise NotScored(
+            "the board is frozen with this run's scores; it can be scored again once it is revealed"
+        )
     with transaction.atomic():
         queued = int(check_again(submission, gold)) or _queued_anew(submission, gold)
         if queued:
             _noted(phase, by, "run-rescored", f"had {submission} in {_name(phase)} scored again")
     return queued
+
+
+def _stood(submission: Submission, gold: Gold) -> bool:
+    known = Evaluation.objects.known_at(submission.phase.frozen_from)
+    return known.filter(submission=submission, gold=gold).exists()
 
 
 def _queued_anew(submission: Submission, gold: Gold) -> int:
@@ -207,6 +216,9 @@ def _restart_some(order: Rescore, gold: Gold) -> int:
 
 
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    """While a board is frozen none: new numbers would take the place of those that it shows."""
+    if phase.is_frozen():
+        return Job.objects.none()
     same = Evaluation.objects.filter(
         pk__in=outdated(phase, gold).values("pk"),
         submission=OuterRef("submission"),

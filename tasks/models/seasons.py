@@ -380,6 +380,19 @@ class Phase(models.Model):
         default="",
         db_default="",
     )
+    frozen_from = models.DateTimeField(
+        "board frozen from",
+        null=True,
+        blank=True,
+        help_text="From this instant others than organisers see the board, and all that follows from it, "
+        "as it stood then; runs are scored on.",
+    )
+    frozen_until = models.DateTimeField(
+        "frozen until",
+        null=True,
+        blank=True,
+        help_text="When everybody sees what organisers see again; empty: when an organiser reveals it.",
+    )
     own_scores = models.CharField(
         "what a team learns of its own runs",
         max_length=8,
@@ -458,6 +471,11 @@ class Phase(models.Model):
                 | (Q(board_from__isnull=False) & ~Q(board_then="")),
                 name="phase_board_changes_to_something_at_an_instant",
             ),
+            models.CheckConstraint(
+                condition=Q(frozen_until=None)
+                | Q(frozen_from__isnull=False, frozen_until__gt=F("frozen_from")),
+                name="phase_is_revealed_after_it_is_frozen",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -495,6 +513,12 @@ class Phase(models.Model):
     def board_now(self) -> str:
         """Who sees the board at this moment."""
         return self.board_then if self.has_changed_board() else self.board
+
+    def is_frozen(self, at: dt.datetime | None = None) -> bool:
+        """Whether others than organisers see the board as it stood at ``frozen_from``."""
+        now = at or timezone.now()
+        is_begun = self.frozen_from is not None and self.frozen_from <= now
+        return is_begun and (self.frozen_until is None or now < self.frozen_until)
 
     @property
     def is_shown_later(self) -> bool:

@@ -469,6 +469,11 @@ TABLE = {
     "api:run-history": read((401, 404, 404, 404, 200, 200, 404, 200), TOKEN_FIRST),
     "organise-board": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-reveal": post(DONE_FOR_ORGANISERS),
+    "organise-freeze": form(ORGANISED, DONE_FOR_ORGANISERS),
+    "organise-freeze-now": post(DONE_FOR_ORGANISERS),
+    "organise-unfreeze": post(DONE_FOR_ORGANISERS),
+    "api:freeze": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:unfreeze": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:board": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:reveal": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "organise-tries": form(ORGANISED, LACKING_FOR_ORGANISERS),
@@ -544,12 +549,13 @@ ROUTES = routes()
 PHASE_BY_NUMBER = (
     "organise-times", "organise-open", "organise-close", "organise-rescore", "organise-rescore-stop",
     "organise-baselines-compute", "organise-sheet-make", "organise-board", "organise-reveal",
-    "organise-counting-zip", "organise-errata", "organise-outside",
+    "organise-counting-zip", "organise-errata", "organise-outside", "organise-freeze",
+    "organise-freeze-now", "organise-unfreeze",
 )  # fmt: skip
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
-    "outside", "sheets",
+    "outside", "sheets", "freeze", "unfreeze",
 )  # fmt: skip
 OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.

@@ -86,6 +86,17 @@ def test_no_form_of_any_address_tells_them_to_others(client, scene, choice, role
 
 
 @pytest.mark.parametrize("role", ["visitor", "stranger", "member"])
+def test_a_frozen_board_tells_no_number_that_came_later_on_any_address(client, scene, role):
+    earlier = timezone.now() - dt.timedelta(days=1)
+    Phase.objects.update(board="everyone", frozen_from=earlier, shows_instances=True, version=2)
+    scene.sheet.published_at = timezone.now()
+    scene.sheet.save()
+    for where, body in bodies(client, scene, role):
+        for number in (SCORE, RATED):
+            assert number not in body, where
+
+
+@pytest.mark.parametrize("role", ["visitor", "stranger", "member"])
 def test_until_its_instant_a_board_tells_no_number_on_any_address(client, scene, role):
     later = timezone.now() + dt.timedelta(days=1)
     Phase.objects.update(

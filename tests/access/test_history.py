@@ -118,6 +118,7 @@ def bodies(scene) -> dict[str, dict]:
         "organise-errata": {"text": "Two rows were swapped."},
         "submission-describe": {"description": "Another one.", "links": "https://example.org"},
         "organise-board": {"board": "nobody"},
+        "organise-freeze": {"frozen_from": "2091-05-10T12:00"},
         "submission-withdraw": {"reason": "Asked for."},
         "submission-disqualify": {"reason": "Not its own."},
         "submission-hide": {"reason": "Asked for."},
@@ -171,6 +172,7 @@ def test_every_change_of_a_season_or_a_team_leaves_an_entry(client):
     assert told >= {
         "organise-times", "organise-close", "organise-decide", "organise-entry", "organise-announcement",
         "organise-outside", "api:outside",
+        "organise-freeze", "organise-freeze-now", "api:freeze",
         "organise-errata", "submission-describe", "organise-board", "submission-disqualify",
         "submission-hide", "api:disqualify", "organise-tries-back", "api:extra-tries-back",
         "organise-acknowledge-back", "api:failure",

@@ -84,7 +84,10 @@ def test_a_season_from_a_preset_to_its_clone(people, worker, tmp_path):
         "bees": sends(people["bees"], tmp_path, sentence="2", system="bee-1"),
     }
     the_board_is_hidden_from_all_but_the_organiser(people)
+    shows(olga, reader)
+    freezes(olga, reader)
     mends_the_gold(olga, packed_gold(tmp_path, "1"))
+    the_frozen_board_is_as_it_stood(people)
     closes(olga, people["ants"])
     reveals(olga, reader)
     disqualifies(olga, people["ants"], reader, runs["ants"])
@@ -191,15 +194,45 @@ def closes(olga: Person, ants: Person) -> None:
     assert not ants.page.locator("button[value=submit]").count()
 
 
-def reveals(olga: Person, reader: Person) -> None:
-    assert "Only the organisers" in reader.go(BOARD)
+def of_the_evaluation(olga: Person, link: str) -> None:
+    """Follow a link of the evaluation among the phases."""
     olga.go(f"{ORGANISE}phases/")
     with olga.page.expect_navigation():
         olga.page.locator("tr", has_text="Evaluation").filter(has_not_text="Post").get_by_role(
-            "link", name="Who sees the board"
+            "link", name=link
         ).click()
+
+
+def shows(olga: Person, reader: Person) -> None:
+    assert "Only the organisers" in reader.go(BOARD)
+    of_the_evaluation(olga, "Who sees the board")
     olga.unfold("Show it to everybody now")
     olga.press("Show the board to everybody")
+    assert rows_of(reader) == ["bee-1", "ant-1"]
+
+
+def freezes(olga: Person, reader: Person) -> None:
+    of_the_evaluation(olga, "Freeze the board")
+    olga.press("Freeze the board now")
+    assert "It is frozen since" in olga.said
+    assert "this is the board as it stood" in reader.go(BOARD)
+
+
+def the_frozen_board_is_as_it_stood(people: dict[str, Person]) -> None:
+    for name in ("ants", "bees", "reader"):
+        assert rows_of(people[name]) == ["bee-1", "ant-1"]
+        assert "gold v2" not in people[name].said
+    assert rows_of(people["olga"]) == ["ant-1", "bee-1"]
+    assert "Live shadow board" in people["olga"].said
+    assert "the board as it stood" in people["olga"].go(f"{BOARD}?as=others")
+
+
+def reveals(olga: Person, reader: Person) -> None:
+    assert rows_of(reader) == ["bee-1", "ant-1"]
+    of_the_evaluation(olga, "Freeze the board")
+    olga.unfold("Reveal the board")
+    olga.press("Reveal the board")
+    assert "is revealed" in olga.said
     assert rows_of(reader) == ["ant-1", "bee-1"]
     assert "1.0000" in reader.said
 
@@ -253,7 +286,7 @@ def clones(olga: Person) -> None:
 
 def the_history_has_it_all(olga: Person) -> None:
     said = olga.go(f"{ORGANISE}history/")
-    for words in ("from the preset", "gold v2", "closed", "It was written by hand."):
+    for words in ("from the preset", "gold v2", "is frozen", "closed", "It was written by hand."):
         assert words in said
 
 

@@ -9,12 +9,12 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from scoring.board.cache import phase_page
-from scoring.board.counting import unsettled
+from scoring.board.counting import gold_at, unsettled
 from scoring.board.gold_changes import boards, changes
 from scoring.board.names import metric_label
 from scoring.board.query import BoardQuery
 from scoring.board.standings import UnknownRules
-from scoring.board.visibility import Audience, Visibility, audience_of, visibility_of
+from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, visibility_of
 from scoring.web.place import place_of
 from tasks.models import Gold, Phase
 from tasks.seasons.access import phase_for
@@ -37,6 +37,10 @@ def changes_of_gold(request: HttpRequest, season: str, task: str, phase: str) ->
 
 def _context(phase: Phase, request: HttpRequest, query: BoardQuery, audience: Audience) -> dict[str, Any]:
     versions = list(Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number"))
+    at = frozen_at(phase, audience)
+    stood = gold_at(phase, at) if at else None
+    if at is not None:
+        versions = [version for version in versions if stood is not None and version.number <= stood.number]
     wanted = query.gold or (versions[0].number if versions else None)
     gold = next((version for version in versions if version.number == wanted), None)
     if gold is None:

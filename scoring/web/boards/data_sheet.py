@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from scoring.board.human_columns import published_sheet
-from scoring.board.visibility import Visibility, audience_of, visibility_of
+from scoring.board.visibility import Visibility, audience_of, frozen_at, visibility_of
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import Sheet
 from scoring.web.place import place_of
@@ -40,7 +40,8 @@ def data_sheet_file(request: HttpRequest, season: str, task: str, phase: str, fo
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
     """Raises Http404."""
-    sheet = published_sheet(phase)
-    if sheet is None or visibility_of(phase, audience_of(phase, request.user)) != Visibility.SCORES:
+    audience = audience_of(phase, request.user)
+    sheet = published_sheet(phase, frozen_at(phase, audience))
+    if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
         raise Http404("No human evaluation stands on this board.")
     return sheet

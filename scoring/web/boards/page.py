@@ -90,8 +90,12 @@ class BoardPage:
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
-        """Of a phase that has not closed and has its first gold, there are none."""
-        if now() < self.phase.closes and (self.board.gold is None or self.board.gold.number == 1):
+        """Of a phase that has not closed, was never frozen and has its first gold, there are none."""
+        if (
+            self.phase.frozen_from is None
+            and now() < self.phase.closes
+            and (self.board.gold is None or self.board.gold.number == 1)
+        ):
             return []
         return snapshots_of(self.phase, self.board.audience)
 
@@ -113,6 +117,9 @@ class BoardPage:
 
     @cached_property
     def newest(self) -> Gold | None:
+        """Of a frozen board nothing that came later is told."""
+        if self.board.frozen_at is not None:
+            return None
         return Gold.objects.current(self.phase)
 
     @property
@@ -258,7 +265,7 @@ class BoardPage:
         """How far the annotators agree whose ratings are columns of the board; nothing where none are."""
         if not any(column.position >= HUMAN_COLUMNS for column in self.board.columns):
             return ""
-        sheet = published_sheet(self.phase)
+        sheet = published_sheet(self.phase, self.board.frozen_at)
         return agreement_in_words(sheet) if sheet else ""
 
     # -- Below it

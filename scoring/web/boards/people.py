@@ -19,7 +19,6 @@ from scoring.human.against_metrics import Line, Values, judged, lines, rated
 from scoring.models import JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.web.boards.sections import PEOPLE, section_page
-from tasks.models import Phase
 from tasks.seasons.access import may_organise, phase_for
 
 #: Correlations have as many decimals as shares.
@@ -43,13 +42,13 @@ def people(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     imported = JudgedRun.objects.filter(submission__phase=found).order_by("pk").values_list("pk", flat=True)
 
     def context(board: Board) -> dict[str, Any]:
-        return _context(board, query, _judged_numbers(found, organises=organises))
+        return _context(board, query, _judged_numbers(board, organises=organises))
 
     return section_page(request, found, PEOPLE, query, context, organises, tuple(imported))
 
 
-def _judged_numbers(phase: Phase, *, organises: bool) -> dict[str, Values]:
-    return {**rated(phase), **(judged(phase) if organises else {})}
+def _judged_numbers(board: Board, *, organises: bool) -> dict[str, Values]:
+    return {**rated(board.phase, board.frozen_at), **(judged(board.phase) if organises else {})}
 
 
 def _context(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from scoring.board.open_gold import may_have_gold
 from scoring.board.public_results import names_publicly, system_slug
-from scoring.board.standings import standing_of
+from scoring.board.standings import Board, standing_of
 from scoring.board.visibility import may_see_claims, shows_teams
 from scoring.exchange.citations import of_run
 from scoring.human.explained import rated
@@ -19,7 +19,7 @@ from scoring.runs.explained import Explained, explained
 from scoring.tools.baselines import baselines
 from scoring.web.boards.recompute import recomputations
 from scoring.web.place import place_of
-from tasks.models import Gold, Phase, Submission
+from tasks.models import Submission
 from tasks.models.run_cards import card_lines
 from tasks.seasons.access import phase_for
 
@@ -33,7 +33,7 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         raise Http404("No row of this board is of that run.")
     board, row = its_place
     run = Submission.objects.get(pk=submission)
-    groups = [*_numbers(found, board.gold, run), *rated(found, run)]
+    groups = [*_numbers(board, run), *rated(found, run, board.frozen_at)]
     wanted = request.GET.get("score")
     if wanted is not None:
         numbers = [number for _, group in groups for number in group if str(number.id) == wanted]
@@ -62,11 +62,11 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
     return render(request, "boards/standing.html", context)
 
 
-def _numbers(phase: Phase, gold: Gold | None, run: Submission) -> list[tuple[str, list[Explained]]]:
+def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]:
     """By rule set, in the task's order."""
-    evaluations = (
-        Evaluation.objects.filter(submission=run, gold=gold).order_by("-id").prefetch_related("scores")
-    )
+    phase = board.phase
+    known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
+    evaluations = known.order_by("-id").prefetch_related("scores")
     by_rules: dict[str, Evaluation] = {}
     for evaluation in evaluations:
         by_rules.setdefault(evaluation.rules, evaluation)

@@ -58,6 +58,20 @@ class BoardForm(MomentsForm):
         )
 
 
+class FreezeForm(MomentsForm):
+    """From when others than organisers see the board as it stands then, and until when."""
+
+    def __init__(self, data: Any = None, *, phase: Phase) -> None:
+        initial = {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until}
+        super().__init__(data, initial=initial, label_suffix="")
+        self.fields["frozen_from"] = MomentField(
+            label="Frozen from", required=False, help_text="Empty: it is not frozen.", zone=phase.zone
+        )
+        self.fields["frozen_until"] = MomentField(
+            label="Revealed at", required=False, help_text="Empty: when you reveal it.", zone=phase.zone
+        )
+
+
 class DecisionForm(forms.Form):
     """Approve a team's entry, or refuse it with a reason that its team reads."""
 

@@ -13,6 +13,7 @@ from citeboard.teams.models import User
 from scoring.board.standings import standing_of
 from scoring.board.visibility import (
     audience_of,
+    frozen_at,
     may_see_claims,
     may_see_labels,
     may_see_passages,
@@ -43,8 +44,11 @@ def claims(request: HttpRequest, pk: int) -> HttpResponse:
     stands = found is not None and _stands(found, request.user)
     if found is None or not may_see_claims(found, request.user, stands=stands):
         raise Http404("There are no claims for you to see at this address.")
+    at = frozen_at(found.phase, audience_of(found.phase, request.user))
     evaluations = {
-        rules: evaluation for rules, evaluation in latest_evaluations(found).items() if has_claims(evaluation)
+        rules: evaluation
+        for rules, evaluation in latest_evaluations(found, at).items()
+        if has_claims(evaluation)
     }
     if not evaluations:
         raise Http404("This run has not been split into claims, or not yet.")

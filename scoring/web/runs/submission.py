@@ -25,6 +25,7 @@ from scoring.board.team_reported import reported_of
 from scoring.board.visibility import (
     Visibility,
     audience_of,
+    frozen_at,
     may_see_instances,
     may_see_scores,
     may_see_submission,
@@ -273,11 +274,11 @@ def _context(request: HttpRequest, found: Submission) -> dict[str, Any]:
 
 
 def _result(request: HttpRequest, found: Submission) -> dict[str, Any]:
-    evaluations = results.latest_evaluations(found)
+    audience = audience_of(found.phase, request.user)
+    evaluations = results.latest_evaluations(found, frozen_at(found.phase, audience))
     if not evaluations:
         return {}
     first = next(iter(evaluations.values()))
-    audience = audience_of(found.phase, request.user)
     hidden = hidden_classes([first.pk], found.phase, audience)
     min_bin_size = 1 if may_see_instances(found.phase, audience) else found.phase.task.min_class_size
     lines = results.numbers(found, evaluations)

@@ -88,6 +88,8 @@ class PhaseEntry:
     board: str
     board_from: dt.datetime | None
     board_then: str
+    frozen_from: dt.datetime | None
+    frozen_until: dt.datetime | None
     own_scores: str
     shows_teams: bool
     shows_run_counts: bool
@@ -377,6 +379,11 @@ def _phase(table: Table) -> PhaseEntry | None:
         table.refuse(
             "board_from", "“board_from” and “board_then” say together when who sees the board", "both"
         )
+    frozen_from, frozen_until = (table.moment(name, zone, None) for name in ("frozen_from", "frozen_until"))
+    if frozen_until is not None and (frozen_from is None or frozen_until <= frozen_from):
+        table.refuse(
+            "frozen_until", "the board would be revealed before it is frozen", "a time after “frozen_from”"
+        )
     described = partial(
         PhaseEntry,
         table=table,
@@ -386,6 +393,8 @@ def _phase(table: Table) -> PhaseEntry | None:
         board=table.choice("board", Phase.Audience.values, Phase.Audience.EVERYONE.value),
         board_from=board_from,
         board_then=board_then,
+        frozen_from=frozen_from,
+        frozen_until=frozen_until,
         own_scores=table.choice("own_scores", Phase.OwnRuns.values, ""),
         shows_teams=table.boolean("shows_teams", default=True),
         shows_run_counts=table.boolean("shows_run_counts", default=True),

@@ -95,6 +95,8 @@ def phase_facts(entry: PhaseEntry, position: int) -> Facts:
         "board": entry.board,
         "board_from": entry.board_from,
         "board_then": entry.board_then,
+        "frozen_from": entry.frozen_from,
+        "frozen_until": entry.frozen_until,
         "own_scores": entry.own_scores,
         "shows_teams": entry.shows_teams,
         "shows_run_counts": entry.shows_run_counts,
