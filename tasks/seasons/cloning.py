@@ -13,6 +13,7 @@ from tasks.models import Season
 from tasks.models.seasons import NO_END
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import load_values
+from tasks.seasons.freezing import FREEZE_FIELDS
 from tasks.seasons.organisers import add_organiser
 
 #: The same day of the week, a year later.
@@ -23,8 +24,8 @@ MAX_DAYS = 20 * 365
 def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
     """A draft with the same tasks, rules, options and phases, ``days`` later; ``by`` organises it.
 
-    People, the list of who may enter, runs, gold, baselines and announcements stay behind. Raises
-    InputRefused, in the words of a season file, where the slug or the title cannot be taken.
+    People, the list of who may enter, runs, gold, baselines, announcements and freezes of boards stay behind.
+    Raises InputRefused, in the words of a season file, where the slug or the title cannot be taken.
     """
     values = structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
@@ -33,6 +34,8 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
     _move(values["season"], later)
     for task in values["tasks"]:
         for phase in task["phases"]:
+            for name in FREEZE_FIELDS:
+                phase.pop(name, None)
             _move(phase, later)
     with transaction.atomic():
         made = load_values(values, by=by).season

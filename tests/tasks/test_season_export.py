@@ -1,11 +1,13 @@
 """A season is exported as a season file, which makes the same season; and it is cloned for the next year."""
 
+import datetime as dt
 import filecmp
 import io
 import tomllib
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from citeboard.core.audit import history
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
@@ -128,6 +130,15 @@ def test_a_clone_has_the_structure_and_nobody(folder):
     assert not Submission.objects.filter(phase__task=task).exists()
     assert not SeasonFile.objects.filter(season=made).exists()
     assert history(season)[0].words == f"cloned {season} as Next year"
+
+
+def test_a_board_that_was_frozen_is_not_in_the_next_year(folder):
+    load(folder)
+    phase = Phase.objects.order_by("pk").first()
+    now = timezone.now()
+    Phase.objects.filter(pk=phase.pk).update(frozen_from=now, frozen_until=now + dt.timedelta(days=1))
+    made = clone_season(season=phase.task.season, slug="small-2", title="Next year", by=None)
+    assert not Phase.objects.filter(task__season=made).exclude(frozen_from=None).exists()
 
 
 def test_a_clone_is_refused_in_the_words_of_a_season_file(folder):
