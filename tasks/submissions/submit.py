@@ -149,12 +149,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         facts = check_entry(phase, team, now, upload.begun_at)
         require_card(phase, description=said.description, card=said.card, figures=said.figures)
         found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
-        submission = queue_run(
-            phase, stored, details, found, said, team=team, submitted_by=user, submitted_at=now, **facts
-        )
-        if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
-            give_priority(submission, priority)
-        return submission
+        facts |= {"team": team, "submitted_by": user, "submitted_at": now}
+        return queue_run(phase, stored, details, found, said, place=priority, **facts)
 
 
 def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
@@ -247,11 +243,18 @@ def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
 
 
 def queue_run(
-    phase: Phase, stored: StoredRun, details: RunDetails, found: Findings, said: Metadata, **facts: Any
+    phase: Phase,
+    stored: StoredRun,
+    details: RunDetails,
+    found: Findings,
+    said: Metadata,
+    place: int | None = None,
+    **facts: Any,
 ) -> Submission:
     """The submission with its number and its jobs, against the gold of this moment; in a transaction.
 
-    ``said`` is what is known of how it was made. A large run has one job at first, its check.
+    ``said`` is what is known of how it was made, and ``place`` its priority where runs have one: the last
+    without. A large run has one job at first, its check.
     """
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
@@ -277,4 +280,6 @@ def queue_run(
         create_jobs(submission, _current_gold(phase))
     else:
         create_check(submission, _current_gold(phase))
+    if phase.counting == Phase.Counting.PRIORITY and submission.kind == Submission.Kind.PRIMARY:
+        give_priority(submission, place)
     return submission

@@ -101,6 +101,13 @@ class TestTaken:
         found = TeamFigure.objects.order_by("submission", "name").values_list("name", "value")
         assert list(found) == [("memory_mib", 5.0), ("wall_seconds", 12.0)] * 3
 
+    def test_where_runs_have_a_priority_that_of_a_file_comes_last(self, season, team):
+        Phase.objects.update(counting="priority")
+        for _ in range(2):
+            assert send(season, team).status_code == 201
+        found = Submission.objects.order_by("phase", "number").values_list("number", "priority")
+        assert list(found) == [(1, 1), (2, 2)] * 3
+
     def test_a_figure_that_none_of_the_tasks_takes_is_named(self, season, team):
         answer = send(season, team, mauve="50")
         assert answer.json()["errors"] == {"mauve": ["none of these tasks takes this figure"]}
