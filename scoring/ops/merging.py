@@ -132,6 +132,7 @@ def _take_members(season: Season, team: Team, into: Team) -> list[str]:
 
 def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     moved = []
+    behind = _last_priorities(season, into)
     runs = Submission.objects.select_for_update().filter(team=team, phase__task__season=season)
     for run in runs.select_related("phase__task").order_by("phase", "number"):
         own = Submission.objects.filter(phase=run.phase_id, team=into)
@@ -142,10 +143,18 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             run.idempotency_key = ""
         # One run of a team is selected: that of the team that stays.
         run.is_selected = run.is_selected and not own.filter(is_selected=True).exists()
-        run.save(update_fields=["number", "team", "idempotency_key", "is_selected"])
+        if run.kind == Submission.Kind.PRIMARY:
+            # Those of the team that stays come first.
+            run.priority += behind.get(run.phase_id, 0)
+        run.save(update_fields=["number", "team", "idempotency_key", "is_selected", "priority"])
         moved.append(audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}"))
     Evaluation.objects.filter(team=team, phase__task__season=season).update(team=into)
     return moved
+
+
+def _last_priorities(season: Season, team: Team) -> dict[int, int]:
+    own = Submission.objects.filter(team=team, phase__task__season=season).order_by()
+    return dict(own.values_list("phase").annotate(last=Max("priority")))
 
 
 def _move_bundles(season: Season, team: Team, into: Team) -> None:

@@ -16,7 +16,7 @@ from scoring.ops.merging import (
     merge_teams,
     propose_merge,
 )
-from tasks.models import Bundle, MergeProposal, Registration
+from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.registration.entries import AlreadyInAnotherTeam, TeamTooLarge
 from tasks.submissions.extra_tries import give_tries
@@ -271,3 +271,16 @@ def test_an_organiser_merges_two_teams_with_a_reason(client, season, day, night,
     assert "The teams were not merged: This field is required." in page
     page = post(client, olga, "organise-merge", season.slug, **chosen, **{"merge-reason": "They asked."})
     assert "Night Shift is part of Day Shift now, with no runs." in page
+
+
+def test_where_runs_have_a_priority_those_of_the_team_that_stays_come_first(phase, season, day, night, olga):
+    Phase.objects.update(counting="priority", priority_runs=2)
+    for place in (1, 2):
+        for team, name in ((night, "Bat"), (day, "Owl")):
+            run = boards.scored_run(phase, team, 0.1 * place, system=f"{name} {place}")
+            Submission.objects.filter(pk=run.pk).update(priority=place)
+    phase.refresh_from_db()
+    merge_teams(season=season, team=night, into=day, by=olga, reason="They share a laboratory.")
+    assert {row.system for row in standings(phase, None).rows} == {"Owl 1", "Owl 2"}
+    runs = Submission.objects.order_by("priority", "number")
+    assert [run.system for run in runs] == ["Owl 1", "Owl 2", "Bat 1", "Bat 2"]
