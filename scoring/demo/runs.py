@@ -13,6 +13,7 @@ from citeboard.teams.models import Team
 from scoring.tools.demo.systems import SYSTEMS, System
 from scoring.worker.baseline_requests import ask
 from tasks.models import Phase, Registration, Season
+from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import Upload, submit_run
 
 PRACTICE, EVALUATION, PILOT = "practice", "evaluation", "pilot"
@@ -43,7 +44,8 @@ def send_runs(season: Season, files: Path) -> None:
 def entered(name: str, season: Season) -> Team:
     """The team, registered for the season."""
     team, _ = Team.objects.get_or_create(slug=name.lower(), defaults={"name": name})
-    Registration.objects.get_or_create(season=season, team=team)
+    if not Registration.objects.filter(season=season, team=team).exists():
+        Registration.objects.create(season=season, team=team, alias=draw_alias(season))
     return team
 
 
