@@ -182,14 +182,15 @@ def test_times_are_told_relative_and_exactly(page, live_server, scene):
 
 def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
     page.goto(live_server.url + scene.address("board"))
-    exact = page.locator("[data-countdown] time").first.get_attribute("data-exact")
+    shown = "document.querySelector('[data-countdown] time')"
+    is_exact = f"{shown}.textContent === {shown}.dataset.exact"
     page.click("text=Exact times")
-    assert page.locator("[data-countdown] time").first.inner_text() == exact
+    wait_for(page, is_exact)
     page.reload()
     page.wait_for_selector("text=Times from now")
-    assert page.locator("[data-countdown] time").first.inner_text() == exact
+    wait_for(page, is_exact)
     page.click("text=Times from now")
-    assert page.locator("[data-countdown] time").first.inner_text() == "in 29 days"
+    wait_for(page, f"{shown}.textContent === 'in 29 days'")
 
 
 def test_what_a_reader_downloads_is_what_is_shown(page, live_server, scene):

@@ -71,9 +71,7 @@ def test_a_folder_without_a_model_and_a_number_that_is_none_are_told(capsys, gol
 @pytest.mark.parametrize("attention", ["led"])
 def test_led_reads_its_first_token_with_attention_to_all(gold, attention):
     """A model of this kind needs it; an untrained one writes something for each instance."""
-    transformers = pytest.importorskip("transformers")
-    import torch
-
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     torch.manual_seed(3)
     folder = make_model(gold.parent / attention)
     config = transformers.LEDConfig(
