@@ -36,7 +36,9 @@ def freeze_board(
             raise FreezeRefused("the board would be revealed before it is frozen")
         if changed.is_frozen(now) and frozen_from != changed.frozen_from:
             raise FreezeRefused("the board is frozen already; reveal it, then freeze it anew")
-        if frozen_from is not None and frozen_from < now and frozen_from != changed.frozen_from:
+        is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
+        is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
+        if frozen_from is not None and frozen_from < now and is_new:
             raise FreezeRefused("a board is frozen from now on or later, since what was seen was seen")
         return _changed(changed, frozen_from, frozen_until, by)
 

@@ -285,6 +285,16 @@ def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_r
         reveal_frozen(phase=phase, by=organiser)
 
 
+def test_what_was_revealed_is_not_hidden_again_as_of_the_same_instant(phase, organiser):
+    revealed = reveal_frozen(phase=phase, by=organiser)
+    stood = {"phase": phase, "frozen_from": revealed.frozen_from, "by": organiser}
+    for until in (None, timezone.now() + HOUR):
+        with pytest.raises(FreezeRefused, match="from now on or later"):
+            freeze_board(frozen_until=until, **stood)
+    assert freeze_board(frozen_until=revealed.frozen_until, **stood) == revealed
+    assert not Phase.objects.get().is_frozen()
+
+
 def test_the_database_keeps_no_reveal_without_a_freeze(phase):
     with pytest.raises(IntegrityError), transaction.atomic():
         Phase.objects.update(frozen_from=None, frozen_until=timezone.now())
