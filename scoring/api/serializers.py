@@ -67,6 +67,9 @@ class PhaseSerializer(Addressed):
     inputs_from = serializers.DateTimeField(
         source="inputs_released_at", help_text="When the inputs are given out, and runs may be checked."
     )
+    gold_from = serializers.DateTimeField(
+        allow_null=True, help_text="Nobody downloads the gold before; null without an embargo."
+    )
     card_required = serializers.ListField(
         child=serializers.CharField(), help_text="What a run card must say; runs without it are refused."
     )
@@ -79,7 +82,8 @@ class PhaseSerializer(Addressed):
     class Meta:
         model = Phase
         fields = [
-            "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "time_zone",
+            "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "gold_from",
+            "time_zone",
             "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
             "board_then", "frozen_from", "frozen_until", "is_frozen", "own_scores",
             "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",

@@ -12,16 +12,16 @@ from tasks.seasons.access import may_have_inputs
 
 def may_have_gold(phase: Phase, viewer: object) -> bool:
     """Where the phase gives it out, the viewer sees the numbers and may have the inputs (the season's terms
-    are accepted, where it has some), and no phase needs it secret any more: none on it is open or has a
-    frozen board, since whoever has the gold can compute what is not shown.
+    are accepted, where it has some), and no phase needs it secret any more: none on it is open, keeps it
+    under an embargo or has a frozen board, since whoever has the gold can compute what is not shown.
     """
     if not phase.gold_is_public or visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
         return False
     if not may_have_inputs(viewer, phase):
         return False
-    on_it = Phase.objects.filter(task=phase.task_id, split=phase.split, shows_instances=False)
+    at = now()
     same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
-    return not on_it.filter(closes__gt=now()).exists() and not any(own.is_frozen() for own in same_gold)
+    return not any(own.keeps_gold(at) for own in same_gold)
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:

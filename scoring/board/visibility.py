@@ -120,6 +120,8 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
+    if shows_own_scores(phase) and not phase.is_frozen():
+        return True
     audience = audience_of(phase, viewer)
     return audience in RUNS_THE_SEASON or (shows_own_scores(phase) and not _is_veiled(submission, audience))
 

@@ -442,6 +442,12 @@ class Phase(models.Model):
         help_text="Whoever sees the board may download the gold and the runs that stand on it, once every "
         "phase on this gold is over; while they show single instances, at once.",
     )
+    gold_from = models.DateTimeField(
+        "gold from",
+        null=True,
+        blank=True,
+        help_text="Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo.",
+    )
     card_required: models.JSONField[list[str]] = models.JSONField(
         "what a run card must say",
         default=list,
@@ -504,6 +510,13 @@ class Phase(models.Model):
 
     def has_released_inputs(self, at: dt.datetime | None = None) -> bool:
         return self.inputs_released_at <= (at or timezone.now())
+
+    def keeps_gold(self, at: dt.datetime) -> bool:
+        """Whether the gold is not to be given out yet, by this phase or another on it: runs that show no
+        single instances may still come, the board is frozen, or the gold is under an embargo.
+        """
+        is_needed = not self.shows_instances and self.closes > at
+        return is_needed or self.is_frozen(at) or (self.gold_from is not None and self.gold_from > at)
 
     def has_changed_board(self, at: dt.datetime | None = None) -> bool:
         """Whether the instant has come at which somebody else sees the board."""

@@ -94,6 +94,16 @@ def test_they_get_neither_while_another_phase_on_the_gold_is_open(client, run):
     assert downloads(client, run) == [200, 200]
 
 
+def test_they_get_neither_before_an_embargo_ends_be_it_another_phase_s(client, run):
+    later, before = (timezone.now() + dt.timedelta(hours=sign) for sign in (1, -1))
+    Phase.objects.update(gold_from=later, version=2)
+    assert downloads(client, run) == [404, 404]
+    Phase.objects.update(gold_from=before, version=3)
+    assert downloads(client, run) == [200, 200]
+    factories.make_phase(task=run.phase.task, slug="other", shows_instances=True, gold_from=later)
+    assert downloads(client, run) == [404, 404]
+
+
 def test_only_runs_that_stand_on_the_board_are_given_out(client, run):
     other = factories.make_submission(phase=run.phase, team=run.team, status="scored")
     boards.score(other, 0.1, gold=Gold.objects.get())

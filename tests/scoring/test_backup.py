@@ -230,7 +230,7 @@ def test_every_column_that_names_a_file_is_known():
         if isinstance(field, models.CharField) and "storage" in field.help_text
     }
     assert said == {(model, name) for model, name, _ in COLUMNS}
-    assert len(said) == 7
+    assert len(said) == 8
 
 
 def test_files_are_named_with_what_their_rows_say_of_their_content(phase):

@@ -169,6 +169,11 @@ FAULTS = [
         ["season.toml:10: a task with gold is more than reported"],
     ),
     (
+        "runs_in_total = 5",
+        "runs_in_total = 5\ngold_from = 2031-01-02T12:00:00Z",
+        ["season.toml:29: the gold would not be given out at all; expected “gold_public = true” beside it"],
+    ),
+    (
         'type = "clsumm-1a"',
         'type = "clsumm-1a"\nsummary = "a"\ncard = "lead.jsonl"',
         ["season.toml:11: “summary” and “card” are two texts for one place"],

@@ -98,6 +98,7 @@ class PhaseEntry:
     shows_contrastive: bool
     shows_instances: bool
     gold_is_public: bool
+    gold_from: dt.datetime | None
     card_required: tuple[str, ...]
 
 
@@ -384,6 +385,10 @@ def _phase(table: Table) -> PhaseEntry | None:
         table.refuse(
             "frozen_until", "the board would be revealed before it is frozen", "a time after “frozen_from”"
         )
+    gold_is_public = table.boolean("gold_public", default=False)
+    gold_from = table.moment("gold_from", zone, None)
+    if gold_from is not None and not gold_is_public:
+        table.refuse("gold_from", "the gold would not be given out at all", "“gold_public = true” beside it")
     described = partial(
         PhaseEntry,
         table=table,
@@ -402,7 +407,8 @@ def _phase(table: Table) -> PhaseEntry | None:
         priority_runs=table.limit("priority_runs"),
         shows_contrastive=table.boolean("shows_contrastive", default=False),
         shows_instances=table.boolean("shows_instances", default=False),
-        gold_is_public=table.boolean("gold_public", default=False),
+        gold_is_public=gold_is_public,
+        gold_from=gold_from,
         card_required=_card_required(table),
         runs_per_day=table.limit("runs_per_day"),
         runs_in_total=table.limit("runs_in_total"),

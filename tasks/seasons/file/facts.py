@@ -105,6 +105,7 @@ def phase_facts(entry: PhaseEntry, position: int) -> Facts:
         "shows_contrastive": entry.shows_contrastive,
         "shows_instances": entry.shows_instances,
         "gold_is_public": entry.gold_is_public,
+        "gold_from": entry.gold_from,
         "card_required": list(entry.card_required),
         "position": position,
     }
