@@ -87,6 +87,15 @@ def test_the_same_is_not_done_twice_at_a_time(client, phase, run, job):
     assert asked(client, phase, run).url != f"/jobs/{job.pk}/"
 
 
+def test_who_asks_at_the_same_moment_gets_the_job_that_was_stored_whatever_became_of_it(
+    client, phase, run, job, monkeypatch
+):
+    """Both look and find none; once the second is refused, the job of the first may have ended."""
+    monkeypatch.setattr(BackgroundJob, "MOVING", ())
+    assert asked(client, phase, run).url == f"/jobs/{job.pk}/"
+    assert BackgroundJob.objects.count() == 1
+
+
 def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
     first = claim(job.pk, "host:1:1")
     assert claim(job.pk, "host:1:2") is None
