@@ -216,7 +216,7 @@ def sweep_background() -> int:
     """Set moving again what a lost worker or a lost wake has left; how many."""
     now = database_now()
     lost = BackgroundJob.objects.filter(state=State.RUNNING, lease_expires_at__lt=now)
-    moved = sum(crashed(job, LOST) for job in lost)
+    moved = sum(_expired(job, now) for job in lost)
     before = now - dt.timedelta(seconds=settings.LEASE_SECONDS)
     unclaimed = BackgroundJob.objects.filter(
         Q(woken_at__lt=before) | Q(woken_at=None), state=State.QUEUED
@@ -228,6 +228,13 @@ def sweep_background() -> int:
                 _wake(job)
                 moved += 1
     return moved
+
+
+def _expired(job: BackgroundJob, now: dt.datetime) -> bool:
+    """Take it from its worker, unless that has renewed its lease since it was looked at."""
+    with transaction.atomic():
+        is_lost = held(job).filter(lease_expires_at__lt=now).update(progress=0)
+        return bool(is_lost) and crashed(job, LOST)
 
 
 def forget_old(now: dt.datetime | None = None) -> int:

@@ -110,6 +110,22 @@ def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
     assert complete(second, lambda: {"sheet": 1})
 
 
+def test_a_worker_that_renews_its_lease_at_the_last_moment_keeps_the_job(job, monkeypatch):
+    """A sweep finds the job lost, and before it takes it the worker gives a sign of life."""
+    own = claim(job.pk, "host:1:1")
+    expire(own)
+    held = background.held
+
+    def renewed_before(found):
+        monkeypatch.setattr(background, "held", held)
+        assert background.renew(own)
+        return held(found)
+
+    monkeypatch.setattr(background, "held", renewed_before)
+    assert sweep_background() == 0
+    assert background.tell(own, 0.5, "reading")
+
+
 def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(client, job, monkeypatch):
     def halfway(drawn, *, by):
         keep_sheet(drawn, by=by)
