@@ -300,8 +300,11 @@ def _changed(request: Request, pk: int, change: Change) -> Response:
     organises = bool(reason) and may_organise(user, submission.phase.task.season)
     if change in BY_ORGANISERS or organises or not is_own:
         _require_organiser(submission, user, reason)
-    elif change in (cancel_run, withdraw_run) and hides_outcome(submission, user):
-        change = take_back
+    else:
+        # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
+        reason = ""
+        if change in (cancel_run, withdraw_run) and hides_outcome(submission, user):
+            change = take_back
     with refusals_answered():
         change(submission, user, reason)
     after = own_runs(user).get(pk=pk)

@@ -43,11 +43,18 @@ class RegistrationSerializer(serializers.ModelSerializer[Registration]):
 
     team = serializers.SlugField(source="team.slug")
     name = serializers.CharField(source="team.name")
+    alias = serializers.SerializerMethodField(
+        help_text="The number that stands for its name; null where names were never hidden."
+    )
     state = serializers.SerializerMethodField(help_text="One of approved, waiting, refused.")
 
     class Meta:
         model = Registration
         fields = ["team", "name", "alias", "state", "registered_at", "reason"]
+
+    def get_alias(self, entry: Registration) -> int | None:
+        """Told beside the name before names are hidden, it would say later whose each system is."""
+        return None if entry.season.anonymous_until is None else entry.alias
 
     def get_state(self, entry: Registration) -> str:
         return "approved" if entry.is_approved else "waiting" if entry.is_waiting else "refused"

@@ -168,7 +168,7 @@ class _Writing:
             "team": self._team(run),
             "system": run.system,
             "kind": run.kind,
-            "description": run.description,
+            "description": run.description if self._is_named(run) else "",
             "file": self._copied(storage.runs, run.file, name) if has_file else None,
             "sha256": run.sha256,
             "scores": scores,
@@ -178,9 +178,12 @@ class _Writing:
         """Its name, or the number that stands for it."""
         if run.team is None or not run.phase.shows_teams:
             return None
-        if shows_teams(run.phase, Audience.PUBLIC):
+        if self._is_named(run):
             return run.team.name
         return self.season.registrations.get(team=run.team).pseudonym
+
+    def _is_named(self, run: Submission) -> bool:
+        return run.team is None or shows_teams(run.phase, Audience.PUBLIC)
 
     def _evaluation(self, kept: Evaluation, found: Mapping[str, Any]) -> dict[str, Any]:
         """Of a file that an option names, the archive has a copy and not where the site keeps it."""

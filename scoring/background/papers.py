@@ -7,21 +7,28 @@ import hashlib
 from functools import partial
 
 from django.core.files.base import ContentFile
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.background.step import Outcome, told
-from scoring.board.visibility import audience_of, frozen_at, shows_teams, visibility_of
+from scoring.board.visibility import (
+    audience_of,
+    frozen_at,
+    may_see_instances,
+    shows_run_counts,
+    shows_teams,
+    visibility_of,
+)
 from scoring.exchange import participants
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.models import BackgroundJob
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.local_copies import storage_in_use
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.
 STILL_GIVEN = dt.timedelta(hours=1)
@@ -32,6 +39,9 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
     found = kept_paper(paper)
     if found is not None and found.result["state"] == state_of(paper):
         return found
+    if (moving := moving_paper(paper)) is not None:
+        # One at a time, however often what it shows changes meanwhile: a worker makes it of what is then.
+        return moving
     given = {"state": state_of(paper)}
     return ask(Kind.PAPER, paper.season, given, by=_viewer(paper))
 
@@ -81,7 +91,9 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 def rights_of(paper: OverviewPaper) -> str:
     """What the viewer may see of each board, and who wants to be named: all that may be taken back."""
     return _digest(
-        [(phase.pk, _rights(phase, paper.viewer), phase.shows_run_counts) for phase in _phases(paper)],
+        [(phase.pk, *_rights(phase, paper.viewer)) for phase in _phases(paper)],
+        paper.season.shows_overall,
+        _taken_off(paper),
         participants.as_csv(paper.teams),
     )
 
@@ -100,10 +112,19 @@ def _fields(row: Model) -> list[tuple[str, object]]:
     return [(column.attname, getattr(row, column.attname)) for column in columns]
 
 
-def _rights(phase: Phase, viewer: object) -> tuple[str, str, bool, str]:
+def _rights(phase: Phase, viewer: object) -> tuple[object, ...]:
     audience = audience_of(phase, viewer)
     stood = str(frozen_at(phase, audience) or "")
-    return audience, visibility_of(phase, audience), shows_teams(phase, audience), stood
+    classes = 1 if may_see_instances(phase, audience) else phase.task.min_class_size
+    shown = shows_teams(phase, audience), shows_run_counts(phase, audience)
+    return audience, visibility_of(phase, audience), *shown, stood, classes
+
+
+def _taken_off(paper: OverviewPaper) -> list[int]:
+    """The runs that were scored and may stand on no board any more."""
+    gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
+    runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by("pk")
+    return list(runs.values_list("pk", flat=True))
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:

@@ -20,6 +20,7 @@ from scoring.worker import background, stopping
 from scoring.worker.child import ScorerWaits
 from scoring.worker.database_retries import DATABASE_ERRORS, retry_on_database_error
 from scoring.worker.entailment_labels import LabelsRefused
+from tasks.seasons.access import may_organise
 
 Kind = BackgroundJob.Kind
 
@@ -27,6 +28,7 @@ PREPARED = {Kind.SHEET: prepared_sheet, Kind.LABELS: prepared_labels, Kind.JUDGE
 
 FILE_REFUSED = "This file cannot be taken. Nothing was stored."
 LEFT = "whoever asked for it has no account any more; nothing was stored"
+DEMOTED = "whoever asked for it does not organise the season any more; nothing was stored"
 FAULT = "The site failed by a fault of its own, which its log has."
 
 log = logging.getLogger(__name__)
@@ -89,6 +91,8 @@ def _prepared(job: BackgroundJob) -> Outcome:
         return prepared_paper(job)
     if job.asked_by is None:
         raise SheetRefused(LEFT)
+    if not may_organise(job.asked_by, job.season):
+        raise SheetRefused(DEMOTED)
     return PREPARED[kind](job, job.asked_by)
 
 

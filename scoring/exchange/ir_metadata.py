@@ -26,9 +26,10 @@ def _files(results: Results) -> Iterator[tuple[str, str]]:
     for row in results.rows:
         if row.is_human:
             continue
-        content = yaml.safe_dump(
-            described(results, row, runs[row.submission].description), sort_keys=False, allow_unicode=True
-        )
+        # What a team wrote may say who it is.
+        is_named = bool(row.team_slug) or not row.competes
+        said = runs[row.submission].description if is_named else ""
+        content = yaml.safe_dump(described(results, row, said), sort_keys=False, allow_unicode=True)
         yield f"{row.submission}-{file_name(row.system)}.yaml", content
 
 

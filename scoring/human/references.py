@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.timezone import now
 
 from citeboard.core import audit, storage
@@ -37,8 +38,12 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     phase = sheet.phase
     if not could_show_references(sheet):
         raise ReferencesRefused("the texts of this task are not judged against a gold text")
-    if Phase.objects.filter(task=phase.task_id, split=phase.split, closes__gt=now()).exists():
+    same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
+    if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
         raise ReferencesRefused("a phase on this gold is still to end; until then nobody is shown it")
+    if any(own.is_frozen() for own in same_gold):
+        # Whoever has the gold can compute what a frozen board does not show.
+        raise ReferencesRefused("a board on this gold is frozen; until it is revealed nobody is shown it")
     found = _references(phase)
     human_evaluation = phase.task.task_type.human_evaluation
     assert human_evaluation is not None

@@ -107,7 +107,8 @@ def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
     Organisers read of all, others of those that were not refused; of their own alone where the season or a
     phase hides the names of teams.
     """
-    entries = Registration.objects.filter(season=season).select_related("team").order_by("team__name")
+    entries = Registration.objects.filter(season=season).select_related("team", "season")
+    entries = entries.order_by("team__name")
     if may_help(user, season):
         return entries
     hides_names = Phase.objects.filter(task__season=season, shows_teams=False)

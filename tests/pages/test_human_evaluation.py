@@ -563,6 +563,16 @@ def test_against_the_gold_text_only_once_no_phase_needs_it_secret(client, phase,
     assert "How far does the text say what the gold text says of the cited papers?" in page
 
 
+@pytest.mark.parametrize("needs_it", ["late_until", "frozen_from"])
+def test_nor_while_late_runs_are_taken_or_a_board_is_frozen(client, phase, sheet, needs_it):
+    now = timezone.now()
+    later = now + dt.timedelta(days=1) if needs_it == "late_until" else now - dt.timedelta(days=1)
+    type(phase).objects.update(closes=now - dt.timedelta(minutes=1), **{needs_it: later})
+    told = client.post(organise("organise-sheet-references", phase, sheet), follow=True)
+    assert "until" in text_of(told)
+    assert not Sheet.objects.get().has_references
+
+
 def test_what_was_rated_without_the_gold_text_stays_so(client, phase, sheet, runs):
     phase.closes = timezone.now() - dt.timedelta(minutes=1)
     phase.save()
