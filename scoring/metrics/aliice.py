@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from scoring.metrics.base import Floats
@@ -111,7 +110,7 @@ class Aliice(CitationMetric):
         passages = response.question.passages
         cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
         return {
-            str(mark): asdict(passages[mark - 1])
+            str(mark): passages[mark - 1].facts()
             for mark in sorted(cited)
             if is_in_range(mark, len(passages), is_official=self.is_official)
         }

@@ -101,9 +101,13 @@ def test_the_memory_of_a_reader_stays_in_proportion_to_the_input(task_type):
 
 
 def test_the_growth_of_what_is_quadratic_is_noticed():
-    """The measure itself: the pattern that once read the tags of annotation lines."""
+    """The measure itself: the pattern that once read the tags of annotation lines.
+
+    Its least ratio of a dozen may be one at which the machine was slow with the half; that is not so each time.
+    """
     element = re.compile(r"<s\b([^>]*)>", re.IGNORECASE)
-    assert beyond_bounds(element.findall, [("tags", lambda size: "<S " * (size // 3))], 4 * SIZE)
+    tags = [("tags", lambda size: "<S " * (size // 3))]
+    assert any(beyond_bounds(element.findall, tags, 4 * SIZE) for _ in range(4))
 
 
 def test_an_archive_of_many_files_is_refused_before_its_list_is_read(tmp_path):
