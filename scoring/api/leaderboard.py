@@ -21,6 +21,7 @@ from scoring.api.score_serializers import ColumnSerializer, LeaderboardSerialize
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.serializers import leader
 from scoring.board.cache import phase_page
+from scoring.board.confirming import confirmation_of
 from scoring.board.first_place import first_places
 from scoring.board.ranks import VALUE, WAYS
 from scoring.board.separation import Separation
@@ -78,6 +79,7 @@ def described(board: Board) -> dict[str, Any]:
         "rules": board.rules,
         "shows": str(board.visibility),
         "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),
+        "confirmation": (found := confirmation_of(board)) and found.as_dict(),
         "ranked_by": board.by,
         "compared": board.is_compared,
         "leader": leader(first_places(board)),

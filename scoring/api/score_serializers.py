@@ -150,6 +150,17 @@ class SeparationSerializer(serializers.Serializer[Any]):
     words = serializers.ListField(child=serializers.CharField(), help_text="What the page says of it.")
 
 
+class ConfirmationSerializer(serializers.Serializer[Any]):
+    """Results are preliminary until each team has confirmed its own, or organisers end that."""
+
+    words = serializers.CharField()
+    official_since = serializers.DateTimeField(allow_null=True, help_text="Null while they are preliminary.")
+    confirmed = serializers.IntegerField(
+        allow_null=True, help_text="How many teams have; null where the phase hides how many there are."
+    )
+    teams = serializers.IntegerField(allow_null=True, help_text="How many have runs that count.")
+
+
 class LeaderboardSerializer(serializers.Serializer[Any]):
     """The board of a phase as the reader may see it, best first."""
 
@@ -161,6 +172,10 @@ class LeaderboardSerializer(serializers.Serializer[Any]):
     )
     frozen_at = serializers.DateTimeField(
         allow_null=True, help_text="The instant at which it stood so; null where it is the board of now."
+    )
+    confirmation = ConfirmationSerializer(
+        allow_null=True,
+        help_text="Null where no team is asked, before the phase has closed, and while frozen.",
     )
     ranked_by = serializers.ChoiceField(
         choices=WAYS, help_text="By value as long as rows are still being compared."

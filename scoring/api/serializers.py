@@ -87,6 +87,7 @@ class PhaseSerializer(Addressed):
             "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
             "board_then", "frozen_from", "frozen_until", "is_frozen", "own_scores",
             "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",
+            "confirms_results",
             "card_required", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 

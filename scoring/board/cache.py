@@ -50,6 +50,7 @@ def phase_page(
         phase.frozen_from, phase.frozen_until, phase.is_frozen(at),
         phase.shows_run_counts, phase.own_runs_show,
         phase.counting, phase.priority_runs, phase.shows_contrastive, phase.opens, phase.closes,
+        phase.confirms_results, phase.confirmation_ended_at,
         task.title, task.season.title,
         task.rules, task.summary,
         phase.shows_instances, task.min_class_size, organisers_in_teams(task.season_id),

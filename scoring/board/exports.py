@@ -10,6 +10,7 @@ from typing import Any
 
 from citeboard.core.spreadsheets import plain
 from citeboard.core.templatetags.page import iso
+from scoring.board.confirming import confirmation_of
 from scoring.board.outside import outside_of
 from scoring.board.standings import Board, Column, Row
 from tasks.models.run_cards import CARD
@@ -34,9 +35,10 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     heads += [str(plain(f"outside_{measure.name}")) for measure in outside.measures]
     with_organisers = ["has_organiser"] if any(row.has_organiser for row in rows) else []
     with_priority = ["priority"] if board.goes_by_priority else []
-    writer.writerow(
-        [*_COMMON, *names, "rules", "gold", "ranked_by", *heads, *with_organisers, *with_priority]
-    )
+    confirmation = confirmation_of(board)
+    said_of_all = {"results": confirmation.words} if confirmation else {}
+    heads += [*with_organisers, *with_priority, *said_of_all]
+    writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads])
     gold = f"v{board.gold.number}" if board.gold else ""
     for row in rows:
         known = described(row)
@@ -49,12 +51,14 @@ def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         card += ["" if value is None else value for value in measured]
         card += ["yes" if row.has_organiser else "" for _ in with_organisers]
         card += [row.priority or "" for _ in with_priority]
+        card += said_of_all.values()
         writer.writerow([*common, *numbers, board.rules, gold, board.by, *figures, *card])
     return out.getvalue()
 
 
 def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
     phase = board.phase
+    confirmation = confirmation_of(board)
     outside = outside_of(board, rows)
     content: dict[str, Any] = {
         "season": phase.task.season.slug,
@@ -63,6 +67,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
         "version": phase.version,
         "rules": board.rules,
         **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
+        **({"results": confirmation.as_dict()} if confirmation else {}),
         "gold": {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None,
         "ranked_by": board.by,
         "compared": board.is_compared,

@@ -138,6 +138,7 @@ s.anonymous_until, s.anonymous_until <= %(now)s, (
     SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
     WHERE o.season_id = s.id
 ), p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s,
+p.confirms_results, p.confirmation_ended_at,
 p.frozen_from, p.frozen_until, p.frozen_from <= %(now)s, p.frozen_until <= %(now)s
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from citeboard.core.words import counted, listed
+from scoring.board.confirming import confirmation_of
 from scoring.board.counting import turnout
 from scoring.board.differences import class_table, metrics_of, offered_dimensions
 from scoring.board.names import dimension_label, metric_label
@@ -54,6 +55,8 @@ def _facts(board: Board) -> Iterator[str]:
         return
     gold = f", gold v{board.gold.number}" if board.gold else ""
     yield f"Ranked by {_set(metric_label(ranking.metric))}{gold}."
+    if confirmation := confirmation_of(board):
+        yield f"Results are {confirmation.words}."
     yield from _first(board)
     yield from _beside(board)
     yield from _classes(board)

@@ -4,6 +4,7 @@ from scoring.models.background import BackgroundJob
 from scoring.models.breakdowns import Breakdown, BreakdownClasses, ClassNumber, class_numbers, save_breakdowns
 from scoring.models.classes import ClassLeader
 from scoring.models.comparisons import BoardOrder, Comparison
+from scoring.models.confirmations import ResultConfirmation
 from scoring.models.entailment import (
     EntailmentLabel,
     EntailmentModel,
@@ -59,6 +60,7 @@ __all__ = [
     "Reported",
     "ReportedTable",
     "Rescore",
+    "ResultConfirmation",
     "Score",
     "Sheet",
     "SheetInstance",

@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import MailedInvitation, Membership, User
-from scoring.models import Rating
+from scoring.models import Rating, ResultConfirmation
 from tasks.models import (
     JoinRequest,
     Notification,
@@ -45,6 +45,10 @@ def own_data(user: User) -> dict[str, Any]:
         ],
         "runs": _runs(user),
         "ratings": _ratings(user),
+        "confirmed_results": [
+            {"run": own.submission_id, "said": _when(own.at), "state": own.state, "message": own.message}
+            for own in ResultConfirmation.objects.filter(by=user)
+        ],
         "asked_for": [
             {
                 "what": job.kind,

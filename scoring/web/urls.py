@@ -41,7 +41,7 @@ from scoring.web.boards import (
     standing,
     thresholds,
 )
-from scoring.web.runs import bundle, claims, compare, instances, several, submission, upload
+from scoring.web.runs import bundle, claims, compare, confirming, instances, several, submission, upload
 from scoring.web.seasons import (
     announcements,
     entering,
@@ -207,6 +207,8 @@ urlpatterns = [
         path(f"submissions/<int:pk>/{how}/", submission.change, {"how": how}, name=f"submission-{how}")
         for how in submission.CHANGES
     ),
+    path("submissions/<int:pk>/confirm/", confirming.answer, {"how": "confirm"}, name="submission-confirm"),
+    path("submissions/<int:pk>/contest/", confirming.answer, {"how": "contest"}, name="submission-contest"),
     path("teams/<slug:slug>/", team.team, name="team"),
     path("teams/<slug:slug>/results/", public_teams.team_results, name="team-results"),
     path("teams/<slug:slug>/results.atom", public_teams.team_results_feed, name="team-feed"),

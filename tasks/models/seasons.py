@@ -429,6 +429,15 @@ class Phase(models.Model):
         db_default=False,
         help_text="Whether contrastive runs stand on the board too: marked, and without a rank.",
     )
+    confirms_results = models.BooleanField(
+        "teams confirm their results",
+        default=False,
+        db_default=False,
+        help_text="Once it has closed the lead of each team confirms the result of every run that counts, or "
+        "contests it; until all have, the board says that it is preliminary.",
+    )
+    confirmation_ended_at = models.DateTimeField(null=True, editable=False)
+    confirmation_ended_because = models.TextField(default="", db_default="", editable=False)
     shows_instances = models.BooleanField(
         "shows single instances",
         default=False,

@@ -472,6 +472,16 @@ TABLE = {
     "organise-freeze": form(ORGANISED, DONE_FOR_ORGANISERS),
     "organise-freeze-now": post(DONE_FOR_ORGANISERS),
     "organise-unfreeze": post(DONE_FOR_ORGANISERS),
+    "organise-confirmation": read(ORGANISED, SIGN_IN_FIRST),
+    "organise-confirmation-end": post(DONE_FOR_ORGANISERS),
+    "organise-confirmation-reopen": post(DONE_FOR_ORGANISERS),
+    "submission-confirm": post((302, 404, 404, 404, 302, 404, 404, 404)),
+    "submission-contest": post((302, 404, 404, 404, 302, 404, 404, 404)),
+    "api:confirmation": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:end-confirmation": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:reopen-confirmation": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:confirm": post((401, 404, 404, 404, 409, 404, 404, 404), TOKEN_FIRST),
+    "api:contest": post((401, 404, 404, 404, 400, 404, 404, 404), TOKEN_FIRST),
     "api:freeze": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
     "api:unfreeze": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:board": post((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
@@ -550,12 +560,13 @@ PHASE_BY_NUMBER = (
     "organise-times", "organise-open", "organise-close", "organise-rescore", "organise-rescore-stop",
     "organise-baselines-compute", "organise-sheet-make", "organise-board", "organise-reveal",
     "organise-counting-zip", "organise-errata", "organise-outside", "organise-freeze",
-    "organise-freeze-now", "organise-unfreeze",
+    "organise-freeze-now", "organise-unfreeze", "organise-confirmation", "organise-confirmation-end",
+    "organise-confirmation-reopen",
 )  # fmt: skip
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
-    "outside", "sheets", "freeze", "unfreeze",
+    "outside", "sheets", "freeze", "unfreeze", "confirmation", "end-confirmation", "reopen-confirmation",
 )  # fmt: skip
 OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.

@@ -38,8 +38,8 @@ def folder(tmp_path):
         (
             "runs_in_total = 5",
             (
-                "runs_in_total = 5\nshows_contrastive = true\nshows_instances = true\ngold_public = true\n"
-                "gold_from = 2031-01-02T12:00:00Z\n"
+                "runs_in_total = 5\nshows_contrastive = true\nconfirms_results = true\n"
+                "shows_instances = true\ngold_public = true\ngold_from = 2031-01-02T12:00:00Z\n"
                 'card_required = ["method", "code", "costs"]\n'
                 'board_from = 2030-05-10T12:00:00Z\nboard_then = "everyone"'
             ),

@@ -11,6 +11,7 @@ from django.utils.timezone import now
 
 from citeboard.core.query import Choice
 from citeboard.core.words import counted, listed
+from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.counting import Turnout, turnout, unsettled
 from scoring.board.errata import Erratum, errata_for
 from scoring.board.human_columns import agreement_in_words, published_sheet
@@ -102,6 +103,10 @@ class BoardPage:
     @property
     def errata(self) -> list[Erratum]:
         return errata_for(self.phase, self.board.audience)
+
+    @cached_property
+    def confirmation(self) -> Confirmation | None:
+        return confirmation_of(self.board)
 
     @property
     def keep_href(self) -> str:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.words import counted, listed
+from scoring.board.confirming import results_of
 from scoring.board.counting import board_gold, unsettled
 from scoring.ops.failures import failed_rescorings, failed_runs
 from tasks.jobs.groups import why_unserved
@@ -68,6 +69,7 @@ def concerns(season: Season) -> list[Concern]:
         _gold_problems(season),
         _columns_without_value(season),
         _same_files(season),
+        _contested_results(season),
         _waiting_teams(season),
         _open_questions(season),
         _unserved_queues(season),
@@ -178,6 +180,30 @@ def _same_files(season: Season) -> Concern:
         advice="A mistake, or somebody else's work; a run can be hidden or disqualified on its page.",
         lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
         total=same.count(),
+    )
+
+
+def _contested_results(season: Season) -> Concern:
+    """What teams hold for wrong, until the numbers change or the confirmation is ended."""
+    asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
+    lines = [
+        Line(
+            name=f"{result.run.system} of {result.run.team}, {phase.task}, {phase}",
+            href=reverse("submission", args=[result.run.submission]),
+            words=result.said.message,
+            since=result.said.at,
+        )
+        for phase in asking
+        for result in results_of(phase)
+        if result.said is not None and result.is_contested
+    ]
+    return Concern(
+        name="contested-results",
+        title="Contested results",
+        advice="Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
+        "confirmation with a reason.",
+        lines=lines[:SHOWN],
+        total=len(lines),
     )
 
 

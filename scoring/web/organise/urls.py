@@ -6,6 +6,7 @@ from scoring.web.organise import (
     announcement,
     baselines,
     claim_review,
+    confirming,
     data_sheet,
     errata,
     extra_tries,
@@ -95,6 +96,15 @@ urlpatterns = [
     path(f"{ORGANISE}phases/<int:phase>/freeze/", freezing.freeze, name="organise-freeze"),
     path(f"{ORGANISE}phases/<int:phase>/freeze/now/", freezing.now, name="organise-freeze-now"),
     path(f"{ORGANISE}phases/<int:phase>/unfreeze/", freezing.unfreeze, name="organise-unfreeze"),
+    path(
+        f"{ORGANISE}phases/<int:phase>/confirmation/", confirming.confirmation, name="organise-confirmation"
+    ),
+    path(f"{ORGANISE}phases/<int:phase>/confirmation/end/", confirming.end, name="organise-confirmation-end"),
+    path(
+        f"{ORGANISE}phases/<int:phase>/confirmation/reopen/",
+        confirming.reopen,
+        name="organise-confirmation-reopen",
+    ),
     path(f"{ORGANISE}phases/<int:phase>/reveal/", phases.reveal, name="organise-reveal"),
     path(f"{ORGANISE}phases/<int:phase>/open/", phases.switch, {"how": "open"}, name="organise-open"),
     path(f"{ORGANISE}phases/<int:phase>/close/", phases.switch, {"how": "close"}, name="organise-close"),

@@ -38,6 +38,7 @@ from scoring.runs.progress import progress_of, received_alone
 from scoring.runs.reliability import reliability
 from scoring.runs.told import RECEIVED, as_told, hides_outcome
 from scoring.web.place import place_of
+from scoring.web.runs.confirming import confirming
 from scoring.worker.rescoring import ENDED
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, card_lines
@@ -68,6 +69,7 @@ def submission(request: HttpRequest, pk: int) -> HttpResponse:
     found = _own(request, pk)
     context = {
         **_context(request, found),
+        **confirming(found, request.user),
         "team_reported": reported_of(found),
         "events": events(found, request.user),
         "may_describe": _is_member(found, request.user),

@@ -96,6 +96,7 @@ class PhaseEntry:
     counting: str
     priority_runs: int | None
     shows_contrastive: bool
+    confirms_results: bool
     shows_instances: bool
     gold_is_public: bool
     gold_from: dt.datetime | None
@@ -406,6 +407,7 @@ def _phase(table: Table) -> PhaseEntry | None:
         counting=table.choice("counting", Phase.Counting.values, Phase.Counting.BEST.value),
         priority_runs=table.limit("priority_runs"),
         shows_contrastive=table.boolean("shows_contrastive", default=False),
+        confirms_results=table.boolean("confirms_results", default=False),
         shows_instances=table.boolean("shows_instances", default=False),
         gold_is_public=gold_is_public,
         gold_from=gold_from,

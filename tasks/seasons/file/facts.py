@@ -103,6 +103,7 @@ def phase_facts(entry: PhaseEntry, position: int) -> Facts:
         "counting": entry.counting,
         "priority_runs": entry.priority_runs,
         "shows_contrastive": entry.shows_contrastive,
+        "confirms_results": entry.confirms_results,
         "shows_instances": entry.shows_instances,
         "gold_is_public": entry.gold_is_public,
         "gold_from": entry.gold_from,

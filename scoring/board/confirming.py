@@ -1,0 +1,175 @@
+"""Whether the results on a board are official: what the teams whose runs count said of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from django.utils.timezone import now
+
+from citeboard.core.words import counted
+from scoring.board.counting import board_gold
+from scoring.board.sql import CountingRun, counting_runs
+from scoring.board.standings import Board, significant
+from scoring.board.visibility import Visibility, shows_own_scores, shows_run_counts
+from scoring.models import ResultConfirmation, Score
+from tasks.models import Gold, Phase, Submission
+
+State = ResultConfirmation.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The result of a run that counts. ``said`` is what its team says of it; ``has_fallen`` where it said
+    something of other numbers than these.
+    """
+
+    run: CountingRun
+    gold: Gold
+    numbers: str
+    said: ResultConfirmation | None
+    has_fallen: bool
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.said is not None and self.said.state == State.CONFIRMED
+
+    @property
+    def is_contested(self) -> bool:
+        return self.said is not None and self.said.state == State.CONTESTED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """Results are preliminary until they are official. Numbers of teams are None where they are hidden."""
+
+    official_since: dt.datetime | None
+    confirmed: int | None
+    teams: int | None
+
+    def as_dict(self) -> dict[str, object]:
+        since = self.official_since
+        return {
+            "words": self.words,
+            "official_since": since and since.isoformat().replace("+00:00", "Z"),
+            "confirmed": self.confirmed,
+            "teams": self.teams,
+        }
+
+    @property
+    def words(self) -> str:
+        if self.official_since is not None:
+            return f"official since {self.official_since.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        if self.teams is None:
+            return "preliminary: not every team has confirmed"
+        have = "has" if self.teams == 1 else "have"
+        return f"preliminary: {self.confirmed} of {counted(self.teams, 'team')} {have} confirmed"
+
+
+def results_of(phase: Phase) -> list[Result]:
+    """Of the runs that count under the ranking rules, by team."""
+    gold = board_gold(phase) if phase.task.rules else None
+    if gold is None:
+        return []
+    runs = [
+        run
+        for run in counting_runs(phase, phase.task.ranking_rules, gold)
+        if run.kind == Submission.Kind.PRIMARY
+    ]
+    wanted = [run.submission for run in runs]
+    numbers = _numbers(wanted, phase, gold)
+    said = {
+        one.submission_id: one
+        for one in ResultConfirmation.objects.filter(submission__in=wanted).select_related("by")
+    }
+    return [
+        _result(run, gold, numbers[run.submission], said.get(run.submission))
+        for run in sorted(runs, key=lambda run: (run.team or "", run.number))
+    ]
+
+
+def _result(run: CountingRun, gold: Gold, numbers: str, said: ResultConfirmation | None) -> Result:
+    holds = said is not None and said.numbers == numbers
+    return Result(
+        run=run,
+        gold=gold,
+        numbers=numbers,
+        said=said if holds else None,
+        has_fallen=said is not None and not holds,
+    )
+
+
+def _numbers(runs: Collection[int], phase: Phase, gold: Gold) -> Mapping[int, str]:
+    """By run a digest of its scores under every rule set, each as it was scored last."""
+    scores = Score.objects.filter(
+        evaluation__submission__in=runs, evaluation__gold=gold, evaluation__rules__in=phase.task.rules
+    ).order_by("evaluation_id")
+    last: dict[tuple[int, str], tuple[int, list[str]]] = {}
+    for run, rules, evaluation, metric, value, is_infinite in scores.values_list(
+        "evaluation__submission", "evaluation__rules", "evaluation", "shared__metric", "value", "is_infinite"
+    ):
+        known, found = last.get((run, rules), (evaluation, []))
+        if known != evaluation:
+            found = []
+        told = "inf" if is_infinite else "" if value is None else repr(significant(value))
+        last[run, rules] = (evaluation, [*found, f"{rules} {metric} {told}"])
+    lines: dict[int, list[str]] = defaultdict(list)
+    for (run, _), (_, found) in last.items():
+        lines[run] += found
+    return {run: hashlib.sha256("\n".join(sorted(lines[run])).encode()).hexdigest() for run in runs}
+
+
+def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:
+    """When organisers ended the confirmation, or the last result was confirmed; None until then."""
+    if phase.confirmation_ended_at is not None:
+        return phase.confirmation_ended_at
+    instants = [result.said.at for result in results if result.said is not None and result.is_confirmed]
+    return max(instants) if instants and len(instants) == len(results) else None
+
+
+def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
+    """How many teams have confirmed all that counts of theirs, and how many there are."""
+    own: dict[str | None, list[bool]] = defaultdict(list)
+    for result in results:
+        own[result.run.team_slug].append(result.is_confirmed)
+    return sum(map(all, own.values())), len(own)
+
+
+def confirmation_of(board: Board) -> Confirmation | None:
+    """None where the phase asks for none or is not over, and where the reader sees another board or none."""
+    phase = board.phase
+    if not phase.confirms_results or now() < phase.closes or board.visibility == Visibility.NOTHING:
+        return None
+    if board.frozen_at is not None or board.gold != board_gold(phase):
+        return None
+    results = results_of(phase)
+    if not results:
+        return None
+    confirmed, teams = teams_confirmed(results)
+    is_counted = shows_run_counts(phase, board.audience)
+    return Confirmation(
+        official_since=official_since(phase, results),
+        confirmed=confirmed if is_counted else None,
+        teams=teams if is_counted else None,
+    )
+
+
+def why_not(phase: Phase) -> str:
+    """Why no team can say anything of its results now; empty where it can."""
+    if not phase.confirms_results:
+        return f"{phase} asks no team to confirm its results"
+    if now() < phase.closes:
+        return f"results are confirmed once {phase} has closed"
+    if phase.confirmation_ended_at is not None:
+        return "the organisers have ended the confirmation; the results are official"
+    if phase.is_frozen():
+        return "the board is frozen; results are confirmed once it is revealed"
+    if not shows_own_scores(phase):
+        return "teams do not see the scores of their runs yet; results are confirmed once they do"
+    newest, stands_on = Gold.objects.current(phase), board_gold(phase)
+    if newest is not None and stands_on != newest:
+        return f"runs are being scored against gold v{newest.number}; results are confirmed once they all are"
+    return ""

@@ -1,0 +1,149 @@
+"""A team's lead confirms or contests the results of its runs; organisers end that, or begin it anew."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core import audit
+from citeboard.teams.models import User
+from scoring.board.confirming import Result, results_of, why_not
+from scoring.models import ResultConfirmation
+from tasks.models import Phase, Submission
+from tasks.models.seasons import bump_version
+from tasks.submissions.withdraw import NotInThisState
+
+MAX_MESSAGE = 2000
+MAX_REASON = 500
+State = ResultConfirmation.State
+
+
+def result_of(submission: Submission) -> Result | None:
+    """None of a run that does not count on the board."""
+    found = (result for result in results_of(submission.phase) if result.run.submission == submission.pk)
+    return next(found, None)
+
+
+def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
+    """The team agrees to the numbers. ``seen`` is the digest of those that the lead has read, where known.
+
+    Once more changes nothing. Raises NotInThisState.
+    """
+    return _say(submission, State.CONFIRMED, "", by, seen)
+
+
+def contest_result(*, submission: Submission, message: str, by: User, seen: str = "") -> Result:
+    """The team holds the numbers for wrong; organisers read why. Raises ValidationError or NotInThisState."""
+    message = message.replace("\r\n", "\n").strip()
+    if not message:
+        raise ValidationError({"message": "say what is wrong with the result"})
+    if len(message) > MAX_MESSAGE:
+        raise ValidationError(
+            {"message": f"the message has {len(message):,} characters; at most {MAX_MESSAGE:,} fit"}
+        )
+    return _say(submission, State.CONTESTED, message, by, seen)
+
+
+def _say(submission: Submission, state: State, message: str, by: User, seen: str) -> Result:
+    with transaction.atomic():
+        submission.phase = phase = _held(submission.phase)
+        if refused := why_not(phase):
+            raise NotInThisState(refused)
+        result = result_of(submission)
+        if result is None:
+            raise NotInThisState("this run does not count on the board, so that its result is not confirmed")
+        if seen and seen != result.numbers:
+            raise NotInThisState("the scores have changed since you read them; look at them again")
+        before = result.said
+        if before is not None and (before.state, before.message) == (state, message):
+            return result
+        ResultConfirmation.objects.update_or_create(
+            submission=submission,
+            defaults={
+                "gold": result.gold,
+                "numbers": result.numbers,
+                "state": state,
+                "message": message,
+                "by": by,
+                "at": timezone.now(),
+            },
+        )
+        bump_version(phase.pk)
+        run = f"run {submission.number} ({submission.system}) of {submission.team} in {phase}"
+        audit.note(
+            actor=by,
+            action=f"result-{state.value}",
+            words=f"{state.value} the result of {run}, gold v{result.gold.number}",
+            subject=submission,
+            place=phase.task.season,
+            changes=[
+                audit.Change("result", before.state if before else None, state.value),
+                *_changed("message", before.message if before else "", message),
+            ],
+        )
+    found = result_of(submission)
+    assert found is not None
+    return found
+
+
+def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
+    """The results are official from now on, whatever teams have said or not. Once more changes nothing.
+
+    Raises ValidationError or NotInThisState.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise ValidationError({"reason": "say why the results are official without every team's word"})
+    if len(reason) > MAX_REASON:
+        raise ValidationError(
+            {"reason": f"the reason has {len(reason):,} characters; at most {MAX_REASON:,} fit"}
+        )
+    now = timezone.now()
+    with transaction.atomic():
+        held = _held(phase)
+        if not held.confirms_results:
+            raise NotInThisState(f"{held} asks no team to confirm its results")
+        if now < held.closes:
+            raise NotInThisState(f"{held} has not closed yet")
+        if held.confirmation_ended_at is not None:
+            return held
+        held.confirmation_ended_at, held.confirmation_ended_because = now, reason
+        return _changed_phase(held, "ended", by, [("ended", None, now), ("reason", None, reason)])
+
+
+def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
+    """Results are official when every team has confirmed its own. Raises NotInThisState."""
+    with transaction.atomic():
+        held = _held(phase)
+        if held.confirmation_ended_at is None:
+            raise NotInThisState("the confirmation has not been ended")
+        before: list[tuple[str, object, object]] = [
+            ("ended", held.confirmation_ended_at, None),
+            ("reason", held.confirmation_ended_because, None),
+        ]
+        held.confirmation_ended_at, held.confirmation_ended_because = None, ""
+        return _changed_phase(held, "reopened", by, before)
+
+
+def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
+    phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because"])
+    bump_version(phase.pk)
+    audit.note(
+        actor=by,
+        action=f"confirmation-{verb}",
+        words=f"{verb} the confirmation of results of {phase.task}, {phase}",
+        subject=phase,
+        place=phase.task.season,
+        changes=[audit.Change(*change) for change in changes],
+    )
+    return phase
+
+
+def _changed(name: str, before: str, after: str) -> list[audit.Change]:
+    return [audit.Change(name, before or None, after or None)] if before != after else []
+
+
+def _held(phase: Phase) -> Phase:
+    phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
+    return phases.get(pk=phase.pk)
