@@ -37,6 +37,8 @@ def test_the_board_has_the_rows_and_numbers_of_the_page(world, board):
         "compared",
         "leader",
         "separation",
+        "frozen_at",
+        "confirmation",
         "columns",
         "rows",
     }
