@@ -103,7 +103,7 @@ def test_the_memory_of_a_reader_stays_in_proportion_to_the_input(task_type):
 def test_the_growth_of_what_is_quadratic_is_noticed():
     """The measure itself: the pattern that once read the tags of annotation lines.
 
-    Its least ratio of a dozen may be one at which the machine was slow with the half; that is not so each time.
+    Its least ratio of a dozen may be one with which the machine was slow; that is not so each time.
     """
     element = re.compile(r"<s\b([^>]*)>", re.IGNORECASE)
     tags = [("tags", lambda size: "<S " * (size // 3))]
