@@ -92,12 +92,12 @@ def files(request: Request, slug: str) -> HttpResponseBase:
 
 
 def _archive(request: Request, paper: OverviewPaper) -> HttpResponseBase:
-    kept = kept_paper(paper)
-    if kept is None:
+    made = kept_paper(paper)
+    if made is None:
         raise NotNow("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
     asked: HttpRequest = request._request  # noqa: SLF001  (the framework's own way)
     name = f"{paper.season.slug}-overview-paper.zip"
-    return download(asked, storage.statistics, kept.file, filename=name, content_type=ZIP)
+    return download(asked, storage.statistics, made.file, filename=name, content_type=ZIP)
 
 
 def paper_for(request: Request, slug: str) -> OverviewPaper:

@@ -128,6 +128,11 @@ class Row:
         return self.kind not in Submission.TEAMLESS
 
     @property
+    def says_who(self) -> bool:
+        """Whether what its team wrote may be shown with it: it may say who the team is."""
+        return bool(self.team_slug) or not self.competes
+
+    @property
     def display_name(self) -> str:
         """The team's name, or what stands there in the place of one."""
         if not self.competes:

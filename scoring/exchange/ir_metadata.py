@@ -26,9 +26,7 @@ def _files(results: Results) -> Iterator[tuple[str, str]]:
     for row in results.rows:
         if row.is_human:
             continue
-        # What a team wrote may say who it is.
-        is_named = bool(row.team_slug) or not row.competes
-        said = runs[row.submission].description if is_named else ""
+        said = runs[row.submission].description if row.says_who else ""
         content = yaml.safe_dump(described(results, row, said), sort_keys=False, allow_unicode=True)
         yield f"{row.submission}-{file_name(row.system)}.yaml", content
 

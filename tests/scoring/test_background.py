@@ -17,6 +17,7 @@ from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
 from scoring.worker.background import claim, complete, forget_old, sweep_background
 from tasks.jobs.queue import BACKGROUND
+from tasks.models import Organiser
 from tasks.submissions.uploads import Upload
 from tests import factories
 from tests.pages.reading import text_of
@@ -221,3 +222,11 @@ def test_ended_jobs_are_forgotten_after_a_month(client, job):
     assert forget_old(database_now() + dt.timedelta(days=31)) == 1
     assert client.get(f"/jobs/{job.pk}/").status_code == 404
     assert Sheet.objects.exists()
+
+
+def test_who_organises_no_more_gets_nothing_done(client, phase, run, organiser):
+    asked(client, phase, run)
+    Organiser.objects.filter(user=organiser).delete()
+    [job] = work_off()
+    assert job.state == "failed"
+    assert not Sheet.objects.exists()

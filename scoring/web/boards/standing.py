@@ -46,8 +46,6 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         "row": row,
         "run": run,
         "shows_teams": shows_teams(found, board.audience),
-        # What a team wrote may say who it is.
-        "shows_description": bool(row.team_slug) or not row.competes,
         "run_card": card_lines(row.card),
         "has_public_page": bool(row.team_slug) and names_publicly(found),
         "system_slug": system_slug(row.system),

@@ -26,7 +26,7 @@ from tasks.seasons.access import may_help, season_for
 @require_safe
 def overview_paper(request: HttpRequest, season: str) -> HttpResponse:
     paper, query = _asked(request, season)
-    kept = kept_paper(paper)
+    made = kept_paper(paper)
     context = {
         "season": paper.season,
         "parts": [_part(part) for part in paper.parts],
@@ -38,8 +38,8 @@ def overview_paper(request: HttpRequest, season: str) -> HttpResponse:
         if may_help(request.user, paper.season)
         else [],
         "carried": _carried(query),
-        "kept": kept,
-        "is_current": kept is not None and is_current(kept, paper),
+        "made": made,
+        "is_current": made is not None and is_current(made, paper),
         "jobs": [moving] if (moving := moving_paper(paper)) else [],
     }
     return render(request, "seasons/overview_paper.html", context)
@@ -51,11 +51,11 @@ def archive(request: HttpRequest, season: str) -> HttpResponseBase:
     paper, query = _asked(request, season)
     if request.method == "POST":
         return redirect("background-job", ask_for_paper(paper).pk)
-    kept = kept_paper(paper)
-    if kept is None:
+    made = kept_paper(paper)
+    if made is None:
         return redirect(f"{reverse('overview-paper', args=[season])}{_carried(query)}#zip")
     name = f"{season}-overview-paper.zip"
-    return download(request, storage.statistics, kept.file, filename=name, content_type=ZIP)
+    return download(request, storage.statistics, made.file, filename=name, content_type=ZIP)
 
 
 @require_safe
