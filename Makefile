@@ -1,7 +1,7 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test test-all lock plan reference check models wheel bench load faults fuzz clean
+.PHONY: help run test test-all lock plan reference messages check models wheel bench load faults fuzz clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -25,6 +25,7 @@ help:
 	@echo "make lock    write the locks of what the image installs"
 	@echo "make plan    draw the rooms of the code for docs/developers.md"
 	@echo "make reference  write docs/reference.md from the code"
+	@echo "make messages  bring the catalogues of other languages up to date and compile them"
 	@echo "make clean   remove the environment and caches; data stays"
 
 run:
@@ -48,6 +49,10 @@ plan:
 # Task types, metrics, options, commands and addresses, for docs/reference.md.
 reference:
 	@$(CHECKED) $(PY) scripts/write_reference.py
+
+# What pages say, for the catalogues of other languages; needs xgettext.
+messages:
+	@$(PY) scripts/messages.py
 
 check:
 	@sh scripts/environment.sh dev

@@ -61,8 +61,8 @@ def measure(size: int, folder: Path) -> None:
     seen = {"If-None-Match": etag}
 
     def uncached() -> None:
-        caches["pages"].clear()
-        caches["results"].clear()
+        for name in ("pages", "results", "boards"):
+            caches[name].clear()
         assert client.get(PATH).status_code == 200
 
     def unchanged() -> None:
@@ -89,9 +89,10 @@ def table_of_the_board() -> Callable[[], Any]:
     from django.http import QueryDict
     from django.template.loader import render_to_string
 
-    from scoring.board.query import BoardQuery, chosen_rows
+    from scoring.board.query import BoardQuery
     from scoring.board.standings import standings
-    from scoring.board.table import table
+    from scoring.web.boards.facts import BoardFacts
+    from scoring.web.boards.page import BoardPage
     from tasks.models import Phase
 
     query = BoardQuery.of(QueryDict())
@@ -99,9 +100,8 @@ def table_of_the_board() -> Callable[[], Any]:
     def made() -> str:
         phase = Phase.objects.select_related("task__season").get()
         board = standings(phase, None)
-        rows = table(board, chosen_rows(board, query), query, "compare/?a=")
-        shown = {"table": rows, "board": board, "query": query}
-        return render_to_string("boards/_table.html", shown | {"shows_scores": True})
+        page = BoardPage(facts=BoardFacts(board), query=query)
+        return render_to_string("boards/_table.html", {"page": page})
 
     return made
 

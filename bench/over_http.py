@@ -1,11 +1,13 @@
-"""What a reader's pages cost over HTTP: board cached, 304 and uncached, home and season, beside hello-world.
+"""What a reader's pages cost over HTTP: board kept, 304 and made, home and season, beside hello-world.
 
 Usage: python bench/over_http.py [--submissions N ...] [--seconds S]
 
 The site's own server (one process, one thread, with its headers, request ids and counts) on a board of 200
 teams and 10 metrics; a client of one connection asks for one page after another. What counts is the server's
 CPU time a request, as the kernel counts it; requests a second stand beside it. Hello-world is the liveness
-probe of the same server. Uncached pages are asked for with a query that no page was made for before.
+probe of the same server. A board is made in three ways, none of which sends a page that was made before:
+computed from the database, as after each new score; another view of a board that was computed, asked for with
+a query that no page was made for; and the same for somebody who is signed in.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from board import PATH, ROOT, seed, set_up
 TICKS = os.sysconf("SC_CLK_TCK")
 BOOT_SECONDS, ROUNDS = 60, 5
 HELLO, CACHED, UNCHANGED = "hello-world (liveness probe)", "board from the cache", "board, 304"
-UNCACHED, HOME, SEASON = "board uncached", "home", "season"
+FIRST, VIEW, OWN = "board, first after a score", "board, another view of it", "board, signed in"
+HOME, SEASON, OWN_HOME, OWN_SEASON = "home", "season", "home, signed in", "season, signed in"
 
 
 class Cost(NamedTuple):
@@ -50,7 +53,7 @@ def main() -> None:
     if asked.one:
         measure(asked.submissions[0], asked.seconds)
         return
-    uncached = {}
+    made: dict[str, dict[int, float]] = {FIRST: {}, VIEW: {}, OWN: {}}
     for size in asked.submissions:
         # Each size in a process of its own: Django is set up once, on one database.
         child = [
@@ -64,10 +67,12 @@ def main() -> None:
         ]
         told = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True).stdout
         print(told, end="")
-        [line] = [line for line in told.splitlines() if UNCACHED in line]
-        uncached[size] = float(line.split(UNCACHED)[1].split()[0])
-    few, many = min(uncached), max(uncached)
-    print(f"{UNCACHED}, from {few:,} submissions to {many:,}: {uncached[many] / uncached[few]:.2f} times")
+        for name, by_size in made.items():
+            [line] = [line for line in told.splitlines() if name in line]
+            by_size[size] = float(line.split(name)[1].split()[0])
+    few, many = min(asked.submissions), max(asked.submissions)
+    for name, by_size in made.items():
+        print(f"{name}, from {few:,} submissions to {many:,}: {by_size[many] / by_size[few]:.2f} times")
 
 
 def measure(size: int, seconds: float) -> None:
@@ -83,6 +88,12 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
     tag = _asked(connection, PATH)["ETag"]
     number = itertools.count()
 
+    cookie = session()
+
+    def first() -> object:
+        bump_versions()
+        return _asked(connection, PATH)
+
     def get(path: str, **headers: str) -> Callable[[], object]:
         return lambda: _asked(connection, path, **headers)
 
@@ -90,10 +101,14 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
         HELLO: get("/health/live"),
         CACHED: get(PATH),
         UNCHANGED: get(PATH, **{"If-None-Match": tag}),
-        # A reader's search that nobody made before, and that leaves all rows.
-        UNCACHED: lambda: _asked(connection, f"{PATH}?system={next(number)}"),
+        FIRST: first,
+        # A reader's choice that nobody made before, and that leaves all rows.
+        VIEW: lambda: _asked(connection, f"{PATH}?system={next(number)}"),
+        OWN: get(PATH, Cookie=cookie),
         HOME: get("/"),
         SEASON: get("/seasons/bench/"),
+        OWN_HOME: get("/", Cookie=cookie),
+        OWN_SEASON: get("/seasons/bench/", Cookie=cookie),
     }
     spent: dict[str, list[Cost]] = {name: [] for name in pages}
     # In turn, so that what else the machine does meets all of them alike.
@@ -101,6 +116,32 @@ def costs(process: int, port: int, seconds: float) -> dict[str, Cost]:
         for name, ask in pages.items():
             spent[name].append(_cost(process, ask, seconds / ROUNDS))
     return {name: sorted(found)[len(found) // 2] for name, found in spent.items()}
+
+
+def session() -> str:
+    """The cookie of somebody who has signed in and is in no team."""
+    from django.conf import settings
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    from citeboard.teams.models import User
+
+    user = User.objects.create_user("reader@example.org")
+    own = SessionStore()
+    own[SESSION_KEY] = str(user.pk)
+    own[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    own[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    own.save()
+    return f"{settings.SESSION_COOKIE_NAME}={own.session_key}"
+
+
+def bump_versions() -> None:
+    """As every new score does."""
+    from django.db.models import F
+
+    from tasks.models import Phase
+
+    Phase.objects.update(version=F("version") + 1)
 
 
 def report(size: int, found: dict[str, Cost]) -> None:

@@ -40,6 +40,8 @@ from scoring.tools.baselines.citation_text_commands import add_commands as add_w
 from scoring.tools.baselines.commands import add_commands as add_baselines
 from scoring.tools.baselines.positional_commands import add_commands as add_positional
 from scoring.tools.builders.commands import add_commands as add_builders
+from scoring.tools.builders.context_commands import add_commands as add_context_check
+from scoring.tools.builders.topic_commands import add_commands as add_topics
 from scoring.tools.training.commands import add_commands as add_discourse
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type, task_types
 from tasks.types.base import given_options
@@ -138,6 +140,8 @@ def parser() -> argparse.ArgumentParser:
     add_claim_check(commands, options_of)
     add_power(commands, options_of)
     add_builders(commands)
+    add_context_check(commands)
+    add_topics(commands)
     add_baselines(commands, options_of)
     add_positional(commands)
     add_writing(commands)

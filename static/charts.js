@@ -41,6 +41,7 @@
     const axis = { gridcolor: color("--grid"), linecolor: color("--soft"), zerolinecolor: color("--soft") };
     const layout = structuredClone(figure.layout);
     layout.font = { family: getComputedStyle(document.body).getPropertyValue("--sans").trim(), size: 13, color: color("--ink") };
+    if (document.documentElement.lang === "de") layout.separators = ",.";
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     for (const name of ["xaxis", "yaxis"]) {
       layout[name] = { ...layout[name], ...axis, fixedrange: true };

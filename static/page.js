@@ -2,10 +2,11 @@
 // Every page reads and submits without this file.
 (function () {
   "use strict";
+  const say = window.citeboardSay;
 
   // -- Times ------------------------------------------------------------------------------------------
   const UNITS = [["year", 31557600], ["day", 86400], ["hour", 3600], ["minute", 60]];
-  const words = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+  const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
   const own = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
   function relative(seconds) {
@@ -13,14 +14,14 @@
       // A year says too little of anything under two.
       if (Math.abs(seconds) >= (unit === "year" ? 2 * length : length)) return words.format(Math.trunc(seconds / length), unit);
     }
-    return seconds < 0 ? "just now" : "in less than a minute";
+    return say(seconds < 0 ? "just now" : "in less than a minute");
   }
 
   function tell(time) {
     const at = new Date(time.dateTime);
     const seconds = (at.getTime() - Date.now()) / 1000;
     if (!time.dataset.exact) time.dataset.exact = [time.textContent, time.title].filter(Boolean).join(" · ");
-    time.title = time.dataset.exact + " · here " + own.format(at);
+    time.title = time.dataset.exact + ` · ${say("here")} ` + own.format(at);
     if (time.dataset.shown === "relative") time.textContent = isExact() ? time.dataset.exact : relative(seconds);
   }
 
@@ -40,7 +41,7 @@
   function offerExactTimes() {
     const button = document.getElementById("times-switch");
     if (!button || !document.querySelector("time[data-shown=relative]")) return;
-    const label = () => (button.textContent = isExact() ? "Times from now" : "Exact times");
+    const label = () => (button.textContent = say(isExact() ? "Times from now" : "Exact times"));
     button.hidden = false;
     label();
     button.addEventListener("click", function () {
@@ -147,15 +148,15 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "quiet copy";
-      button.textContent = "Copy";
+      button.textContent = say("Copy");
       button.addEventListener("click", async function () {
         try {
           await navigator.clipboard.writeText(source.textContent.trim());
-          button.textContent = "Copied";
+          button.textContent = say("Copied");
         } catch {
-          button.textContent = "Not copied: select the text";
+          button.textContent = say("Not copied: select the text");
         }
-        setTimeout(() => (button.textContent = "Copy"), 2000);
+        setTimeout(() => (button.textContent = say("Copy")), 2000);
       });
       source.after(button);
     }
@@ -168,7 +169,7 @@
     if (!input) return;
     const hint = document.createElement("p");
     hint.className = "help";
-    hint.textContent = "Or drop the file anywhere on this form.";
+    hint.textContent = say("Or drop the file anywhere on this form.");
     input.after(hint);
     const mark = (event, isOver) => {
       event.preventDefault();
@@ -195,7 +196,7 @@
   document.addEventListener("htmx:sendError", function (event) {
     const outcome = document.getElementById("outcome");
     if (outcome && event.target.id === "run-form") {
-      outcome.textContent = "The run did not reach the site. Nothing was stored or counted; try again.";
+      outcome.textContent = say("The run did not reach the site. Nothing was stored or counted; try again.");
     }
   });
 

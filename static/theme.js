@@ -1,6 +1,12 @@
 // Runs before anything is painted: a remembered choice of light or dark stands on the page from the start.
 (function () {
   "use strict";
+  // What scripts say, in the language of the page; pages in English carry no words for them.
+  window.citeboardSay = function (english) {
+    const words = document.getElementById("words");
+    return (words && JSON.parse(words.textContent)[english]) || english;
+  };
+
   const KEY = "citeboard-theme";
   const root = document.documentElement;
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -19,7 +25,7 @@
 
   function label(button) {
     button.hidden = false;
-    button.textContent = isDark() ? "Light colours" : "Dark colours";
+    button.textContent = window.citeboardSay(isDark() ? "Light colours" : "Dark colours");
   }
 
   const choice = remembered();

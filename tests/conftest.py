@@ -15,8 +15,11 @@ import pytest
 from django.conf import settings
 from django.core.cache import caches
 from django.db import connection
+from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
+from citeboard.core.history_words import is_known
+from citeboard.core.models import AuditEntry
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
 
@@ -65,7 +68,7 @@ def _emptied_quickly() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_kept_by_number() -> None:
     """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""
-    for name in ("pages", "results"):
+    for name in ("pages", "results", "boards"):
         caches[name].clear()
     shutil.rmtree(settings.FILES_DIR / "statistics", ignore_errors=True)
 
@@ -74,6 +77,21 @@ def _nothing_kept_by_number() -> None:
 def _no_outage_is_under_way(monkeypatch) -> None:
     """What an earlier test took away is back."""
     monkeypatch.setattr("citeboard.core.outage_log._begun", {})
+
+
+@pytest.fixture(autouse=True)
+def _history_can_be_read_in_every_language() -> Iterator[None]:
+    """Whatever a test lets the history say is known to the catalogues."""
+    unknown: list[str] = []
+
+    def look(instance: AuditEntry, **_: object) -> None:
+        if not is_known(instance.words):
+            unknown.append(instance.words)
+
+    post_save.connect(look, sender=AuditEntry)
+    yield
+    post_save.disconnect(look, sender=AuditEntry)
+    assert not unknown, "citeboard/core/history_words.py lacks what the history says"
 
 
 @pytest.fixture(scope="session")

@@ -210,6 +210,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "citeboard.core.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -248,7 +249,9 @@ IMPRINT = _env.markdown(
 )
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_COOKIE_NAME = "citeboard_language"
+LOCALE_PATHS = [BASE_DIR / "platform" / "citeboard" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -493,6 +496,12 @@ CACHES: dict[str, dict[str, Any]] = {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
+    },
+    # Boards as they were computed, for other views of them and for who is signed in; so many in each process.
+    "boards": {
+        "BACKEND": "citeboard.core.object_cache.ObjectCache",
+        "LOCATION": "boards",
+        "OPTIONS": {"MAX_ENTRIES": 24},
     },
 }
 

@@ -53,6 +53,7 @@ class CardForm(serializers.Serializer[Any]):
     code = card_field("code")
     paper = card_field("paper")
     training_data = card_field("training_data")
+    trained_on = card_field("trained_on")
     trained_on_test_year = card_field("trained_on_test_year")
     knowledge_cutoff = card_field("knowledge_cutoff")
     model = card_field("model")

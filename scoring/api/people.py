@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -31,10 +32,11 @@ class AccountSerializer(serializers.ModelSerializer[User]):
     """What the site knows you by; a POST changes what it names, all but the address."""
 
     address = serializers.EmailField(source="email", read_only=True)
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, allow_blank=True, required=False)
 
     class Meta:
         model = User
-        fields = ["address", "name", "affiliation", "orcid", "is_listed"]
+        fields = ["address", "name", "affiliation", "orcid", "is_listed", "language"]
 
     def validate_orcid(self, value: str) -> str:
         try:
@@ -70,7 +72,7 @@ class RoleForm(serializers.Serializer[Any]):
 @extend_schema(
     methods=["POST"],
     operation_id="describe_account",
-    summary="Change your name, affiliation, ORCID iD or consent to be listed",
+    summary="Change your name, affiliation, ORCID iD, language or consent to be listed",
     request={"multipart/form-data": AccountSerializer(partial=True)},
     responses={200: AccountSerializer, **CHANGES, 409: CONFLICT},
 )
@@ -80,7 +82,7 @@ def account(request: Request) -> Response:
     if request.method == "POST":
         form = AccountSerializer(user, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        fields = ("name", "affiliation", "orcid", "is_listed")
+        fields = ("name", "affiliation", "orcid", "is_listed", "language")
         # A form that leaves a check box out means no; a program that leaves it out means nothing by it.
         given = {name: value for name, value in form.validated_data.items() if name in request.data}
         describe(user=user, **{name: given.get(name, getattr(user, name)) for name in fields})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted
 from scoring.human.claim_review import judged_evaluation
@@ -19,7 +20,7 @@ def job_for(user: object, number: int) -> BackgroundJob:
     related = ("season", "phase", "submission", "asked_by")
     job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
     if job is None or not _may_see(job, user):
-        raise Http404("There is no background job for you at this address.")
+        raise Http404(_("There is no background job for you at this address."))
     return job
 
 
@@ -43,7 +44,7 @@ def run_to_judge(user: object, number: int) -> Submission:
     """A run with claims, in a season that the user organises. Raises Http404."""
     run = Submission.objects.select_related("phase__task__season", "team").filter(pk=number).first()
     if run is None or not may_organise(user, run.phase.task.season) or not judged_evaluation(run):
-        raise Http404("There is no run with claims for you to organise at this address.")
+        raise Http404(_("There is no run with claims for you to organise at this address."))
     return run
 
 
@@ -54,25 +55,38 @@ def waits_for(job: BackgroundJob) -> str:
     if job.reason:
         return job.reason
     cause = why_unserved(Job.LIGHT)
-    return f"It waits since {cause}." if cause else "A worker takes it within a few seconds."
+    if cause:
+        return _("It waits since %(cause)s.") % {"cause": cause}
+    return _("A worker takes it within a few seconds.")
 
 
 def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     """What a job that is done has made, as a sentence, and the path of the page where it is."""
     made, season = job.result, job.season.slug
     if job.kind == Kind.SHEET:
-        return "The sheet is made. Say now who rates it.", reverse(
+        return _("The sheet is made. Say now who rates it."), reverse(
             "organise-sheet", args=[season, made["sheet"]]
         )
     if job.kind == Kind.LABELS:
-        known = f", {counted(made['known'], 'other')} were there" if made["known"] else ""
-        resumed = f" {counted(made['resumed'], 'scoring')} gone on with." if made["resumed"] else ""
-        words = f"{counted(made['added'], 'label')} of {job.given['model']} added{known}.{resumed}"
-        return words, reverse("organise-models", args=[season])
+        return _labels_added(job), reverse("organise-models", args=[season])
     if job.kind == Kind.JUDGEMENTS:
-        return "The judgements are kept.", reverse("submission-judgements", args=[job.submission_id])
+        return _("The judgements are kept."), reverse("submission-judgements", args=[job.submission_id])
     view = "" if job.asked_by_id else "?as=everybody"
-    return "The zip is made.", reverse("overview-paper-zip", args=[season]) + view
+    return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
+
+
+def _labels_added(job: BackgroundJob) -> str:
+    made = job.result
+    facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
+    if made["known"]:
+        facts["others"] = counted(made["known"], "other")
+        words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
+    else:
+        words = _("%(labels)s of %(model)s added.") % facts
+    if not made["resumed"]:
+        return words
+    resumed = _("%(scorings)s gone on with.") % {"scorings": counted(made["resumed"], "scoring")}
+    return f"{words} {resumed}"
 
 
 def begun_from(job: BackgroundJob) -> str:

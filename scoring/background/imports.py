@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.background.step import Outcome, told
@@ -32,7 +34,7 @@ def ask_for_judgements(*, submission: Submission, upload: Upload, by: User) -> B
 
 def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
     """Raises LabelsRefused."""
-    told(job, 0, "reading the file")
+    told(job, 0, gettext_noop("reading the file"))
     with _sent(job) as path:
         given = read_labels(path, job.filename, job.given["model"], by)
     told(job, 0.5, f"keeping {len(given.labels.entailed)} labels")
@@ -53,10 +55,10 @@ def _keep_labels(given: GivenLabels, season: Season, by: User, stored: list[Impo
 def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     """Raises JudgementsRefused."""
     assert job.submission is not None
-    told(job, 0, "reading the file")
+    told(job, 0, gettext_noop("reading the file"))
     with _sent(job) as path:
         read_agreement(job.submission, path, job.filename, by)
-    told(job, 0.5, "keeping the judgements")
+    told(job, 0.5, gettext_noop("keeping the judgements"))
     return Outcome(partial(_keep_judgements, job, by))
 
 

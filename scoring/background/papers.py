@@ -9,6 +9,7 @@ from functools import partial
 from django.core.files.base import ContentFile
 from django.db.models import Model, Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.release import release
@@ -82,7 +83,7 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
     # Before anything is read: of what changes meanwhile the archive is no longer the current one.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
-    told(job, 1, "keeping the archive")
+    told(job, 1, gettext_noop("keeping the archive"))
     with storage_in_use():
         name = storage.statistics.save(new_name("zip"), ContentFile(content))
     return Outcome(lambda: {**facts, "bytes": len(content)}, file=name)

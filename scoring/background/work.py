@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from django.utils.translation import gettext_noop
+
 from citeboard.core import storage
 from citeboard.core.confined.pool import PoolFull
 from citeboard.core.machine import process_name
@@ -26,10 +28,11 @@ Kind = BackgroundJob.Kind
 
 PREPARED = {Kind.SHEET: prepared_sheet, Kind.LABELS: prepared_labels, Kind.JUDGEMENTS: prepared_judgements}
 
-FILE_REFUSED = "This file cannot be taken. Nothing was stored."
-LEFT = "whoever asked for it has no account any more; nothing was stored"
-DEMOTED = "whoever asked for it does not organise the season any more; nothing was stored"
-FAULT = "The site failed by a fault of its own, which its log has."
+#: Stored in English; the page of the job translates them.
+FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
+LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
+DEMOTED = gettext_noop("Whoever asked for it does not organise the season any more; nothing was stored.")
+FAULT = gettext_noop("The site failed by a fault of its own, which its log has.")
 
 log = logging.getLogger(__name__)
 

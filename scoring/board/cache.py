@@ -42,9 +42,29 @@ def phase_page(
 
     ``query`` is what the view has read from the address, ``more`` what the page follows from besides.
     """
+    facts = phase_facts(phase, audience)
+    return page_of_facts(request, phase, facts, query, body, *more, content_type=content_type)
+
+
+def page_of_facts(
+    request: HttpRequest,
+    phase: Phase,
+    facts: tuple[object, ...],
+    query: object,
+    body: Callable[[], str | bytes],
+    *more: object,
+    content_type: str = HTML,
+) -> HttpResponse:
+    """The same where the facts of the phase are known. A page for one person names that person too."""
+    tag = tag_of(request, query, *facts, _person(request), *more)
+    return answered(request, tag, body, is_public=is_public(phase), content_type=content_type)
+
+
+def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
+    """All of a phase that its pages follow from, and what their reader is to it."""
     at = now()
     task = phase.task
-    facts = (
+    return (
         phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
         phase.title, phase.board_now, phase.board_from, phase.shows_teams, task.season.is_anonymous(at),
         phase.frozen_from, phase.frozen_until, phase.is_frozen(at),
@@ -55,9 +75,18 @@ def phase_page(
         task.rules, task.summary,
         phase.shows_instances, task.min_class_size, organisers_in_teams(task.season_id),
     )  # fmt: skip
-    # A page for one person names that person too.
-    tag = tag_of(request, query, *facts, _person(request), *more)
-    return answered(request, tag, body, is_public=is_public(phase), content_type=content_type)
+
+
+def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:
+    """The phase under these facts, a copy for each who asks; looked up where there are none."""
+    if facts is None:
+        return look_up()
+    key = f"phase:{digest_of(facts)}"
+    found: Phase | None = caches["pages"].get(key)
+    if found is None:
+        found = look_up()
+        caches["pages"].set(key, found, SECONDS)
+    return found
 
 
 def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
@@ -68,8 +97,11 @@ def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
     """
     part = bool(request.headers.get("HX-Request"))
     foot = [notice.name for notice in notices()]
-    whole = repr((facts, request.path, query, part, get_language(), release(), foot))
-    return f'"{hashlib.sha256(whole.encode()).hexdigest()[:32]}"'
+    return f'"{digest_of(facts, request.path, query, part, get_language(), release(), foot)}"'
+
+
+def digest_of(*facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
 def is_visitor(request: HttpRequest) -> bool:

@@ -6,6 +6,9 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from citeboard.core.words import counted, listed
 from scoring.board.differences import ClassTable, System
 from scoring.board.names import dimension_label, metric_label
@@ -104,7 +107,10 @@ def _measured(table: ClassTable, label: str, row: System) -> Measured:
 
 
 def _title(table: ClassTable, label: str) -> str:
-    return f"{label or metric_label(table.metric)} by {dimension_label(table.dimension)}"
+    return _("%(metrics)s by %(dimension)s") % {
+        "metrics": label or metric_label(table.metric),
+        "dimension": dimension_label(table.dimension),
+    }
 
 
 def quality_against(board: Board, ranking: Column, told: TeamReported, measure: TeamMeasure) -> Scatter:
@@ -124,13 +130,13 @@ def quality_against(board: Board, ranking: Column, told: TeamReported, measure: 
     if len(points) <= MAX_SERIES:
         series = [PointSeries(name=point.name, points=[point]) for point in points]
     else:
-        series = [PointSeries(name="runs", points=points)]
+        series = [PointSeries(name=_("runs"), points=points)]
     label = metric_label(ranking.metric)
     return Scatter(
-        title=f"{label} against {measure.titled}",
+        title=_("%(metric)s against %(measure)s") % {"metric": label, "measure": measure.titled},
         series=series,
         x=Axis(
-            title=f"{measure.titled}, reported by the team",
+            title=_("%(measure)s, reported by the team") % {"measure": measure.titled},
             kind="log" if is_wide else "linear",
             has_zero=True,
         ),
@@ -140,7 +146,7 @@ def quality_against(board: Board, ranking: Column, told: TeamReported, measure: 
 
 def one_against_another(pairing: Pairing) -> Scatter:
     """A point for each system with its intervals; a line of equal values where both metrics share a scale."""
-    kinds = [("systems", False), ("baselines", True)]
+    kinds = [(_("systems"), False), (_("baselines"), True)]
     series = [
         PointSeries(
             name=name,
@@ -189,17 +195,19 @@ def history(points: Sequence[tuple[dt.datetime, float, str]], label: str, scale:
         for at, value, name in points
     ]
     best: list[float] = []
-    for _, value, _ in points:
+    for _at, value, _name in points:
         best.append(max(value, best[-1]) if best else value)
     steps = [
-        Point(name="best so far", x=run.x, y=Measured(value=value))
+        Point(name=_("best so far"), x=run.x, y=Measured(value=value))
         for run, value in zip(runs, best, strict=True)
     ]
     return Scatter(
-        title=f"{label} of each run",
+        title=_("%(metric)s of each run") % {"metric": label},
         series=[
-            PointSeries(name="each run", points=runs),
-            PointSeries(name="best so far", points=steps, has_points=False, has_line=True, is_stepped=True),
+            PointSeries(name=_("each run"), points=runs),
+            PointSeries(
+                name=_("best so far"), points=steps, has_points=False, has_line=True, is_stepped=True
+            ),
         ],
         x=Axis(kind="date"),
         y=value_axis(label, scale),
@@ -210,13 +218,21 @@ def in_words(table: ClassTable) -> str:
     """What the charts show, for those who do not see them and for those in a hurry."""
     means = [(mean, name.label) for name in table.classes if (mean := table.mean(name.label)) is not None]
     if not means:
-        return "No class has a value yet."
+        return _("No class has a value yet.")
     sentences = [_leaders(table)]
     if len(means) > 1 and table.higher_is_better is not None:
         hardest, easiest = sorted([min(means), max(means)], reverse=not table.higher_is_better)
         sentences.append(
-            f"Over these systems {easiest[1]} is the easiest (mean {shown(easiest[0], table.scale)}) "
-            f"and {hardest[1]} the hardest ({shown(hardest[0], table.scale)})."
+            _(
+                "Over these systems %(easiest)s is the easiest (mean %(high)s) "
+                "and %(hardest)s the hardest (%(low)s)."
+            )
+            % {
+                "easiest": easiest[1],
+                "high": shown(easiest[0], table.scale),
+                "hardest": hardest[1],
+                "low": shown(hardest[0], table.scale),
+            }
         )
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -225,10 +241,16 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     """In how many classes a system is significantly better than every other of the board."""
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
-    told = [f"“{names[key]}” in {count}" for key, count in counts.most_common(3) if key in names]
+    told = [
+        _("“%(system)s” in %(count)s") % {"system": names[key], "count": count}
+        for key, count in counts.most_common(3)
+        if key in names
+    ]
     if not told:
-        return "In no class is one system significantly better than every other."
-    return f"Significantly better than every other system of the board is {listed(told)}."
+        return _("In no class is one system significantly better than every other.")
+    return _("Significantly better than every other system of the board is %(systems)s.") % {
+        "systems": listed(told)
+    }
 
 
 def _leaders(table: ClassTable) -> str:
@@ -237,9 +259,16 @@ def _leaders(table: ClassTable) -> str:
     if not counts or len(table.systems) < 2:
         return ""
     most = max(counts.values())
-    names = [f"“{row.system}”" for row in table.systems if counts[row.evaluation] == most]
-    verb = "is" if len(names) == 1 else "are each"
-    return f"{listed(names[:3])} {verb} best in {most} of {counted(len(table.classes), 'class', 'classes')}."
+    names = [
+        _("“%(name)s”") % {"name": row.system} for row in table.systems if counts[row.evaluation] == most
+    ]
+    words = ngettext(
+        "%(systems)s is best in %(most)s of %(classes)s.",
+        "%(systems)s are each best in %(most)s of %(classes)s.",
+        len(names),
+    )
+    classes = counted(len(table.classes), "class", "classes")
+    return words % {"systems": listed(names[:3]), "most": most, "classes": classes}
 
 
 def _highest(values: list[list[float | None]], scale: float) -> float:

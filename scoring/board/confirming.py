@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from citeboard.core.words import counted
 from scoring.board.counting import board_gold
@@ -62,11 +64,16 @@ class Confirmation:
     @property
     def words(self) -> str:
         if self.official_since is not None:
-            return f"official since {self.official_since.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            since = f"{self.official_since.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            return _("official since %(time)s") % {"time": since}
         if self.teams is None:
-            return "preliminary: not every team has confirmed"
-        have = "has" if self.teams == 1 else "have"
-        return f"preliminary: {self.confirmed} of {counted(self.teams, 'team')} {have} confirmed"
+            return _("preliminary: not every team has confirmed")
+        words = ngettext(
+            "preliminary: %(confirmed)s of %(teams)s has confirmed",
+            "preliminary: %(confirmed)s of %(teams)s have confirmed",
+            self.teams,
+        )
+        return words % {"confirmed": self.confirmed, "teams": counted(self.teams, "team")}
 
 
 def results_of(phase: Phase) -> list[Result]:
@@ -117,7 +124,7 @@ def _numbers(runs: Collection[int], phase: Phase, gold: Gold) -> Mapping[int, st
         told = "inf" if is_infinite else "" if value is None else repr(significant(value))
         last[run, rules] = (evaluation, [*found, f"{rules} {metric} {told}"])
     lines: dict[int, list[str]] = defaultdict(list)
-    for (run, _), (_, found) in last.items():
+    for (run, _rules), (_evaluation, found) in last.items():
         lines[run] += found
     return {run: hashlib.sha256("\n".join(sorted(lines[run])).encode()).hexdigest() for run in runs}
 
@@ -160,16 +167,18 @@ def confirmation_of(board: Board) -> Confirmation | None:
 def why_not(phase: Phase) -> str:
     """Why no team can say anything of its results now; empty where it can."""
     if not phase.confirms_results:
-        return f"{phase} asks no team to confirm its results"
+        return _("%(phase)s asks no team to confirm its results") % {"phase": phase}
     if now() < phase.closes:
-        return f"results are confirmed once {phase} has closed"
+        return _("results are confirmed once %(phase)s has closed") % {"phase": phase}
     if phase.confirmation_ended_at is not None:
-        return "the organisers have ended the confirmation; the results are official"
+        return _("the organisers have ended the confirmation; the results are official")
     if phase.is_frozen():
-        return "the board is frozen; results are confirmed once it is revealed"
+        return _("the board is frozen; results are confirmed once it is revealed")
     if not shows_own_scores(phase):
-        return "teams do not see the scores of their runs yet; results are confirmed once they do"
+        return _("teams do not see the scores of their runs yet; results are confirmed once they do")
     newest, stands_on = Gold.objects.current(phase), board_gold(phase)
     if newest is not None and stands_on != newest:
-        return f"runs are being scored against gold v{newest.number}; results are confirmed once they all are"
+        return _(
+            "runs are being scored against gold v%(number)s; results are confirmed once they all are"
+        ) % {"number": newest.number}
     return ""

@@ -6,10 +6,11 @@ import datetime as dt
 from typing import NamedTuple
 
 from django.core.cache import caches
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet
 
+from scoring.board.sql import teams_and_runs
 from scoring.models import Evaluation, FrozenBoard
-from tasks.models import Gold, Job, Phase, Registration, Submission
+from tasks.models import Gold, Job, Phase, Submission
 
 
 class Turnout(NamedTuple):
@@ -20,15 +21,7 @@ class Turnout(NamedTuple):
 
 
 def turnout(phase: Phase) -> Turnout:
-    """A team's last number says how many it has sent, so that nothing has to be counted."""
-    sent = Submission.objects.filter(phase=phase, team=OuterRef("team")).order_by("-number")
-    numbers = (
-        Registration.objects.filter(season=phase.task.season_id, is_approved=True)
-        .annotate(sent=Subquery(sent.values("number")[:1]))
-        .filter(sent__isnull=False)
-        .values_list("sent", flat=True)
-    )
-    return Turnout(len(numbers), sum(numbers))
+    return Turnout(*teams_and_runs(phase))
 
 
 def board_gold(phase: Phase) -> Gold | None:

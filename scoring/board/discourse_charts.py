@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from scoring.board.charts import value_axis
 from scoring.board.label_shares import Lines, shares_of_run
 from scoring.board.numbers import shown
@@ -19,12 +21,12 @@ MAX_DRAWN = 6
 def share_bars(labels: Sequence[str], lines: Lines) -> Bars:
     """One group a label, one bar for the gold and one for each run."""
     return Bars(
-        title="Share of sentences by label",
+        title=_("Share of sentences by label"),
         labels=labels,
         series=[
             Series(name=name, values=[Measured(value=value) for value in values]) for name, values, _ in lines
         ],
-        axis=value_axis("Share of sentences", 1.0, has_zero=True),
+        axis=value_axis(_("Share of sentences"), 1.0, has_zero=True),
     )
 
 
@@ -55,7 +57,7 @@ def divergence_map(
     finite = [value for line in values for value in line if value is not None and math.isfinite(value)]
     top = max([*finite, 0.1])
     return HeatMap(
-        title="Divergence from the gold by data set",
+        title=_("Divergence from the gold by data set"),
         rows=[f"{place}. {name}" for place, name in enumerate(systems, start=1)],
         columns=datasets,
         values=[[None if value is None else min(value, top) for value in line] for line in values],

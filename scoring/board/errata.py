@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.visibility import Audience, Visibility, visibility_of
 from tasks.models import Phase
@@ -30,9 +32,14 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     """Raises ValidationError by field."""
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise ValidationError({"text": "say what was wrong, and what holds now"})
+        raise ValidationError({"text": _("say what was wrong, and what holds now")})
     if len(text) > MAX_TEXT:
-        raise ValidationError({"text": f"the text has {len(text):,} characters; at most {MAX_TEXT:,} fit"})
+        raise ValidationError(
+            {
+                "text": _("the text has %(characters)s characters; at most %(most)s fit")
+                % {"characters": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{MAX_TEXT:,}")}
+            }
+        )
     at = timezone.now()
     with transaction.atomic():
         held = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)

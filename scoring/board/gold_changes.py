@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
 from scoring.board.standings import Board, Row, standings
@@ -26,10 +28,10 @@ class Change:
 
     @property
     def moved(self) -> str:
-        """`up`, `down`, or empty where the rank is the same or there is none."""
+        """`up`, `down`, or empty where the rank is the same or there is none; as a page says it."""
         if self.rank_before is None or self.rank_after is None or self.rank_before == self.rank_after:
             return ""
-        return "up" if self.rank_after < self.rank_before else "down"
+        return _("up") if self.rank_after < self.rank_before else _("down")
 
 
 def version_before(gold: Gold) -> Gold | None:

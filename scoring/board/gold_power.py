@@ -8,12 +8,14 @@ import math
 from dataclasses import dataclass
 
 from django.core.cache import cache
+from django.utils.translation import gettext as _
 
 from citeboard.core.release import release
 from citeboard.core.words import counted, listed, thousands
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
+from scoring.board.units import counted_units
 from scoring.metrics import Metric, metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
@@ -46,13 +48,25 @@ class GoldPower:
         """For the organisers' page."""
         known = {times: self._difference(times) for times in TIMES}
         by_units = {times * self.units: difference for times, difference in known.items() if difference}
-        few = f"{counted(self.units, self.unit)} cannot show that two systems differ at 5 %."
+        few = _("%(units)s cannot show that two systems differ at 5 %%.") % {
+            "units": counted_units(self.units, self.unit)
+        }
         told = [] if known[1] else [few]
         if by_units:
-            sizes = [f"{thousands(units)} one of {difference}" for units, difference in by_units.items()]
-            first = sizes[0].replace(" one of ", f" {self.unit}s show a difference in {self.metric} of ", 1)
-            rests = f"from the differences between {counted(self.runs, 'run')}"
-            told.append(f"With a chance of 80 %, {listed([first, *sizes[1:]])} ({rests}).")
+            (units, first), *more = by_units.items()
+            sizes = [
+                _("%(units)s show a difference in %(metric)s of %(difference)s")
+                % {"units": counted_units(units, self.unit), "metric": self.metric, "difference": first},
+                *(
+                    _("%(units)s one of %(difference)s")
+                    % {"units": thousands(further), "difference": difference}
+                    for further, difference in more
+                ),
+            ]
+            told.append(
+                _("With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s).")
+                % {"sizes": listed(sizes), "runs": counted(self.runs, "run")}
+            )
         return told
 
     def _difference(self, times: int) -> str:

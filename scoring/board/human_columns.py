@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, field
 
-from citeboard.core.words import counted
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import counted, in_decimals
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Sheet
 from tasks.models import Phase
 
@@ -54,20 +56,21 @@ def agreement_in_words(sheet: Sheet) -> str:
     """`readability 0.62 and 0.60, consistency 0.48 and 0.51`: kappa, the mean over pairs, and alpha."""
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(
-        f"{name} {_rounded(found.get('mean'))} and {_rounded(found.get('alpha'))}"
+        _("%(name)s %(kappa)s and %(alpha)s")
+        % {"name": name, "kappa": _rounded(found.get("mean")), "alpha": _rounded(found.get("alpha"))}
         for name, found in agreements.items()
     )
     if sheet.adjudicated_from is None:
         return words
     decided = counted(sum(found.get("adjudicated", 0) for found in agreements.values()), "rating")
-    return (
-        f"{words}. Where two ratings of a text differ by {sheet.adjudicated_from} or more, the value is that "
-        f"of an adjudicator ({decided})"
-    )
+    return _(
+        "%(agreements)s. Where two ratings of a text differ by %(from)s or more, the value is that "
+        "of an adjudicator (%(decided)s)"
+    ) % {"agreements": words, "from": sheet.adjudicated_from, "decided": decided}
 
 
 def _rounded(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2f}"
+    return _("undefined") if value is None else in_decimals(f"{value:.2f}")
 
 
 def column_of(sheet: Sheet, criterion: str) -> str:

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 from django.core.cache import caches
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.core.release import release
+from citeboard.core.words import listed
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.metrics import known_metric
 from scoring.metrics.base import Floats
@@ -21,7 +24,7 @@ from scoring.models import Evaluation
 from tasks.types.columns import Classes
 
 #: The metrics whose matrices hold the counts, and how a page calls what they count.
-SCHEMES = {"kl_intent": "citation intents", "kl_corwa": "discourse tags"}
+SCHEMES = {"kl_intent": gettext_lazy("citation intents"), "kl_corwa": gettext_lazy("discourse tags")}
 #: What a label outside of the task's set is called.
 OTHER = "other labels"
 DATASET = "dataset"
@@ -115,13 +118,13 @@ def _names(classes: Sequence[tuple[str, ...]] | Classes) -> tuple[str, ...]:
 def sources_in_words(counts: LabelCounts, side: str) -> str:
     """Who labelled the sentences of a run or of the gold."""
     words = {
-        Source.SUPPLIED: "its own labels",
-        Source.TAGGED: "the tagger's",
-        Source.NOBODY: "none",
+        Source.SUPPLIED: _("its own labels"),
+        Source.TAGGED: _("the tagger's"),
+        Source.NOBODY: _("none"),
     }
     counted = {word: counts.sources[side, source] for source, word in words.items()}
     found = [f"{word} ({count})" for word, count in counted.items() if count]
-    return " and ".join(found) if len(found) > 1 else next((word for word, n in counted.items() if n), "none")
+    return listed(found) if len(found) > 1 else next((word for word, n in counted.items() if n), _("none"))
 
 
 def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:
@@ -133,7 +136,7 @@ def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) ->
         total = own.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
-    return labels, lines
+    return [_("other labels") if label == OTHER else label for label in labels], lines
 
 
 def shares_of_run(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
@@ -144,12 +147,12 @@ def shares_of_run(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str,
         own = label_counts_of(evaluation, scheme)
         if own is None or not own.sentences(RUN):
             continue
-        given = [("this run", own, RUN)]
-        labels, lines = share_lines([*([("gold", own, GOLD)] if shows_gold else []), *given], "")
+        given = [(_("this run"), own, RUN)]
+        labels, lines = share_lines([*([(_("gold"), own, GOLD)] if shows_gold else []), *given], "")
         found.append(
             {
                 "id": f"shares-{scheme}",
-                "caption": f"Share of sentences by {SCHEMES[scheme]}",
+                "caption": _("Share of sentences by %(labels)s") % {"labels": SCHEMES[scheme]},
                 "labels": labels,
                 "lines": lines,
                 "labelled": sources_in_words(own, "run"),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 
+from django.utils.translation import gettext
+
+from citeboard.core.words import in_decimals
+
 MINUS = "\u2212"
 DASH = "\u2013"
 #: Of counts, shares, ratings up to 5 and percentages: enough to tell runs apart, no more than they carry.
@@ -20,14 +24,14 @@ def shown(value: float | None, scale: float = 1.0, *, is_infinite: bool = False)
         return "∞" if is_infinite else DASH
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    return f"{value:z.{decimals(scale)}f}".replace("-", MINUS)
+    return in_decimals(f"{value:z.{decimals(scale)}f}".replace("-", MINUS))
 
 
 def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     """`0.2871 to 0.3402`, or nothing where there is no interval."""
     if low is None or high is None:
         return ""
-    return f"{shown(low, scale)} to {shown(high, scale)}"
+    return gettext("%(low)s to %(high)s") % {"low": shown(low, scale), "high": shown(high, scale)}
 
 
 def ranks(low: int | None, high: int | None) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.plain_text import one_line
-from citeboard.core.words import counted
+from citeboard.core.words import counted, in_decimals
 from citeboard.teams.models import User
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Visibility
@@ -78,9 +79,14 @@ def enter_measure(
     entered = _values(phase, values)
     faults = {}
     if not name or len(name) > MAX_NAME:
-        faults["name"] = f"the name has {len(name)} characters; from 1 to {MAX_NAME} fit"
+        faults["name"] = _("the name has %(characters)s characters; from 1 to %(most)s fit") % {
+            "characters": len(name),
+            "most": MAX_NAME,
+        }
     if entered and (not source or len(source) > MAX_SOURCE):
-        faults["source"] = f"say who measured it and where, in at most {MAX_SOURCE} characters"
+        faults["source"] = _("say who measured it and where, in at most %(most)s characters") % {
+            "most": MAX_SOURCE
+        }
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
@@ -88,9 +94,11 @@ def enter_measure(
         before = OutsideMeasure.objects.filter(phase=held, name=name).first()
         was = _said(before)
         if before is None and not entered:
-            raise ValidationError({"values": "give the value of at least one run"})
+            raise ValidationError({"values": _("give the value of at least one run")})
         if before is None and OutsideMeasure.objects.filter(phase=held).count() >= MAX_MEASURES:
-            raise ValidationError({"name": f"the phase has {MAX_MEASURES} measures, the most that fit"})
+            raise ValidationError(
+                {"name": _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}}
+            )
         made = _written(held, before, name, source, entered, higher_is_better=higher_is_better)
         if (now := _said(made)) != was:
             _note(held, name, was, now, by)
@@ -123,7 +131,8 @@ def _written(
 
 def _note(phase: Phase, name: str, was: dict[str, Any], now: dict[str, Any], by: User) -> None:
     bump_version(phase.pk)
-    entered = f"entered {counted(len(now['values']), 'score')} by hand" if now else ""
+    with audit.in_english():
+        entered = f"entered {counted(len(now['values']), 'score')} by hand" if now else ""
     did = entered or "took away what was entered by hand"
     changes = [
         audit.Change(f"{name}, {part}", was.get(part), now.get(part))
@@ -165,7 +174,12 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
     """Raises ValidationError with what is wrong by line."""
     lines = text.splitlines()
     if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
-        raise ValidationError({"values": f"there are {len(lines):,} lines; at most {MAX_LINES:,} are read"})
+        raise ValidationError(
+            {
+                "values": _("there are %(lines)s lines; at most %(most)s are read")
+                % {"lines": in_decimals(f"{len(lines):,}"), "most": in_decimals(f"{MAX_LINES:,}")}
+            }
+        )
     known = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
     found: dict[int, float] = {}
     faults: list[str] = []
@@ -176,15 +190,22 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
         run, value = (parts[0], _number(parts[1])) if len(parts) == 2 else ("", None)
         is_number = run.isascii() and run.isdigit() and len(run) < 16
         if value is None or not is_number:
-            faults.append(f"line {number}: “{line[:60]}” is not the number of a run and a value")
+            faults.append(
+                _("line %(number)s: “%(line)s” is not the number of a run and a value")
+                % {"number": number, "line": line[:60]}
+            )
         elif int(run) not in known:
-            faults.append(f"line {number}: the phase has no run {run}")
+            faults.append(_("line %(number)s: the phase has no run %(run)s") % {"number": number, "run": run})
         elif int(run) in found:
-            faults.append(f"line {number}: run {run} has a value already")
+            faults.append(
+                _("line %(number)s: run %(run)s has a value already") % {"number": number, "run": run}
+            )
         else:
             found[int(run)] = value
     if faults:
-        more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+        more = (
+            [_("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}] if len(faults) > MAX_FAULTS else []
+        )
         raise ValidationError({"values": [*faults[:MAX_FAULTS], *more]})
     return found
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import in_decimals
 from scoring.board.numbers import shown
 from scoring.board.standings import Board, Row
 from scoring.models import Comparison
@@ -30,10 +33,14 @@ class OwnRun:
         return self.p is not None and self.p <= ALPHA
 
     @property
-    def p_in_words(self) -> str:
+    def verdict(self) -> str:
+        """What the test of the two says; nothing where there is none."""
         if self.p is None:
             return ""
-        return "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        p = "p < " + in_decimals("0.001") if self.p < 0.001 else "p = " + in_decimals(f"{self.p:.3f}")
+        if self.differs:
+            return _("%(p)s for these two alone: they differ") % {"p": p}
+        return _("%(p)s for these two alone: chance can explain it") % {"p": p}
 
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:

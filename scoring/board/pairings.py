@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
 from scoring.board.standings import Board, Cell, Column, Row
@@ -30,7 +32,10 @@ class Pairing:
 
     @property
     def title(self) -> str:
-        return f"{metric_label(self.up.metric)} against {metric_label(self.across.metric)}"
+        return _("%(metric)s against %(measure)s") % {
+            "metric": metric_label(self.up.metric),
+            "measure": metric_label(self.across.metric),
+        }
 
     @property
     def shares_a_scale(self) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from django.core.cache import caches
 from django.http import Http404
 from django.utils.text import slugify
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from citeboard.core.release import release
 from citeboard.teams.access import teams_of
@@ -126,7 +128,7 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
         found = PublicTeam(team=team, seasons=list(_seasons(team)), results=list(_results(team)))
         if found.seasons or found.results or teams_of(viewer).filter(pk=team.pk).exists():
             return found
-    raise Http404("No public board and no season's list names a team at this address.")
+    raise Http404(_("No public board and no season's list names a team at this address."))
 
 
 def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
@@ -134,7 +136,7 @@ def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Sub
     found = public_team(None, slug)
     results = found.of_system(system)
     if not results:
-        raise Http404("No public board has a system of this team at this address.")
+        raise Http404(_("No public board has a system of this team at this address."))
     newest = max(results, key=lambda result: (result.placing.submitted_at, result.placing.submission))
     return found, results, Submission.objects.get(pk=newest.placing.submission)
 
@@ -166,7 +168,8 @@ def _placings(phase: Phase) -> Mapping[str, tuple[Placing, ...]]:
     if not names_publicly(phase):
         return {}
     visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"placings:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.is_frozen()}"
+    facts = f"{visibility}:{phase.is_frozen()}:{get_language()}"
+    key = f"placings:{release()}:{phase.pk}:{phase.version}:{facts}"
     found: dict[str, tuple[Placing, ...]] | None = caches["results"].get(key)
     if found is None:
         board = standings(phase, None, audience=Audience.PUBLIC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from scoring.board.query import BoardQuery
 from scoring.board.ranks import VALUE
@@ -25,13 +26,15 @@ def board_of(
     if gold_number is not None:
         gold = Gold.objects.filter(task=phase.task_id, split=phase.split, number=gold_number).first()
         if gold is None:
-            raise Http404(f"There is no gold v{gold_number} of this phase.")
+            raise Http404(_("There is no gold v%(number)s of this phase.") % {"number": gold_number})
     try:
         board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:
-        raise Http404(f"The board is frozen, and did not stand on gold v{gold_number}.")
+        raise Http404(
+            _("The board is frozen, and did not stand on gold v%(number)s.") % {"number": gold_number}
+        )
     return board
 
 
@@ -45,5 +48,5 @@ def board_with_scores(phase: Phase, viewer: object, query: BoardQuery, audience:
     """Raises Http404 where the viewer may not see its numbers."""
     board = requested_board(phase, viewer, query, audience)
     if board.visibility != Visibility.SCORES:
-        raise Http404("The numbers of this board are not published.")
+        raise Http404(_("The numbers of this board are not published."))
     return board

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citeboard.core.words import counted
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import in_decimals
 from scoring.board.comparisons import trials_for
+from scoring.board.units import counted_more, counted_units
 from scoring.stats.groups import ALPHA
 from scoring.stats.power import units_needed
 from scoring.stats.significance import smallest_p
@@ -52,24 +55,35 @@ class Separation:
         """For the page: nothing where all is well."""
         sentences = [] if self.can_differ else [self._too_few()]
         if self.more_units:
-            more = counted(_rounded(self.more_units), f"more {self.unit}")
+            more = counted_more(_rounded(self.more_units), self.unit)
             if self.more_units > MANY_TIMES * self.units:
-                sentences.append(
-                    f"First and second are all but equal: only about {more} would separate them."
-                )
+                words = _("First and second are all but equal: only about %(units)s would separate them.")
             else:
-                sentences.append(f"About {more} would separate first and second.")
+                words = _("About %(units)s would separate first and second.")
+            sentences.append(words % {"units": more})
         return sentences
 
     def _too_few(self) -> str:
-        units = f"With {counted(self.units, self.unit)}"
-        smallest = f"can differ at {100 * ALPHA:.0f} %: the smallest p is {self.smallest_p:.3f}"
+        facts = {
+            "units": counted_units(self.units, self.unit),
+            "alpha": f"{100 * ALPHA:.0f}",
+            "p": in_decimals(f"{self.smallest_p:.3f}"),
+            "systems": self.comparisons + 1,
+            "corrected": in_decimals(f"{self.smallest_corrected_p:.3f}"),
+            "comparisons": self.comparisons,
+        }
         if self.smallest_p > ALPHA:
-            return f"{units} no two systems {smallest}."
-        corrected = (
-            f"{self.smallest_corrected_p:.3f} after Holm's correction for {self.comparisons} comparisons"
+            return (
+                _("With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s.")
+                % facts
+            )
+        return (
+            _(
+                "With %(units)s no two of %(systems)s systems can differ at %(alpha)s %%: the smallest p is "
+                "%(p)s, and %(corrected)s after Holm's correction for %(comparisons)s comparisons."
+            )
+            % facts
         )
-        return f"{units} no two of {self.comparisons + 1} systems {smallest}, and {corrected}."
 
 
 def _rounded(number: int) -> int:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.utils import translation
 from django.utils.timezone import now
 
+from citeboard.core.language import ENGLISH
 from scoring.board.counting import board_gold, gold_at
 from scoring.board.exports import as_json
 from scoring.board.frozen import frozen_phases, keep_frozen
@@ -35,8 +37,11 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     audience = Audience.PUBLIC if is_everybodys else Audience.ORGANISER
     board = standings(board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by)
     has_scores = board.visibility == Visibility.SCORES
+    # It is kept for all, whatever language somebody reads in who cites it.
+    with translation.override(ENGLISH):
+        content = as_json(board, board.rows, figures_of(board.rows) if has_scores else {})
     return Snapshot.objects.keep(
-        as_json(board, board.rows, figures_of(board.rows) if has_scores else {}),
+        content,
         phase=board.phase,
         audience=audience,
         occasion=occasion,

@@ -9,10 +9,13 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.teams.access import teams_of
 from scoring.board.counting import board_gold, gold_at
@@ -34,7 +37,7 @@ from tasks.types.base import current_rules
 HUMAN_COLUMNS = 10_000
 #: The place of what is no main metric.
 MINOR = 1_000
-CONTRASTIVE, WITH_ORGANISER = "contrastive", "with an organiser"
+CONTRASTIVE, WITH_ORGANISER = gettext_lazy("contrastive"), gettext_lazy("with an organiser")
 #: Values that agree to so many significant digits are equal: two machines need not add up in the same order.
 SIGNIFICANT_DIGITS = 12
 
@@ -137,16 +140,16 @@ class Row:
         """The team's name, or what stands there in the place of one."""
         if not self.competes:
             return str(Submission.Kind(self.kind).label)
-        return self.team or "a team"
+        return self.team or _("a team")
 
     @property
     def marked_name(self) -> str:
         """The same, saying of a contrastive run that it is one, and of a team that an organiser is in it."""
-        marks = [CONTRASTIVE] * self.is_contrastive + [WITH_ORGANISER] * self.has_organiser
-        return ", ".join([self.display_name, *marks])
+        marks = [(self.is_contrastive, CONTRASTIVE), (self.has_organiser, WITH_ORGANISER)]
+        return ", ".join([self.display_name, *(str(words) for holds, words in marks if holds)])
 
 
-@dataclass(slots=True)
+@dataclass
 class Board:
     """What somebody may see of a phase's standings under one rule set.
 
@@ -189,7 +192,7 @@ class Board:
     def ranking(self) -> Column | None:
         return next((column for column in self.columns if column.is_ranking), None)
 
-    @property
+    @cached_property
     def filled(self) -> list[Column]:
         """The columns in which some row has a number, for tables; the ranking one in any case."""
         return [
@@ -199,12 +202,12 @@ class Board:
             or any((cell := row.scores.get(column.name)) and cell.is_known for row in self.rows)
         ]
 
-    @property
+    @cached_property
     def main_first(self) -> list[Column]:
         """The filled columns, the task type's main metrics before all others."""
         return sorted(self.filled, key=self._place)
 
-    @property
+    @cached_property
     def main(self) -> list[Column]:
         """The columns that are shown before others are asked for."""
         return [column for column in self.main_first if self._place(column) < MINOR]
@@ -225,7 +228,10 @@ class Board:
     def place_of(self, row: Row) -> str:
         """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
         rank = self.rank_of(row)
-        return f"rank {rank} of {sum(other.rank is not None for other in self.rows)}" if rank else ""
+        if not rank:
+            return ""
+        ranked = sum(other.rank is not None for other in self.rows)
+        return _("rank %(rank)s of %(systems)s") % {"rank": rank, "systems": ranked}
 
     @property
     def systems(self) -> list[Row]:
@@ -313,7 +319,10 @@ def checked(phase: Phase, rules: str | None) -> str | None:
     known = phase.task.rules
     name = None if rules is None else current_rules(rules)
     if name is not None and name not in known:
-        raise UnknownRules(f"{phase.task} has no rules “{rules}”; it has {', '.join(known) or 'none'}")
+        raise UnknownRules(
+            _("%(task)s has no rules “%(rules)s”; it has %(known)s")
+            % {"task": phase.task, "rules": rules, "known": ", ".join(known) or _("none")}
+        )
     return name or (phase.task.ranking_rules if known else None)
 
 
@@ -449,7 +458,7 @@ def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], di
     for number, found in counts.items():
         of_key[signatures[number].column] += found
     leading: dict[str, str] = {}
-    for key, _ in sorted(of_key.items(), key=lambda item: (-item[1], item[0])):
+    for key, _signatures in sorted(of_key.items(), key=lambda item: (-item[1], item[0])):
         leading.setdefault(heads[key].metric, key)
     names = {key: head.metric if leading[head.metric] == key else key for key, head in heads.items()}
     task = board.phase.task

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from citeboard.core.query import Query, switch_from, text_from, texts_from
 from scoring.board.standings import Board, Column
 
@@ -28,6 +30,9 @@ def chosen_columns(board: Board, names: Sequence[str]) -> list[Column]:
     known = {column.name for column in board.columns}
     for name in names:
         if name not in known:
-            raise UnknownColumn(f"The board has no column “{name}”; it has {', '.join(sorted(known))}.")
+            raise UnknownColumn(
+                _("The board has no column “%(name)s”; it has %(known)s.")
+                % {"name": name, "known": ", ".join(sorted(known))}
+            )
     chosen = [column for column in board.columns if not names or column.name in names]
     return sorted(chosen, key=lambda column: not column.is_ranking)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from citeboard.core.words import in_decimals
 from scoring.board.standings import Board, Row
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.submissions.team_figures import EVERY, TeamMeasure
@@ -66,4 +67,4 @@ def written(value: float | None) -> str:
     """As the team gave it: whole numbers with their thousands apart, others to six digits."""
     if value is None:
         return ""
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"
+    return in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import in_decimals
 from scoring.board.charts import value_axis
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
@@ -78,7 +81,7 @@ def sweep_chart(sweep: Sweep) -> Scatter:
     """A line a metric, with its intervals; the values stand apart evenly, since they grow by factors."""
     drawn = _alike(sweep.columns)
     return Scatter(
-        title=f"{sweep.name} by {sweep.swept}",
+        title=_("%(baseline)s by %(threshold)s") % {"baseline": sweep.name, "threshold": sweep.swept},
         description=in_words(sweep),
         series=[
             PointSeries(
@@ -88,7 +91,9 @@ def sweep_chart(sweep: Sweep) -> Scatter:
             )
             for column in drawn
         ],
-        x=Axis(title=sweep.swept.capitalize(), labels=[f"{point.at:g}" for point in sweep.points]),
+        x=Axis(
+            title=sweep.swept.capitalize(), labels=[in_decimals(f"{point.at:g}") for point in sweep.points]
+        ),
         y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", drawn[0].scale, has_zero=True),
     )
 
@@ -98,7 +103,7 @@ def _place(sweep: Sweep, number: int, column: Column) -> Place:
     cell = point.row.scores.get(column.name)
     return Place(
         name=metric_label(column.metric),
-        x=Measured(value=float(number), text=f"{sweep.swept} {point.at:g}"),
+        x=Measured(value=float(number), text=in_decimals(f"{sweep.swept} {point.at:g}")),
         y=Measured(value=cell.value, low=cell.low, high=cell.high) if cell else Measured(value=None),
     )
 
@@ -114,7 +119,12 @@ def in_words(sweep: Sweep) -> str:
     if not known:
         return ""
     value, at = (min if column.higher_is_better is False else max)(known, key=lambda pair: pair[0])
-    return f"{metric_label(column.metric)} is best at {at:g} ({sweep.swept}): {shown(value, column.scale)}."
+    return _("%(metric)s is best at %(at)s (%(threshold)s): %(value)s.") % {
+        "metric": metric_label(column.metric),
+        "at": in_decimals(f"{at:g}"),
+        "threshold": sweep.swept,
+        "value": shown(value, column.scale),
+    }
 
 
 def _alike(columns: Sequence[Column]) -> list[Column]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scoring.board.numbers import MINUS, interval
+from scoring.board.numbers import MINUS
 from scoring.board.standings import Cell
 
 #: Of a drawing, in pixels.
@@ -49,15 +49,15 @@ class Axis:
         return MARGIN + (WIDTH - 2 * MARGIN) * (value - self.low) / (self.high - self.low)
 
 
-def whisker(cell: Cell | None, axis: Axis | None, scale: float) -> str:
-    """The value and its interval as a drawing; what it shows is said to those who do not see it."""
+def whisker(cell: Cell | None, axis: Axis | None, ends: str) -> str:
+    """The value and its interval as a drawing; ``ends`` say it to those who do not see it."""
     if cell is None or axis is None or cell.value is None:
         return ""
     line, label = "", ' aria-hidden="true"'
     if cell.low is not None and cell.high is not None:
         start, end = f"{axis.place(cell.low):.1f}", f"{axis.place(cell.high):.1f}"
         line = f'<path d="M{start} 7H{end}M{start} 4v6M{end} 4v6"/>'
-        label = f' role="img" aria-label="{interval(cell.low, cell.high, scale)}"'
+        label = f' role="img" aria-label="{ends}"'
     return (
         f'<svg class="whisker" width="{WIDTH}" height="{HEIGHT}"{label}>{line}'
         f'<circle cx="{axis.place(cell.value):.1f}" cy="7" r="3"/></svg>'

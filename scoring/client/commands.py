@@ -11,7 +11,7 @@ PHASE = "its number, or SEASON/TASK/PHASE; the last part may be left out where o
 KINDS = ("primary", "contrastive")
 #: What `--card` may give: the fields of a run card, and costs.
 CARD = (
-    "code", "paper", "training_data", "trained_on_test_year", "knowledge_cutoff", "model",
+    "code", "paper", "training_data", "trained_on", "trained_on_test_year", "knowledge_cutoff", "model",
     "external_resources", "human_in_the_loop", "wall_seconds", "cpu_seconds", "memory_mib", "gpu_seconds",
 )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from scoring.board.standings import Board
 from scoring.comparison.contenders import Contender, other_run
@@ -18,7 +19,7 @@ def named_run(board: Board, viewer: object, offered: Iterable[Contender], number
     found = next((contender for contender in offered if contender.run == number), None)
     found = found or other_run(board, viewer, number)
     if found is None:
-        raise Http404("There is no run here whose numbers are shown to you under this number.")
+        raise Http404(_("There is no run here whose numbers are shown to you under this number."))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
 
 from citeboard.teams.access import teams_of
 from scoring.board.standings import Board, Row
@@ -74,5 +75,9 @@ def _of_row(row: Row) -> Contender:
 
 
 def _of_run(run: Submission) -> Contender:
-    display_name = f"{run.team.name}, run {run.number}" if run.team else "baseline"
+    display_name = (
+        _("%(team)s, run %(number)s") % {"team": run.team.name, "number": run.number}
+        if run.team
+        else _("baseline")
+    )
     return Contender(run=run.pk, system=run.system, display_name=display_name)

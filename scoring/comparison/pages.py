@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from citeboard.core.words import listed
+from citeboard.core.words import in_decimals, listed
 from scoring.board.comparisons import SEED, trials_for
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, MINUS, interval, shown
@@ -76,7 +76,7 @@ def p_value(p: float | None) -> str:
     """`0.032`, `< 0.001`, a dash where the test has no answer."""
     if p is None:
         return DASH
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
 def _verdict(metric: Metric, difference: float | None, p: float | None) -> str:

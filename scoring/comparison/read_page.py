@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from scoring.board.requested import board_of
 from scoring.board.standings import Board
@@ -51,13 +52,13 @@ def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
     found = [evaluation_of(board, run) for run in chosen or ()]
     scored = [evaluation for evaluation in found if evaluation is not None]
     if chosen is None or len(scored) < 2:
-        raise Http404("There are no two runs here that were scored alike.")
+        raise Http404(_("There are no two runs here that were scored alike."))
     own = may_read(phase, viewer, scored)
     if own is None:
-        raise Http404("The answers of these runs are not shown to you.")
+        raise Http404(_("The answers of these runs are not shown to you."))
     pair = two(scored[0], scored[1])
     if not pair.pooled:
-        raise Http404("These runs share no metric that has a value on single instances.")
+        raise Http404(_("These runs share no metric that has a value on single instances."))
     metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
     reading = Reading(pair, metric, own)
     which = query.which if query.which in reading.offered else reading.offered[0]
@@ -94,7 +95,7 @@ def _page(
     number = min(query.page, pages)
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
     if query.instance and not instances:
-        raise Http404("The runs have no instance of this name.")
+        raise Http404(_("The runs have no instance of this name."))
     return ReadPage(
         board=board,
         chosen=chosen,

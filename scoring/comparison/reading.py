@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from citeboard.core import storage
@@ -38,13 +39,13 @@ DIFFER, ANSWERS, A_BETTER, B_BETTER, A_RIGHT, B_RIGHT, ALL = (
     "all",
 )
 WHICH = {
-    DIFFER: "the values differ",
-    A_BETTER: "A better",
-    B_BETTER: "B better",
-    A_RIGHT: "A right, B wrong",
-    B_RIGHT: "B right, A wrong",
-    ANSWERS: "the answers differ",
-    ALL: "all",
+    DIFFER: _("the values differ"),
+    A_BETTER: _("A better"),
+    B_BETTER: _("B better"),
+    A_RIGHT: _("A right, B wrong"),
+    B_RIGHT: _("B right, A wrong"),
+    ANSWERS: _("the answers differ"),
+    ALL: _("all"),
 }
 #: What is asked of A where the two change places.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
@@ -95,7 +96,7 @@ class Reading:
 
     def __init__(self, pair: Two, metric: Metric, rights: Rights) -> None:
         self.pair, self.metric, self.rights = pair, metric, rights
-        self._texts = [_texts_of(side) for side in (pair.a, pair.b)]
+        self._texts = [texts_of(side) for side in (pair.a, pair.b)]
         names = [names_of(side) or list(own) for side, own in zip((pair.a, pair.b), self._texts, strict=True)]
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys([*names[0], *names[1]]))}
         self._places = [
@@ -235,7 +236,7 @@ class Reading:
         )
 
 
-def _texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
+def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
     try:
         with storage.statistics.open(evaluation.statistics) as kept:
             return load_instances(kept)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from scoring.board.class_order import natural_order
 from scoring.board.requested import board_of
@@ -90,7 +91,7 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     if not offered and not query.runs:
-        raise Http404("No numbers of this phase are shown to you.")
+        raise Http404(_("No numbers of this phase are shown to you."))
     wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
     chosen = [named_run(board, viewer, offered, number) for number in wanted] or offered[:CHOSEN_AT_FIRST]
     found = {run: evaluation_of(board, run) for run in chosen}

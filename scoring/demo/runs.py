@@ -30,6 +30,10 @@ BASELINES = {
 }
 
 
+#: Data sets of the task on citation texts that its teams say their systems were trained on.
+TRAINED_ON = {"Draft and check": "paragraphs", "Retrieve and edit": "sentences", "Last sentences": "none"}
+
+
 def send_runs(season: Season, files: Path) -> None:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     for phase in phases.order_by("task__position", "position"):
@@ -73,4 +77,5 @@ def _send(phase: Phase, system: System, files: Path) -> None:
         upload=Upload(files / phase.task.slug / name, name),
         system=system.name,
         description=system.description,
+        card={"trained_on": TRAINED_ON.get(system.name, "")},
     )

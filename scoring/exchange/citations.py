@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from django.utils import translation
+
+from citeboard.core.language import ENGLISH
 from scoring.board.latex import set_in_latex
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
@@ -109,6 +112,8 @@ def address_of(kept: Snapshot) -> str:
 
 def of_run(board: Board, row: Row, kept: Snapshot | None = None) -> Citation:
     phase, task = board.phase, board.phase.task
+    with translation.override(ENGLISH):
+        note = ". ".join([*_numbers(board, row), _state(board)])
     return Citation(
         key="-".join([*place(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
@@ -117,7 +122,7 @@ def of_run(board: Board, row: Row, kept: Snapshot | None = None) -> Citation:
         address=f"{address_of(kept)}#run-{row.submission}"
         if kept
         else site_address("standing", *place(phase), row.submission),
-        note=". ".join([*_numbers(board, row), _state(board)]),
+        note=note,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from citeboard.core.confined.pool import PoolFull
 from scoring.figures import Figure, as_svg
@@ -26,7 +27,7 @@ class ConverterBusy(PoolFull):
 
     def __init__(self) -> None:
         Exception.__init__(
-            self, "another figure is being converted; please ask for it again in a few seconds"
+            self, _("another figure is being converted; please ask for it again in a few seconds")
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from django.contrib.auth.models import AnonymousUser
+from django.utils.translation import gettext as _
 
 from citeboard.core.query import Query, switch_from
 from scoring.board import class_exports, overall_exports
@@ -124,23 +125,32 @@ class OverviewPaper:
 
     def _season_part(self) -> PaperFiles:
         season, teams = self.season, self.teams
-        people = "Teams and their people"
         files = [
             PaperFile(
                 "results.md",
-                "Facts of the results section, Markdown",
+                _("Facts of the results section, Markdown"),
                 lambda: results_text(season, self.boards),
             ),
-            PaperFile("participants.csv", f"{people}, CSV", lambda: participants.as_csv(teams)),
-            PaperFile("participants.tex", f"{people}, LaTeX", lambda: participants.as_latex(season, teams)),
-            PaperFile("systems.bib", "Boards and systems, BibTeX", self._bibliography),
+            PaperFile(
+                "participants.csv", _("Teams and their people, CSV"), lambda: participants.as_csv(teams)
+            ),
+            PaperFile(
+                "participants.tex",
+                _("Teams and their people, LaTeX"),
+                lambda: participants.as_latex(season, teams),
+            ),
+            PaperFile("systems.bib", _("Boards and systems, BibTeX"), self._bibliography),
         ]
-        return PaperFiles("The season", files + (self._overall_files() if season.shows_overall else []))
+        return PaperFiles(_("The season"), files + (self._overall_files() if season.shows_overall else []))
 
     def _overall_files(self) -> list[PaperFile]:
         table = overall(self.season)
         return [
-            PaperFile(f"overall.{form}", f"All tasks together, {name}", partial(write, self.season, table))
+            PaperFile(
+                f"overall.{form}",
+                _("All tasks together, %(form)s") % {"form": name},
+                partial(write, self.season, table),
+            )
             for form, name, write in (
                 ("csv", "CSV", overall_exports.as_csv),
                 ("json", "JSON", overall_exports.as_json),
@@ -200,7 +210,8 @@ def _board_part(board: Board) -> PaperFiles:
     chart = ranking_chart(board)
     if chart is not None:
         files += _charts(name, lambda: chart)
-    title = f"{phase.task}, {phase}, rules {board.rules}"
+    title = _("%(task)s, %(phase)s, rules %(rules)s")
+    title %= {"task": phase.task, "phase": phase, "rules": board.rules}
     return PaperFiles(title, files, board, list(_class_parts(board, name)))
 
 
@@ -211,7 +222,7 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
         return
     own = replace(board, rows=board.systems)
     yield (
-        "All classes and metrics",
+        _("All classes and metrics"),
         [
             PaperFile(f"classes/{name}.csv", "CSV", partial(class_exports.classes_csv, own)),
             PaperFile(f"classes/{name}.json", "JSON", partial(class_exports.classes_json, own)),
@@ -223,7 +234,8 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
         metric = ranking if ranking in metrics else next(iter(metrics), "")
         if metric:
             stem = f"{name}-{file_name(dimension)}"
-            label = f"{metric_label(metric)} by {dimension_label(dimension)}"
+            label = _("%(metric)s by %(dimension)s")
+            label %= {"metric": metric_label(metric), "dimension": dimension_label(dimension)}
             tex = PaperFile(f"classes/{stem}.tex", "LaTeX", partial(_class_table, own, dimension, metric))
             yield label, [tex, *_charts(stem, partial(_heat_map, own, dimension, metric))]
 

@@ -18,6 +18,7 @@ from scoring.figures.description import (
 )
 from scoring.figures.plotly import as_plotly
 from scoring.figures.svg import as_svg
+from scoring.figures.wording import Wording
 
 __all__ = [
     "Axis",
@@ -30,6 +31,7 @@ __all__ = [
     "PointSeries",
     "Scatter",
     "Series",
+    "Wording",
     "as_plotly",
     "as_svg",
     "bounds_of",

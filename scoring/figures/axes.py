@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scoring.figures.description import MINUS, Axis
+from scoring.figures.description import Axis
+from scoring.figures.wording import Wording
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Steps between named times; longer ones are whole multiples of the last.
@@ -63,15 +64,13 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
     if axis.labels:
         return [(float(place), label) for place, label in enumerate(axis.labels)]
     if axis.kind == "date":
-        return list(_times(over))
+        return list(_times(over, axis.wording))
     if over.is_log:
-        return [(value, _short(value)) for value in _powers(over)]
+        return [(value, _short(value, axis.wording)) for value in _powers(over)]
     step = _step(over.high - over.low)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(over.low / step - 1e-9), math.floor(over.high / step + 1e-9)
-    return [
-        (place * step, f"{place * step:z.{digits}f}".replace("-", MINUS)) for place in range(first, last + 1)
-    ]
+    return [(place * step, axis.wording.number(place * step, digits)) for place in range(first, last + 1)]
 
 
 def _step(width: float) -> float:
@@ -89,11 +88,13 @@ def _powers(over: Span) -> Iterator[float]:
         )
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}".replace(",", "\u2009") if value >= 1 else f"{value:g}"
+def _short(value: float, wording: Wording) -> str:
+    if value >= 1:
+        return f"{value:,.0f}".replace(",", "\u2009")
+    return f"{value:g}".replace(".", wording.decimal_mark)
 
 
-def _times(over: Span) -> Iterator[tuple[float, str]]:
+def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
     """Round times in UTC; the year is said with the first of them and wherever it changes."""
     width = over.high - over.low
     step = next((step for step in TIME_STEPS if width / step <= MAX_TICKS), None)
@@ -102,6 +103,6 @@ def _times(over: Span) -> Iterator[tuple[float, str]]:
     year = None
     for place in range(math.ceil(over.low / step), math.floor(over.high / step) + 1):
         at = dt.datetime.fromtimestamp(place * step, dt.UTC)
-        words = f"{at.day} {at:%b}" if at.year == year else f"{at.day} {at:%b %Y}"
+        words = wording.date(at) if at.year == year else f"{wording.date(at)} {at.year}"
         year = at.year
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"

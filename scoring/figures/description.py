@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scoring.figures.palette import MAX_SERIES
-
-MINUS = "\u2212"
+from scoring.figures.wording import ENGLISH, Wording
 
 
 def bounds_of(scale: float) -> tuple[float, float] | None:
@@ -30,9 +29,10 @@ class Axis:
     bounds: tuple[float, float] | None = None
     has_zero: bool = False
     labels: Sequence[str] = ()
+    wording: Wording = ENGLISH
 
     def written(self, value: float) -> str:
-        return f"{value:z.{self.decimals}f}".replace("-", MINUS)
+        return self.wording.number(value, self.decimals)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +164,8 @@ class Scatter:
         return (number for series in self.drawn for point in series.points for number in point.y.numbers)
 
     def hover(self, point: Point) -> str:
-        return f"{point.name}: {said(point.y, self.y)} at {said(point.x, self.x)}"
+        y, x = said(point.y, self.y), said(point.x, self.x)
+        return self.y.wording.point.format(name=point.name, y=y, x=x)
 
 
 Figure = HeatMap | Bars | Dots | Scatter
@@ -173,6 +174,9 @@ Figure = HeatMap | Bars | Dots | Scatter
 def said(measured: Measured, axis: Axis) -> str:
     """A value in words, with its interval."""
     if measured.value is None:
-        return measured.text or "undefined"
+        return measured.text or axis.wording.undefined
     text = measured.text or axis.written(measured.value)
-    return f"{text} ({axis.written(ends[0])} to {axis.written(ends[1])})" if (ends := measured.ends) else text
+    if measured.ends is None:
+        return text
+    low, high = map(axis.written, measured.ends)
+    return f"{text} ({axis.wording.interval.format(low=low, high=high)})"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -90,7 +91,7 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise AdjudicationRefused(
-                "the sheet is published; take it back before you change what it rests on"
+                _("the sheet is published; take it back before you change what it rests on")
             )
         before = locked.adjudicated_from
         if before == distance:

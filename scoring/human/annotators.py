@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -20,9 +21,9 @@ def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Ann
     """Have the person with this address rate the sheet, or decide on it. Raises AnnotatorRefused."""
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if person is None:
-        raise AnnotatorRefused("nobody has an account with this address; they can sign up first")
+        raise AnnotatorRefused(_("nobody has an account with this address; they can sign up first"))
     if has_own_texts(sheet, person):
-        raise AnnotatorRefused("a member of a team whose run is on the sheet cannot rate it")
+        raise AnnotatorRefused(_("a member of a team whose run is on the sheet cannot rate it"))
     return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
 
 
@@ -36,7 +37,7 @@ def add_name(*, sheet: Sheet, name: str) -> Annotator:
     """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
     known = sheet.annotators.filter(name=name).first()
     if known is not None and known.user is not None:
-        raise AnnotatorRefused(f"{known} rates in the site, and can bring a file there")
+        raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": known})
     return known or _add(sheet, name, None)
 
 
@@ -45,12 +46,14 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:
-            raise AnnotatorRefused("the sheet is published; take it back before you remove who rated it")
+            raise AnnotatorRefused(_("the sheet is published; take it back before you remove who rated it"))
         ratings = annotator.ratings.count()
+        with audit.in_english():
+            words = f"removed the annotator {annotator} with {counted(ratings, 'rating')}"
         audit.note(
             actor=by,
             action="annotator-removed",
-            words=f"removed the annotator {annotator} with {counted(ratings, 'rating')}",
+            words=words,
             subject=sheet,
             place=sheet.phase.task.season,
         )
@@ -64,15 +67,16 @@ def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool =
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise AnnotatorRefused("the sheet is published and takes no more ratings")
+            raise AnnotatorRefused(_("the sheet is published and takes no more ratings"))
         if person is not None and (known := locked.annotators.filter(user=person).first()):
             if known.is_adjudicator != is_adjudicator:
                 raise AnnotatorRefused(
-                    f"{known} is on the sheet already, and nobody decides on their own ratings"
+                    _("%(name)s is on the sheet already, and nobody decides on their own ratings")
+                    % {"name": known}
                 )
             return known
         if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
-            raise AnnotatorRefused(f"{other} adjudicates the sheet already")
+            raise AnnotatorRefused(_("%(name)s adjudicates the sheet already") % {"name": other})
         taken = set(locked.annotators.values_list("name", flat=True))
         numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
         free = (

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.files.base import File
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
@@ -104,7 +105,7 @@ def _details(submission: Submission) -> Details:
     evaluation = judged_evaluation(submission)
     if evaluation is None:
         raise JudgementsRefused(
-            [Problem(message="the run has no claims yet", expected="a run that is scored")]
+            [Problem(message=_("the run has no claims yet"), expected=_("a run that is scored"))]
         )
     with storage.statistics.open(evaluation.statistics) as kept:
         return dict(load_page(kept, 0, sys.maxsize)[0])
@@ -125,5 +126,5 @@ def _judgements(path: Path, filename: str, details: Details, by: User | None) ->
     for kind, item, by_annotator in answers:
         found.answers[kind][tuple(item)] = by_annotator
     if not answers:
-        raise JudgementsRefused([Problem(file=filename, message="there is no judgement in it")])
+        raise JudgementsRefused([Problem(file=filename, message=_("there is no judgement in it"))])
     return found

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from citeboard.core import audit
 from citeboard.core.plain_text import plain_paragraphs
@@ -22,42 +24,44 @@ from scoring.models import CRITERIA, HIGHEST, LOWEST, Sheet
 from tasks.models import Submission
 
 MAX_ANSWER = 4000
-#: By section the questions that organisers answer, by name.
+#: By section the questions that organisers answer, by name; in English.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Paper and resources": {
-        "paper": "Paper or report of this evaluation",
-        "resources": "Where its materials and ratings can be had",
-        "contact": "Who answers questions about it",
+    gettext_noop("Paper and resources"): {
+        "paper": gettext_noop("Paper or report of this evaluation"),
+        "resources": gettext_noop("Where its materials and ratings can be had"),
+        "contact": gettext_noop("Who answers questions about it"),
     },
-    "Systems": {
-        "input": "What the systems are given",
-        "output": "What they produce",
-        "languages": "Languages of inputs and outputs",
+    gettext_noop("Systems"): {
+        "input": gettext_noop("What the systems are given"),
+        "output": gettext_noop("What they produce"),
+        "languages": gettext_noop("Languages of inputs and outputs"),
     },
-    "Sample": {
-        "systems_chosen": "How the systems were chosen",
-        "items_number": "Why so many items",
+    gettext_noop("Sample"): {
+        "systems_chosen": gettext_noop("How the systems were chosen"),
+        "items_number": gettext_noop("Why so many items"),
     },
-    "Evaluators": {
-        "expertise": "Who the evaluators are, and what they know of the field",
-        "payment": "How they are paid or thanked",
-        "acquaintance": "Whether they knew the organisers, and whether authors of systems are among them",
-        "recruitment": "How they were found",
-        "training": "How they were trained or tried out",
+    gettext_noop("Evaluators"): {
+        "expertise": gettext_noop("Who the evaluators are, and what they know of the field"),
+        "payment": gettext_noop("How they are paid or thanked"),
+        "acquaintance": gettext_noop(
+            "Whether they knew the organisers, and whether authors of systems are among them"
+        ),
+        "recruitment": gettext_noop("How they were found"),
+        "training": gettext_noop("How they were trained or tried out"),
     },
-    "Design": {
-        "instructions": "What they were told besides what this sheet asks",
-        "quality": "How the quality of ratings was assured",
-        "conditions": "Where and when they rated, and how freely",
+    gettext_noop("Design"): {
+        "instructions": gettext_noop("What they were told besides what this sheet asks"),
+        "quality": gettext_noop("How the quality of ratings was assured"),
+        "conditions": gettext_noop("Where and when they rated, and how freely"),
     },
-    "Quality criteria": {
-        "meaning": "What the criteria stand for, and what they leave out",
-        "exclusions": "Which ratings were left out, and why",
+    gettext_noop("Quality criteria"): {
+        "meaning": gettext_noop("What the criteria stand for, and what they leave out"),
+        "exclusions": gettext_noop("Which ratings were left out, and why"),
     },
-    "Ethics": {
-        "approval": "Who has approved the evaluation",
-        "personal_data": "Which personal data were gathered, and how they are kept",
-        "impact": "What could harm evaluators or others",
+    gettext_noop("Ethics"): {
+        "approval": gettext_noop("Who has approved the evaluation"),
+        "personal_data": gettext_noop("Which personal data were gathered, and how they are kept"),
+        "impact": gettext_noop("What could harm evaluators or others"),
     },
 }
 QUESTIONS = {name: question for own in SECTIONS.values() for name, question in own.items()}
@@ -77,10 +81,12 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
             return
         locked.data_sheet = {name: text for name, text in given.items() if text}
         locked.save(update_fields=["data_sheet"])
+        with audit.in_english():
+            names = listed([change.key for change in changes])
         audit.note(
             actor=by,
             action="data-sheet",
-            words=f"wrote the data sheet of sheet {sheet.pk}: {listed([change.key for change in changes])}",
+            words=f"wrote the data sheet of sheet {sheet.pk}: {names}",
             subject=locked.phase,
             place=locked.phase.task.season,
             changes=changes,
@@ -88,26 +94,40 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
-    """What the site knows of a published sheet: section, question and answer. It names no annotator."""
+    """What the site knows of a published sheet: section, question and answer. It names no annotator.
+
+    Sections are in English.
+    """
     systems = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
     first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False).distinct().count()
-    yield "Systems", "Task", f"{sheet.phase.task}, {sheet.phase.task.season}"
-    yield "Sample", "Systems", counted(systems, "system")
+    yield "Systems", _("Task"), f"{sheet.phase.task}, {sheet.phase.task.season}"
+    yield "Sample", _("Systems"), counted(systems, "system")
     items = f"{counted(sheet.instances.count(), 'instance')}, {counted(texts_of(sheet).count(), 'text')}"
-    yield "Sample", "Items", f"{items}, drawn by the seed {sheet.seed} from those with a text of every system"
-    yield "Evaluators", "Evaluators", counted(first, "annotator")
-    shuffled = "Codes drawn by chance, an order shuffled for each instance"
-    yield "Design", "Blinding", f"{shuffled}; nobody rates the texts of their own team"
-    against = "the sources and the gold text" if sheet.has_references else "the sources, never the gold"
-    yield "Design", "What evaluators see", f"The texts and {against}"
+    drawn = _("%(items)s, drawn by the seed %(seed)s from those with a text of every system")
+    yield "Sample", _("Items"), drawn % {"items": items, "seed": sheet.seed}
+    yield "Evaluators", _("Evaluators"), counted(first, "annotator")
+    blinding = _(
+        "Codes drawn by chance, an order shuffled for each instance; nobody rates the texts of their own team"
+    )
+    yield "Design", _("Blinding"), blinding
+    if sheet.has_references:
+        seen = _("The texts and the sources and the gold text")
+    else:
+        seen = _("The texts and the sources, never the gold")
+    yield "Design", _("What evaluators see"), seen
     for name in CRITERIA:
         numbered = enumerate(sheet.levels(name), start=LOWEST)
         levels = "; ".join(f"{level}: {words}" for level, words in numbered)
-        asked = f"{sheet.question(name)} From {LOWEST} to {HIGHEST}."
-        yield "Quality criteria", name.capitalize(), f"{asked} {levels}".strip()
-    measures = "Cohen's kappa with quadratic weights, mean over pairs, and Krippendorff's alpha"
-    yield "Quality criteria", "Agreement", f"{measures}: {agreement_in_words(sheet)}"
-    yield "Quality criteria", "Aggregation", "Mean of a system's ratings, with a 95 % interval over instances"
+        scale = _("From %(lowest)s to %(highest)s.") % {"lowest": LOWEST, "highest": HIGHEST}
+        yield "Quality criteria", name.capitalize(), f"{sheet.question(name)} {scale} {levels}".strip()
+    measures = _(
+        "Cohen's kappa with quadratic weights, mean over pairs, and Krippendorff's alpha: %(agreement)s"
+    )
+    yield "Quality criteria", _("Agreement"), measures % {"agreement": agreement_in_words(sheet)}
+    aggregation = _("Mean of a system's ratings, with a %(level)s interval over instances") % {
+        "level": "95 %"
+    }
+    yield "Quality criteria", _("Aggregation"), aggregation
 
 
 def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -117,12 +137,12 @@ def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
     for section, questions in SECTIONS.items():
         lines = [(question, answer) for own, question, answer in facts if own == section]
         lines += [
-            (question, sheet.data_sheet[name])
+            (_(question), sheet.data_sheet[name])
             for name, question in questions.items()
             if sheet.data_sheet.get(name)
         ]
         if lines:
-            found.append((section, lines))
+            found.append((_(section), lines))
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
+
 from scoring.board.human_columns import SCALE, published_sheet
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
@@ -36,12 +38,18 @@ def _described(score: HumanScore, sheet: Sheet) -> Explained:
         interval=interval(score.low, score.high, SCALE),
         n=score.n,
         is_percentage=False,
-        upward="higher is better",
-        definition=(
-            f"People's judgement: the mean of {score.n} ratings from {LOWEST} to {HIGHEST} of sampled texts, "
-            f"which did not say whose they are. Asked was: {sheet.question(score.criterion)}"
-            f"{_scale(sheet.levels(score.criterion))}"
-        ),
+        upward=_("higher is better"),
+        definition=_(
+            "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
+            "texts, which did not say whose they are. Asked was: %(question)s"
+        )
+        % {
+            "ratings": score.n,
+            "lowest": LOWEST,
+            "highest": HIGHEST,
+            "question": sheet.question(score.criterion),
+        }
+        + _scale(sheet.levels(score.criterion)),
         citation="",
         signature=score.signature,
         parts=signature_parts(score.signature),
@@ -51,4 +59,4 @@ def _described(score: HumanScore, sheet: Sheet) -> Explained:
 
 def _scale(levels: Sequence[str]) -> str:
     said = "; ".join(f"{level}: {words}" for level, words in enumerate(levels, start=LOWEST))
-    return f" The levels: {said}." if said else ""
+    return " " + _("The levels: %(levels)s.") % {"levels": said} if said else ""

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -52,10 +53,14 @@ def unfinished(sheet: Sheet) -> list[str]:
     """Who has not rated every text, and how far they are: `Ada, who has rated 3 of 12`."""
     texts = texts_of(sheet).count()
     first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings"))
-    waiting = [f"{own}, who has rated {own.rated} of {texts}" for own in first if own.rated < texts]
+    words = _("%(name)s, who has rated %(rated)s of %(texts)s")
+    waiting = [
+        words % {"name": own, "rated": own.rated, "texts": texts} for own in first if own.rated < texts
+    ]
     in_dispute = sum(len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA)
     if in_dispute:
-        waiting.append(f"an adjudicator, who has {counted(in_dispute, 'rating')} to decide")
+        words = _("an adjudicator, who has %(ratings)s to decide")
+        waiting.append(words % {"ratings": counted(in_dispute, "rating")})
     return waiting
 
 
@@ -66,14 +71,15 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise NotPublished("the sheet is published already")
+            raise NotPublished(_("the sheet is published already"))
         first = Rating.objects.filter(annotator__sheet=locked, annotator__is_adjudicator=False)
         if not first.exists():
-            raise NotPublished("nobody has rated anything on the sheet yet")
+            raise NotPublished(_("nobody has rated anything on the sheet yet"))
         waiting = unfinished(locked)
         if waiting and not is_confirmed:
             raise NotPublished(
-                f"the sheet waits for {'; '.join(waiting)}; confirm that it is published without them"
+                _("the sheet waits for %(names)s; confirm that it is published without them")
+                % {"names": "; ".join(waiting)}
             )
         locked.agreement = {
             name: _described(found) | {"adjudicated": len(decided(locked, name))}
@@ -82,7 +88,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.published_at = timezone.now()
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
-        without = f" without waiting for {'; '.join(waiting)}" if waiting else ""
+        with audit.in_english():
+            without = f" without waiting for {'; '.join(unfinished(locked))}" if waiting else ""
         _note(locked, by, f"published a human evaluation{without}")
 
 
@@ -91,7 +98,7 @@ def take_back(*, sheet: Sheet, by: User) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
-            raise NotPublished("the sheet is not published")
+            raise NotPublished(_("the sheet is not published"))
         locked.scores.all().delete()
         locked.agreement, locked.published_at = {}, None
         locked.save(update_fields=["agreement", "published_at"])

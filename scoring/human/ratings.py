@@ -11,6 +11,7 @@ from pathlib import Path
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.spreadsheets import plain
@@ -52,11 +53,11 @@ def save_ratings(*, annotator: Annotator, given: Sequence[Given]) -> int:
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:
-            raise RatingsRefused([Problem(message="the sheet is published and takes no more ratings")])
+            raise RatingsRefused([Problem(message=_("the sheet is published and takes no more ratings"))])
         texts = dict(texts_for(annotator).values_list("code", "pk"))
         if undisputed := [rating.code for rating in given if rating.code not in texts]:
-            message = f"annotators do not differ on {undisputed[0]}, and an adjudicator rates nothing else"
-            raise RatingsRefused([Problem(message=message)])
+            message = _("annotators do not differ on %(code)s, and an adjudicator rates nothing else")
+            raise RatingsRefused([Problem(message=message % {"code": undisputed[0]})])
         for rating in given:
             Rating.objects.update_or_create(
                 annotator=annotator,

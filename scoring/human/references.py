@@ -9,6 +9,7 @@ from pathlib import Path
 from django.db import transaction
 from django.db.models import Q
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
@@ -37,25 +38,27 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     """
     phase = sheet.phase
     if not could_show_references(sheet):
-        raise ReferencesRefused("the texts of this task are not judged against a gold text")
+        raise ReferencesRefused(_("the texts of this task are not judged against a gold text"))
     same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
-        raise ReferencesRefused("a phase on this gold is still to end; until then nobody is shown it")
+        raise ReferencesRefused(_("a phase on this gold is still to end; until then nobody is shown it"))
     if any(own.is_frozen() for own in same_gold):
         # Whoever has the gold can compute what a frozen board does not show.
-        raise ReferencesRefused("a board on this gold is frozen; until it is revealed nobody is shown it")
+        raise ReferencesRefused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
     found = _references(phase)
     human_evaluation = phase.task.task_type.human_evaluation
     assert human_evaluation is not None
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open or Rating.objects.filter(annotator__sheet=locked).exists():
-            raise ReferencesRefused("something has been rated without the gold text already")
+            raise ReferencesRefused(_("something has been rated without the gold text already"))
         if locked.has_references:
             return
         instances = list(locked.instances.all())
         if missing := next((own.name for own in instances if own.name not in found), None):
-            raise ReferencesRefused(f"the present gold has no instance {missing} any more")
+            raise ReferencesRefused(
+                _("the present gold has no instance %(name)s any more") % {"name": missing}
+            )
         for instance in instances:
             instance.sources = [*instance.sources, [HEADING, found[instance.name]]]
             instance.save(update_fields=["sources"])
@@ -83,4 +86,4 @@ def _references(phase: Phase) -> Mapping[str, str]:
             ) as done:
                 return dict(done.result)
         except (OSError, UploadUnreadable) as reason:
-            raise ReferencesRefused("the gold of the phase cannot be read") from reason
+            raise ReferencesRefused(_("the gold of the phase cannot be read")) from reason

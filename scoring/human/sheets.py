@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
@@ -62,8 +63,13 @@ def check_size(runs: int, instances: int) -> None:
     """Raises SheetRefused."""
     if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
         raise SheetRefused(
-            f"{counted(runs, 'run')} and {counted(instances, 'instance')}: a sheet has 1 to "
-            f"{MAX_SYSTEMS} runs and 1 to {MAX_INSTANCES} instances"
+            _("%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances")
+            % {
+                "runs": counted(runs, "run"),
+                "instances": counted(instances, "instance"),
+                "most_runs": MAX_SYSTEMS,
+                "most": MAX_INSTANCES,
+            }
         )
 
 
@@ -94,8 +100,8 @@ def draw_sheet(
     shared = [name for name in sources if all(own.get(name, "").strip() for own in texts.values())]
     if len(shared) < instances:
         raise SheetRefused(
-            f"only {counted(len(shared), 'instance')} of {len(sources)} have a text of every chosen run, "
-            f"and {instances} are asked for"
+            _("only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for")
+            % {"instances": counted(len(shared), "instance"), "total": len(sources), "asked": instances}
         )
     names = sorted(shared, key=lambda name: _place(seed, name))[:instances]
     return Drawn(phase=phase, seed=seed, names=names, sources=sources, texts=texts)
@@ -109,7 +115,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     with transaction.atomic():
         sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)
         _fill(sheet, drawn.names, drawn.sources, drawn.texts)
-        size = f"{counted(len(drawn.names), 'instance')} of {counted(len(drawn.texts), 'run')}"
+        with audit.in_english():
+            size = f"{counted(len(drawn.names), 'instance')} of {counted(len(drawn.texts), 'run')}"
         words = f"made a sheet for human evaluation: {size}"
         audit.note(actor=by, action="sheet", words=words, subject=phase, place=phase.task.season)
     return sheet
@@ -130,7 +137,7 @@ def _fill(
         SheetText(
             instance=instance,
             position=position,
-            code="".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)),
+            code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
             submission_id=run,
             # A database keeps no NUL, which JSON can spell.
             text=texts[run][instance.name].replace("\0", "\ufffd"),
@@ -150,7 +157,7 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
     human_evaluation = phase.task.task_type.human_evaluation
     gold = Gold.objects.current(phase)
     if human_evaluation is None or gold is None:
-        raise SheetRefused("the phase has no texts that people could judge, or no gold yet")
+        raise SheetRefused(_("the phase has no texts that people could judge, or no gold yet"))
     given = {"task_type": phase.task.type}
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
@@ -162,7 +169,7 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
                     name: tuple((heading, text) for heading, text in own) for name, own in done.result.items()
                 }
         except (OSError, UploadUnreadable) as reason:
-            raise SheetRefused("the public inputs of the phase cannot be read") from reason
+            raise SheetRefused(_("the public inputs of the phase cannot be read")) from reason
 
 
 def _texts(run: Submission) -> Mapping[str, str]:
@@ -184,4 +191,4 @@ def _texts(run: Submission) -> Mapping[str, str]:
             ) as done:
                 return dict(done.result)
         except (OSError, UploadUnreadable, RunFailed, ScorerWaits) as reason:
-            raise SheetRefused(f"the run of {run} cannot be read") from reason
+            raise SheetRefused(_("the run of %(run)s cannot be read") % {"run": run}) from reason

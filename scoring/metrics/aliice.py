@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.metrics.base import Floats
-from scoring.metrics.entailed import CitationMetric, case_of, described, matrix, row
+import numpy as np
+
+from scoring.metrics.base import Floats, ratio
+from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
 from scoring.metrics.entailment.credits import Verdict, judged
 from scoring.metrics.entailment.pairs import Case
 from scoring.metrics.requirements import Requirement, looked_for
@@ -118,6 +121,45 @@ class Aliice(CitationMetric):
     def _claims(self, answers: Sequence[Part | None]) -> list[tuple[Part, Claim]]:
         found = [(part, self.claim(part)) for part in answers if part is not None]
         return [(part, claim) for part, claim in found if claim is not None]
+
+
+class AliiceDeviation(Aliice):
+    """How far responses differ: the standard deviation of their recall or precision, in points.
+
+    Over the responses that have a claim that counts, of all of them and not of a sample (divided by n), as
+    the released program prints it beside the means, there as a share. Undefined where none counts.
+    """
+
+    per_unit = True
+    higher_is_better = None
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (0.0, self.scale / 2)
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        """A response's value, its square, whether it counts, and how many labels it lacks."""
+        column = {name: sums[..., place] for name, place in PLACES.items()}
+        counts = column[f"{self.part}_weight"] > 0
+        shares = np.where(counts, ratio(column[self.part], column[f"{self.part}_weight"]), 0.0)
+        pending = column["pending_claims" if self.part == RECALL else "pending_pairs"]
+        return np.stack([shares, shares**2, counts.astype(float), pending], axis=-1)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        total, squares, count, pending = (sums[..., place] for place in range(4))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.sqrt(np.maximum(squares * count - total**2, 0)) / count
+        return np.where(pending > 0, np.nan, self.scale * found)
+
+    def total(self, rows: Floats) -> float:
+        """From the values themselves, since sums of squares leave a trace where all are equal."""
+        values = rows[rows[:, 2] > 0, 0]
+        if not len(values) or rows[:, 3].any():
+            return math.nan
+        return self.scale * float(np.std(values))
+
+    def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
+        return {}
 
 
 def parser_need(parser: str) -> Requirement:

@@ -16,15 +16,20 @@ MAX_WORDS = 100
 
 
 class AnswerMauve(Mauve):
-    """MAUVE of questions with their answers against questions with the gold's first answer in full.
+    """MAUVE of questions with their answers against questions with the gold's answer in full.
 
-    The first 100 words of each, without marks and without punctuation at the end. A question that has no
-    answer in full does not count; one that the run does not answer stands there alone.
+    Where annotators gave several, the gold's field ``answer`` says which, as in the released programs;
+    else it is the first. The first 100 words of each, without marks and without punctuation at the end. A
+    question that has no answer in full does not count; one that the run does not answer stands there alone.
     """
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "texts": f"question-answer-{MAX_WORDS}"}
+        return {
+            **super().parameters,
+            "reference": "answer-or-first",
+            "texts": f"question-answer-{MAX_WORDS}",
+        }
 
     def instance_stats(self, gold: Sequence[object], answers: Sequence[object]) -> Floats:
         sides = list(zip(gold, answers, strict=True))
@@ -35,9 +40,10 @@ class AnswerMauve(Mauve):
 
 
 def _of_gold(question: object) -> Text | None:
-    if not isinstance(question, Question) or not question.references:
+    if not isinstance(question, Question):
         return None
-    return _read(question, question.references[0])
+    answer = question.answer or next(iter(question.references), "")
+    return _read(question, answer) if answer else None
 
 
 def _of_run(question: object, answer: object) -> Text | None:

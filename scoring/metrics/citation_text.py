@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats, ratio
 from scoring.metrics.means import MeanMetric
 from scoring.metrics.texts import Text, texts_of
+from tasks.types.citation_text.self_reference import refers_to_itself
 
 CITEBENCH = (
     "Funkquist, Kuznetsov, Hou and Gurevych 2023, CiteBench: A Benchmark for Scientific Citation Text "
     "Generation, EMNLP"
-)
-#: Whoever says one of these speaks of the citing paper; looked for in lower case, anywhere in the text.
-SELF_REFERENCES = (
-    "our work",
-    "in this paper",
-    "we present",
-    "we introduce",
-    "the main objective of our work",
 )
 
 
@@ -88,8 +81,3 @@ class SelfReference(MeanMetric):
             [refers_to_itself(text) for text in texts_of(answers)], dtype=bool
         )
         return np.column_stack([speaks * counts, counts])
-
-
-def refers_to_itself(text: str) -> bool:
-    lowered = text.lower()
-    return any(phrase in lowered for phrase in SELF_REFERENCES)

@@ -35,7 +35,7 @@ COLUMNS = (
     "pending_claims",
     "pending_pairs",
 )
-_PLACES = {name: place for place, name in enumerate(COLUMNS)}
+PLACES = {name: place for place, name in enumerate(COLUMNS)}
 
 
 class CitationMetric(Metric):
@@ -93,10 +93,10 @@ class CitationMetric(Metric):
         return {pair.key: answer for pair, answer in watched.answers.items() if answer is not None}
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        return {f"pending_pairs_{self.statistic}": int(stats[:, _PLACES["pending_pairs"]].sum())}
+        return {f"pending_pairs_{self.statistic}": int(stats[:, PLACES["pending_pairs"]].sum())}
 
     def aggregate(self, sums: Floats) -> Floats:
-        column = {name: sums[..., place] for name, place in _PLACES.items()}
+        column = {name: sums[..., place] for name, place in PLACES.items()}
         recall = _mean(column["recall"], column["recall_weight"])
         recall = np.where(column["pending_claims"] > 0, np.nan, recall)
         if self.part == RECALL:

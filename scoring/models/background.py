@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from tasks.models import Phase, Season, Submission
 
@@ -19,16 +20,16 @@ class BackgroundJob(models.Model):
     """
 
     class Kind(models.TextChoices):
-        SHEET = "sheet", "Make a sheet for human evaluation"
-        LABELS = "labels", "Import entailment labels"
-        JUDGEMENTS = "judgements", "Import people's judgements"
-        PAPER = "paper", "Make the zip for the overview paper"
+        SHEET = "sheet", _("Make a sheet for human evaluation")
+        LABELS = "labels", _("Import entailment labels")
+        JUDGEMENTS = "judgements", _("Import people's judgements")
+        PAPER = "paper", _("Make the zip for the overview paper")
 
     class State(models.TextChoices):
-        QUEUED = "queued", "waiting for a worker"
-        RUNNING = "running", "under way"
-        DONE = "done", "done"
-        FAILED = "failed", "failed"
+        QUEUED = "queued", _("waiting for a worker")
+        RUNNING = "running", _("under way")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
 
     MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING)
 

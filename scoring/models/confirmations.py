@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import User
 from tasks.models import Gold, Submission
@@ -15,8 +16,8 @@ class ResultConfirmation(models.Model):
     """What the lead of a team said of a run's result; it holds as long as the run has these numbers."""
 
     class State(models.TextChoices):
-        CONFIRMED = "confirmed", "confirmed"
-        CONTESTED = "contested", "contested"
+        CONFIRMED = "confirmed", _("confirmed")
+        CONTESTED = "contested", _("contested")
 
     submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="confirmation")
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="+")

@@ -8,14 +8,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from tasks.models import Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
 #: What is rated, in the order of the pages, and what is asked.
 CRITERIA = {
-    "readability": "Is the text fluent and easy to follow?",
-    "consistency": "Does it say nothing that its sources do not bear out?",
+    gettext_noop("readability"): gettext_noop("Is the text fluent and easy to follow?"),
+    gettext_noop("consistency"): gettext_noop("Does it say nothing that its sources do not bear out?"),
 }
 
 

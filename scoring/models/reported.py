@@ -8,9 +8,10 @@ from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext, gettext_noop
 
 #: Said of a row whose file calls it inconsistent without saying why.
-CONTRADICTORY = "the figures of the row contradict each other"
+CONTRADICTORY = gettext_noop("the figures of the row contradict each other")
 
 
 class Paper(models.Model):
@@ -134,4 +135,4 @@ class Reported(models.Model):
 
     @property
     def doubt_of_row(self) -> str:
-        return self.contradiction or (CONTRADICTORY if self.is_inconsistent else "")
+        return self.contradiction or (gettext(CONTRADICTORY) if self.is_inconsistent else "")

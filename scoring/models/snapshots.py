@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from tasks.models import Gold, Phase
 
@@ -51,11 +52,11 @@ class Snapshot(models.Model):
     """The rows of a board as JSON, as ``audience`` saw them then; it never changes."""
 
     class Occasion(models.TextChoices):
-        CITED = "cited", "somebody cited the board"
-        GOLD = "gold", "a newer version of the gold took its place"
-        CLOSE = "close", "the phase closed"
-        FREEZE = "freeze", "the board was frozen"
-        REVEAL = "reveal", "the frozen board was revealed"
+        CITED = "cited", _("somebody cited the board")
+        GOLD = "gold", _("a newer version of the gold took its place")
+        CLOSE = "close", _("the phase closed")
+        FREEZE = "freeze", _("the board was frozen")
+        REVEAL = "reveal", _("the frozen board was revealed")
 
     phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="snapshots")
     audience = models.CharField(max_length=12, help_text="As whom the board was read.")

@@ -45,7 +45,11 @@ def _cut(instance: ShownInstance) -> ShownInstance:
         return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rstrip()} …"
 
     return replace(
-        instance, given=short(instance.given), gold=short(instance.gold), answer=short(instance.answer)
+        instance,
+        given=short(instance.given),
+        gold=short(instance.gold),
+        answer=short(instance.answer),
+        judged=tuple((outcome, short(sentence)) for outcome, sentence in instance.judged),
     )
 
 
@@ -56,4 +60,9 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
             return {}
         text, ends = kept[_TEXT].tobytes(), kept[_ENDS].tolist()
     own = (json.loads(text[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True))
-    return {values["name"]: ShownInstance(**values) for values in own}
+    return {values["name"]: _shown(values) for values in own}
+
+
+def _shown(values: dict[str, Any]) -> ShownInstance:
+    judged = tuple((outcome, sentence) for outcome, sentence in values.pop("judged", ()))
+    return ShownInstance(**values, judged=judged)

@@ -41,7 +41,7 @@ def delete_account(user: User) -> str:
         for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
             _leave(membership.team, user)
         for organiser in Organiser.objects.filter(user=user).select_related("season"):
-            words = f"left as {organiser.get_role_display()}"
+            words = f"left as {organiser.role}"
             changes = [audit.Change("role", organiser.role, None)]
             audit.note(
                 actor=user,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.db.models.deletion import ProtectedError
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -21,10 +22,13 @@ def delete_season(*, season: Season, by: User) -> None:
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
         if season.is_public or season.was_public:
-            when = "is" if season.is_public else "was"
-            raise NotDeleted(f"{season} {when} public, and stays; its settings can make it a draft")
+            if season.is_public:
+                words = _("%(season)s is public, and stays; its settings can make it a draft")
+            else:
+                words = _("%(season)s was public, and stays; its settings can make it a draft")
+            raise NotDeleted(words % {"season": season})
         if Submission.objects.filter(phase__task__season=season, team__isnull=False).exists():
-            raise NotDeleted(f"{season} has runs of teams, which stay")
+            raise NotDeleted(_("%(season)s has runs of teams, which stay") % {"season": season})
         words = f"deleted the draft {season} ({season.slug})"
         audit.note(actor=by, action="season-deleted", words=words, subject=season, place=season)
         try:
@@ -34,4 +38,5 @@ def delete_season(*, season: Season, by: User) -> None:
             season.delete()
         except ProtectedError as kept:
             names = {str(row._meta.verbose_name_plural) for row in kept.protected_objects}  # noqa: SLF001
-            raise NotDeleted(f"{season} has what the site keeps: {', '.join(sorted(names))}") from kept
+            refused = _("%(season)s has what the site keeps: %(names)s")
+            raise NotDeleted(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept

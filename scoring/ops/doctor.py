@@ -22,6 +22,7 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django_q.brokers import get_broker
 from django_q.status import Stat
 
@@ -32,7 +33,7 @@ from citeboard.core.database_time import database_now, from_now
 from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.machine import host_of
 from citeboard.core.schema import schema_state
-from citeboard.core.words import counted
+from citeboard.core.words import counted, in_decimals
 from scoring.models import EntailmentModel
 from scoring.ops.model_status import missing_models
 from scoring.worker.pending_labels import pairs_left, waiting_jobs
@@ -76,8 +77,9 @@ def _examined(name: str, check: Callable[[], tuple[State, str, str]]) -> Finding
     try:
         state, found, advice = check()
     except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
-        state, found = State.BAD, f"it could not be examined: {type(reason).__name__}: {reason}"
-        advice = "See what the other checks say; the log of the site has more."
+        state, found = State.BAD, _("it could not be examined: %(reason)s")
+        found %= {"reason": f"{type(reason).__name__}: {reason}"}
+        advice = _("See what the other checks say; the log of the site has more.")
     return Finding(name=name, state=state, found=found, advice=advice)
 
 
@@ -97,17 +99,20 @@ def _settings() -> Said:
 def _database() -> Said:
     missing = schema_state().missing
     if missing:
-        return State.BAD, f"{len(missing)} migration(s) behind this release", "Run `manage.py migrate`."
-    return State.GOOD, f"{connection.display_name} answers and is of this release", ""
+        found = _("%(number)s migration(s) behind this release") % {"number": len(missing)}
+        return State.BAD, found, _("Run `manage.py migrate`.")
+    found = _("%(database)s answers and is of this release") % {"database": connection.display_name}
+    return State.GOOD, found, ""
 
 
 def _clock() -> Said:
     """Of the database, by which leases go, against this machine's, by which phases open and close."""
     seconds = skew()
     if seconds > LARGEST_SKEW:
-        advice = "Let all machines keep time by NTP; phases open and close by it."
-        return State.BAD, f"this machine and the database differ by {seconds:.1f} s", advice
-    return State.GOOD, "this machine and the database agree on the time", ""
+        advice = _("Let all machines keep time by NTP; phases open and close by it.")
+        found = _("this machine and the database differ by %(seconds)s s")
+        return State.BAD, found % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
+    return State.GOOD, _("this machine and the database agree on the time"), ""
 
 
 def _storage() -> Said:
@@ -150,9 +155,10 @@ def _trouble_of_storage() -> str:
 
 def _disk() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
-    found = f"{free / GIGABYTE:.1f} GB are free for {settings.DATA_DIR}"
+    found = _("%(size)s GB are free for %(folder)s")
+    found %= {"size": in_decimals(f"{free / GIGABYTE:.1f}"), "folder": settings.DATA_DIR}
     if free < FEW_FREE:
-        advice = "Make room; runs wait while nothing can be written."
+        advice = _("Make room; runs wait while nothing can be written.")
         return State.BAD if free < LEAST_FREE else State.ODD, found, advice
     return State.GOOD, found, ""
 
@@ -205,10 +211,11 @@ def _queue() -> Said:
     broker.ping()
     waiting = Job.objects.filter(state=Job.State.QUEUED).order_by("created_at")
     oldest = waiting.first()
-    found = f"{broker.info()} answers; {waiting.count()} jobs are queued"
+    facts = {"broker": broker.info(), "jobs": waiting.count()}
     if oldest is None:
-        return State.GOOD, found, ""
-    return State.GOOD, f"{found}, the oldest since {_ago(oldest.created_at)}", ""
+        return State.GOOD, _("%(broker)s answers; %(jobs)s jobs are queued") % facts, ""
+    found = _("%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s")
+    return State.GOOD, found % {**facts, "ago": _ago(oldest.created_at)}, ""
 
 
 def _queues() -> Said:
@@ -218,12 +225,14 @@ def _queues() -> Said:
     used = {*waiting, *(queue_of(task) for task in tasks)}
     unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
     if unserved:
+        words = _("%(why)s (%(jobs)s in it)")
         found = "; ".join(
-            f"{why} ({counted(waiting[queue], 'job')} in it)" for queue, why in unserved.items()
+            words % {"why": why, "jobs": counted(waiting[queue], "job")} for queue, why in unserved.items()
         )
-        advice = "Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it."
+        advice = _("Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it.")
         return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, found, advice
-    return State.GOOD, f"all queues in use are served: {', '.join(sorted(used)) or 'none is'}", ""
+    found = _("all queues in use are served: %(names)s")
+    return State.GOOD, found % {"names": ", ".join(sorted(used)) or _("none is")}, ""
 
 
 def _signs_of_life() -> list[Stat]:
@@ -237,15 +246,21 @@ def _workers() -> Said:
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _trouble_of_signs()):
-        advice = "Mend that first; whether there are workers is not known before."
-        return State.BAD, f"no sign of life can be kept where workers leave them: {trouble}", advice
+        advice = _("Mend that first; whether there are workers is not known before.")
+        found = _("no sign of life can be kept where workers leave them: %(trouble)s")
+        return State.BAD, found % {"trouble": trouble}, advice
     if not groups and not owners:
-        advice = "Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own."
-        return State.BAD, "no group of workers gives a sign of life", advice
+        advice = _("Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own.")
+        return State.BAD, _("no group of workers gives a sign of life"), advice
     hosts = sorted({group.host for group in groups} | owners)
     restarts = sum(group.reincarnations for group in groups)
-    found = f"{counted(len(groups), 'group')}, {counted(busy.count(), 'job')} at work, on {', '.join(hosts)}"
-    return State.GOOD, f"{found}; {counted(restarts, 'worker')} replaced", ""
+    found = _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % {
+        "groups": counted(len(groups), "group"),
+        "jobs": counted(busy.count(), "job"),
+        "hosts": ", ".join(hosts),
+        "workers": counted(restarts, "worker"),
+    }
+    return State.GOOD, found, ""
 
 
 def _trouble_of_signs() -> str:
@@ -257,19 +272,21 @@ def _trouble_of_signs() -> str:
         caches["queue"].delete(name)
     except Exception as trouble:  # noqa: BLE001  (a cache may be a file, a table or Redis)
         return f"{type(trouble).__name__}: {trouble}"
-    return "" if came_back == sign else "what was written is not there"
+    return "" if came_back == sign else _("what was written is not there")
 
 
 def _sweeper() -> Said:
     last = last_sweep()
     if last is None and (trouble := _trouble_of_signs()):
-        advice = "Mend that first; whether somebody sweeps is not known before."
-        return State.BAD, f"no sign of life can be kept where sweepers leave them: {trouble}", advice
-    advice = "`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`."
+        advice = _("Mend that first; whether somebody sweeps is not known before.")
+        found = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
+        return State.BAD, found % {"trouble": trouble}, advice
+    advice = _("`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`.")
     if last is None:
-        return State.BAD, "nobody sweeps, so that lost jobs stay lost", advice
+        return State.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
     late = database_now() - last > dt.timedelta(seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS)
-    return (State.BAD if late else State.GOOD), f"the last sweep was {_ago(last)}", advice if late else ""
+    found = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
+    return (State.BAD if late else State.GOOD), found, advice if late else ""
 
 
 def _jobs() -> Said:
@@ -284,14 +301,17 @@ def _jobs() -> Said:
     )
     left = Submission.objects.filter(~Exists(moving), status__in=Submission.MOVING).count()
     if lost or left:
-        advice = "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."
-        return State.BAD, f"{lost} jobs are held by nobody, {left} runs move without a job", advice
+        advice = _(
+            "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."
+        )
+        found = _("%(jobs)s jobs are held by nobody, %(runs)s runs move without a job")
+        return State.BAD, found % {"jobs": lost, "runs": left}, advice
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
         long = first.started_at and now - first.created_at > MAX_WAITING
-        found = f"{waiting.count()} jobs wait: {first.reason}"
-        return (State.ODD if long else State.GOOD), found, "They go on by themselves." if long else ""
-    return State.GOOD, "no job is stuck", ""
+        found = _("%(jobs)s jobs wait: %(reason)s") % {"jobs": waiting.count(), "reason": first.reason}
+        return (State.ODD if long else State.GOOD), found, _("They go on by themselves.") if long else ""
+    return State.GOOD, _("no job is stuck"), ""
 
 
 def _models() -> Said:
@@ -313,14 +333,17 @@ def _labels() -> Said:
     waiting = list(waiting_jobs())
     if waiting:
         models = ", ".join(sorted({row.model.name for row in waiting}))
-        found = f"{pairs_left(waiting_jobs())} pairs of {len(waiting)} scorings wait for {models}"
-        return State.ODD, found, "`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`."
+        found = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
+        found %= {"pairs": pairs_left(waiting_jobs()), "scorings": len(waiting), "models": models}
+        advice = _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`.")
+        return State.ODD, found, advice
     labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
-    return State.GOOD, f"{labels} labels are kept and nothing waits for others", ""
+    found = _("%(labels)s labels are kept and nothing waits for others") % {"labels": labels}
+    return State.GOOD, found, ""
 
 
 def _ago(then: dt.datetime) -> str:
-    return f"{(database_now() - then).total_seconds():.0f} s ago"
+    return _("%(seconds)s s ago") % {"seconds": f"{(database_now() - then).total_seconds():.0f}"}
 
 
 CHECKS: dict[str, Callable[[], Said]] = {

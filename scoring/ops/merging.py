@@ -11,6 +11,7 @@ import datetime as dt
 from django.db import transaction
 from django.db.models import Max, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -44,7 +45,10 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if present is not None and present.into_id == into.pk:
             return present
         if present is not None:
-            raise MergeRefused(f"{team} has asked {present.into} already; withdraw that first")
+            raise MergeRefused(
+                _("%(team)s has asked %(other)s already; withdraw that first")
+                % {"team": team, "other": present.into}
+            )
         made = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
         words = f"proposed that {team} merges into {into}"
         audit.note(actor=by, action="merge-proposed", words=words, subject=team, place=season)
@@ -81,7 +85,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
 def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
     """By an organiser, whatever the date and the size; how many runs moved. Raises as `accept_merge`."""
     if team.pk == into.pk:
-        raise MergeRefused("a team does not merge with itself")
+        raise MergeRefused(_("a team does not merge with itself"))
     with transaction.atomic():
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -91,8 +95,7 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
     # Whoever sends a run for either team waits here, and finds it merged then.
-    registration, _ = _entries(season, team, into)
-    registration.delete()
+    _entries(season, team, into)[0].delete()
     joined = _take_members(season, team, into)
     moved = _move_runs(season, team, into)
     ExtraTries.objects.filter(phase__task__season=season, team=team).update(team=into)
@@ -103,9 +106,9 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     for proposal in MergeProposal.objects.filter(season=season, into=team):
         forget_merge_asked(proposal)
         proposal.delete()
-    words = f"merged {team} into {into}, with {counted(len(moved), 'run')}" + (
-        f": {reason}" if reason else ""
-    )
+    with audit.in_english():
+        words = f"merged {team} into {into}, with {counted(len(moved), 'run')}"
+    words += f": {reason}" if reason else ""
     changes = [audit.Change("team", team.name, into.name), audit.Change("members", None, joined), *moved]
     for subject in (into, team):
         audit.note(
@@ -172,17 +175,21 @@ def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Regi
     by_team = {entry.team_id: entry for entry in held.filter(team__in=(team, into)).order_by("team")}
     for own in (team, into):
         if own.pk not in by_team:
-            raise MergeRefused(f"{own} does not take part in {season}")
+            raise MergeRefused(
+                _("%(team)s does not take part in %(season)s") % {"team": own, "season": season}
+            )
     return by_team[team.pk], by_team[into.pk]
 
 
 def _check_date(season: Season) -> None:
     """Raises MergeRefused."""
     if season.merge_until is None:
-        raise MergeRefused(f"teams do not merge by themselves in {season}; its organisers can merge them")
+        words = _("teams do not merge by themselves in %(season)s; its organisers can merge them")
+        raise MergeRefused(words % {"season": season})
     if season.merge_until <= timezone.now():
         until = season.merge_until.astimezone(dt.UTC)
-        raise MergeRefused(f"the teams of {season} could merge until {until:%Y-%m-%d %H:%M} UTC")
+        words = _("the teams of %(season)s could merge until %(instant)s")
+        raise MergeRefused(words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"})
 
 
 def _check_elsewhere(season: Season, into: Team, by: User) -> None:
@@ -192,8 +199,11 @@ def _check_elsewhere(season: Season, into: Team, by: User) -> None:
     others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
     if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
         raise MergeRefused(
-            f"{into} is in other seasons too, which its new members would read; merge the other way round, "
-            "or let its lead accept a proposal"
+            _(
+                "%(team)s is in other seasons too, which its new members would read; merge the other way "
+                "round, or let its lead accept a proposal"
+            )
+            % {"team": into}
         )
 
 
@@ -205,8 +215,11 @@ def _check_tries(season: Season, team: Team, into: Team) -> None:
         most = (phase.runs_in_total or 0) + (given or 0)
         if sent > most:
             raise MergeRefused(
-                f"together the teams have sent {counted(sent, 'run')} in {phase.task}, {phase}, where one "
-                f"may send {most}; an organiser can merge them"
+                _(
+                    "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
+                    "%(most)s; an organiser can merge them"
+                )
+                % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
             )
 
 
@@ -221,5 +234,5 @@ def _held(proposal: MergeProposal) -> MergeProposal:
     _hold(proposal.team, proposal.into)
     found = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
     if found is None:
-        raise MergeRefused("this has been answered or withdrawn already")
+        raise MergeRefused(_("this has been answered or withdrawn already"))
     return found

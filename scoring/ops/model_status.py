@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted
 from scoring.metrics import metrics_of
@@ -64,4 +65,6 @@ def _missing(requirements: Iterable[Requirement]) -> list[Requirement]:
 def _stored(model: str, season: Season) -> Requirement:
     deciding = EntailmentModel.objects.deciding(model, season)
     decided = counted(sum(kept.decided for kept in deciding), "label")
-    return Requirement(kind="entailment labels", name=model, place=f"kept by this site: {decided}")
+    return Requirement(
+        kind="entailment labels", name=model, place=_("kept by this site: %(labels)s") % {"labels": decided}
+    )

@@ -32,6 +32,7 @@ def own_data(user: User) -> dict[str, Any]:
             "affiliation": user.affiliation,
             "orcid": user.orcid,
             "is_listed": user.is_listed,
+            "language": user.language,
             "joined": _when(user.date_joined),
             "last_signed_in": _when(user.last_login),
         },

@@ -8,6 +8,8 @@ from statistics import median
 
 from django.db.models import Count, Min, Q, Sum
 from django.db.models.functions import Coalesce, TruncDate
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext as _
 
 from citeboard.core.database_time import database_now
 from scoring.figures import Axis, Bars, Measured, Series
@@ -67,15 +69,19 @@ class Progress:
 
     @property
     def figure(self) -> Bars:
-        kinds = (("scored", "scored"), ("on the way", "moving"), ("not scored", "not_scored"))
+        kinds = (
+            (_("scored"), "scored"),
+            (_("on the way"), "moving"),
+            (_("not scored"), "not_scored"),
+        )
         return Bars(
-            title="Runs by day",
-            labels=[f"{day.day:%d %b}" for day in self.days],
+            title=_("Runs by day"),
+            labels=[date_format(day.day, _("d M")) for day in self.days],
             series=[
                 Series(name=name, values=[Measured(value=getattr(day, field)) for day in self.days])
                 for name, field in kinds
             ],
-            axis=Axis(title="runs", decimals=0, has_zero=True),
+            axis=Axis(title=_("runs"), decimals=0, has_zero=True),
         )
 
 

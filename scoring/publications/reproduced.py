@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from scoring.board.charts import value_axis
 from scoring.board.differences import class_table
 from scoring.board.numbers import MINUS
@@ -108,12 +110,12 @@ class Reproduced:
             Series(name=f"{name}, {word}", values=values)
             for name, own in pairs
             for word, values in (
-                ("reported", [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in own]),
-                ("recomputed", [Measured(value=pair.own, text=pair.texts["own"]) for pair in own]),
+                (_("reported"), [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in own]),
+                (_("recomputed"), [Measured(value=pair.own, text=pair.texts["own"]) for pair in own]),
             )
         ]
         return Bars(
-            title=f"{self.measure}, reported and recomputed",
+            title=_("%(measure)s, reported and recomputed") % {"measure": self.measure},
             labels=[line.label for line in self.lines],
             series=series,
             axis=value_axis(self.measure, WIDTHS.get(self.shown.leading.scale, 0.0), has_zero=True),

@@ -20,6 +20,7 @@ from scoring.board.differences import (
     in_order_of,
     system_head,
 )
+from scoring.board.numbers import interval
 from scoring.board.standings import Cell
 from scoring.board.whiskers import Axis, whisker
 from scoring.figures import Bars, HeatMap
@@ -140,8 +141,12 @@ def _row(
         "line": row.line,
         "href": f"{shown.table.get_absolute_url()}-{row.line}",
         "cells": [_cell(row.figures.get(column.name)) for column in columns],
-        "whisker": SafeString(whisker(_interval(shown, row), axis, axis.scale)) if axis else "",
+        "whisker": _whisker(_interval(shown, row), axis),
     }
+
+
+def _whisker(cell: Cell, axis: Axis | None) -> SafeString:
+    return SafeString(whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else "")
 
 
 def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 CHARACTER, LABEL, PADDING, NARROWEST = 8.2, 6.4, 18.0, 46.0
 STEP, TOP, BELOW = 22.0, 20.0, 26.0
 ROOT = "ROOT"
@@ -123,7 +125,10 @@ def _point(x: float, y: float) -> str:
 
 def _in_words(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
     phrases = [
-        f"“{token}” is the root" if head == place else f"“{token}” is {relation} of “{tokens[head]}”"
+        _("“%(token)s” is the root") % {"token": token}
+        if head == place
+        else _("“%(token)s” is %(relation)s of “%(head)s”")
+        % {"token": token, "relation": relation, "head": tokens[head]}
         for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
     ]
     return f"{'; '.join(phrases)}."

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from citeboard.core import storage
 from scoring.models import Evaluation
 from scoring.offline.details import described_units, load_page
@@ -17,9 +20,9 @@ AT_A_TIME = 5
 #: Metrics whose runs have claims begin with this.
 METRICS = "aliice_"
 FALLBACKS = {
-    "too_long": "Too long to be split: the whole sentence is the claim.",
-    "root_cited": "The root is cited: the whole sentence is the claim.",
-    "unmatched": "No word of the parse stands for the marks: there is no claim.",
+    "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
+    "root_cited": gettext_lazy("The root is cited: the whole sentence is the claim."),
+    "unmatched": gettext_lazy("No word of the parse stands for the marks: there is no claim."),
 }
 
 
@@ -117,9 +120,9 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
     return Sentence(
         pieces=[*pieces, (detail["text"][end:], False)],
         has_marks=bool(detail["marks"]),
-        note=FALLBACKS.get(detail["fallback"] or "", "")
+        note=str(FALLBACKS.get(detail["fallback"] or "", ""))
         if detail["marks"]
-        else "No mark, so that it claims nothing.",
+        else _("No mark, so that it claims nothing."),
         lost=detail["lost"],
         drawing=drawing(tokens, heads, relations) if tokens else None,
         parse=[
@@ -132,11 +135,11 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
 
 def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
     if not detail["counts"]:
-        verdict = "does not count: a mark stands for no passage"
+        verdict = _("does not count: a mark stands for no passage")
     elif not shows_labels:
         verdict = ""
     else:
-        verdict = {True: "entailed", False: "not entailed", None: "pending"}[detail["entailed"]]
+        verdict = {True: _("entailed"), False: _("not entailed"), None: _("pending")}[detail["entailed"]]
     return Claim(
         text=detail["text"],
         verdict=verdict,
@@ -152,17 +155,19 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
 
 def _why(detail: Mapping[str, Any], place: int) -> str:
     if detail["entailed"] is None:
-        return "pending"
+        return _("pending")
     if detail["entailed"] is False:
-        return "no credit: its passages do not entail the claim"
+        return _("no credit: its passages do not entail the claim")
     alone, others = _at(detail["alone"], place), _at(detail["others"], place)
     if detail["credits"][place] is None:
-        return "pending"
+        return _("pending")
     if len(detail["marks"]) == 1:
-        return "credit: its passage entails the claim"
+        return _("credit: its passage entails the claim")
     if alone:
-        return "credit: its passage alone entails the claim"
-    return "no credit: the others entail the claim without it" if others else "credit: the others need it"
+        return _("credit: its passage alone entails the claim")
+    return (
+        _("no credit: the others entail the claim without it") if others else _("credit: the others need it")
+    )
 
 
 def _at(values: Sequence[bool | None], place: int) -> bool | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.confirming import Result, results_of, why_not
 from scoring.models import ResultConfirmation
@@ -37,10 +39,13 @@ def contest_result(*, submission: Submission, message: str, by: User, seen: str 
     """The team holds the numbers for wrong; organisers read why. Raises ValidationError or NotInThisState."""
     message = message.replace("\r\n", "\n").strip()
     if not message:
-        raise ValidationError({"message": "say what is wrong with the result"})
+        raise ValidationError({"message": _("say what is wrong with the result")})
     if len(message) > MAX_MESSAGE:
         raise ValidationError(
-            {"message": f"the message has {len(message):,} characters; at most {MAX_MESSAGE:,} fit"}
+            {
+                "message": _("the message has %(characters)s characters; at most %(most)s fit")
+                % {"characters": in_decimals(f"{len(message):,}"), "most": in_decimals(f"{MAX_MESSAGE:,}")}
+            }
         )
     return _say(submission, State.CONTESTED, message, by, seen)
 
@@ -52,9 +57,11 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             raise NotInThisState(refused)
         result = result_of(submission)
         if result is None:
-            raise NotInThisState("this run does not count on the board, so that its result is not confirmed")
+            raise NotInThisState(
+                _("this run does not count on the board, so that its result is not confirmed")
+            )
         if seen and seen != result.numbers:
-            raise NotInThisState("the scores have changed since you read them; look at them again")
+            raise NotInThisState(_("the scores have changed since you read them; look at them again"))
         before = result.said
         if before is not None and (before.state, before.message) == (state, message):
             return result
@@ -94,18 +101,21 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     """
     reason = reason.strip()
     if not reason:
-        raise ValidationError({"reason": "say why the results are official without every team's word"})
+        raise ValidationError({"reason": _("say why the results are official without every team's word")})
     if len(reason) > MAX_REASON:
         raise ValidationError(
-            {"reason": f"the reason has {len(reason):,} characters; at most {MAX_REASON:,} fit"}
+            {
+                "reason": _("the reason has %(characters)s characters; at most %(most)s fit")
+                % {"characters": in_decimals(f"{len(reason):,}"), "most": in_decimals(f"{MAX_REASON:,}")}
+            }
         )
     now = timezone.now()
     with transaction.atomic():
         held = _held(phase)
         if not held.confirms_results:
-            raise NotInThisState(f"{held} asks no team to confirm its results")
+            raise NotInThisState(_("%(phase)s asks no team to confirm its results") % {"phase": held})
         if now < held.closes:
-            raise NotInThisState(f"{held} has not closed yet")
+            raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": held})
         if held.confirmation_ended_at is not None:
             return held
         held.confirmation_ended_at, held.confirmation_ended_because = now, reason
@@ -117,7 +127,7 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
     with transaction.atomic():
         held = _held(phase)
         if held.confirmation_ended_at is None:
-            raise NotInThisState("the confirmation has not been ended")
+            raise NotInThisState(_("the confirmation has not been ended"))
         before: list[tuple[str, object, object]] = [
             ("ended", held.confirmation_ended_at, None),
             ("reason", held.confirmation_ended_because, None),

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from citeboard.core.audit import about
 from scoring.runs.told import hides_outcome
 from tasks.models import Job, Submission
 
 ENDS = {
-    Job.State.DONE: "done",
-    Job.State.FAILED: "failed",
-    Job.State.CANCELLED: "stopped",
+    Job.State.DONE: gettext_lazy("done"),
+    Job.State.FAILED: gettext_lazy("failed"),
+    Job.State.CANCELLED: gettext_lazy("stopped"),
 }
 
 
@@ -36,20 +39,24 @@ def events(run: Submission, viewer: object) -> list[Event]:
 
 def _sent(run: Submission) -> Iterator[Event]:
     if run.begun_at is not None:
-        yield Event(at=run.begun_at, words="the upload began")
+        yield Event(at=run.begun_at, words=_("the upload began"))
     by = str(run.submitted_by) if run.submitted_by else ""
-    name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else "no file yet"
-    yield Event(at=run.submitted_at, words=f"received: {name}", by=by)
+    name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else _("no file yet")
+    yield Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by)
 
 
 def _steps(run: Submission) -> Iterator[Event]:
     for job in run.jobs.select_related("gold"):
         what = str(Job.Step(job.step).label)
         if job.rules:
-            what = f"{what} under “{job.rules}” against gold v{job.gold.number}"
+            what = _("%(step)s under “%(rules)s” against gold v%(number)s") % {
+                "step": what,
+                "rules": job.rules,
+                "number": job.gold.number,
+            }
         if job.started_at is not None:
-            again = f", attempt {job.attempt}" if job.attempt > 1 else ""
-            yield Event(at=job.started_at, words=f"{what} began{again}")
+            began = _("%(what)s began, attempt %(attempt)s") if job.attempt > 1 else _("%(what)s began")
+            yield Event(at=job.started_at, words=began % {"what": what, "attempt": job.attempt})
         if job.finished_at is not None and job.state in ENDS:
             why = f": {job.reason}" if job.reason else ""
             yield Event(at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}")
@@ -57,4 +64,4 @@ def _steps(run: Submission) -> Iterator[Event]:
 
 def _acts(run: Submission) -> Iterator[Event]:
     for entry in about(run):
-        yield Event(at=entry.at, words=entry.words, by=entry.actor_name, changes=entry.changes)
+        yield Event(at=entry.at, words=entry.did, by=entry.who, changes=entry.changes)

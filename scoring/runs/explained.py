@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.metrics import Metric, known_metric
@@ -14,7 +16,7 @@ from scoring.stats.signature import offline_command
 from tasks.types import task_type as the_type
 from tasks.types.printed_options import printed_options
 
-UPWARD = {True: "higher is better", False: "lower is better", None: ""}
+UPWARD = {True: _("higher is better"), False: _("lower is better"), None: ""}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ def explained(score: Score, evaluation: Evaluation, task_type: str, filename: st
         interval=interval(score.low, score.high, score.scale),
         n=score.n,
         is_percentage=score.scale == 100,
-        upward=UPWARD[metric.higher_is_better if metric else None],
+        upward=str(UPWARD[metric.higher_is_better if metric else None]),
         definition=definition(metric) if metric else "",
         citation=metric.citation if metric else "",
         signature=score.signature,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation
@@ -57,14 +59,19 @@ def progress_of(submission: Submission) -> Progress:
 def received_alone(submission: Submission) -> Progress:
     """What a team reads where the phase does not show what becomes of its runs."""
     warnings = len(submission.warnings)
-    note = "nothing odd" if not warnings else counted(warnings, "warning")
+    note = _("nothing odd") if not warnings else counted(warnings, "warning")
     at = submission.submitted_at
     return Progress(
-        sentence="Received.",
+        sentence=_("Received."),
         since=at,
-        steps=[Step(name="received", state="done", at=at), Step(name="checked", state="done", note=note)],
+        steps=[
+            Step(name=_("received"), state="done", at=at),
+            Step(name=_("checked"), state="done", note=note),
+        ],
         share=None,
-        advice="In this phase teams do not see whether their runs are scored yet; you are told if one fails.",
+        advice=_(
+            "In this phase teams do not see whether their runs are scored yet; you are told if one fails."
+        ),
     )
 
 
@@ -83,21 +90,25 @@ def expected_wait(submission: Submission, place: int | None) -> float | None:
 
 
 ADVICE = {
-    Status.FAILED: (
+    Status.FAILED: gettext_lazy(
         "A failed run does not count against your team's limit. If the reason lies in the file, correct it "
         "and submit it again; if it does not, write to the organisers and name this run."
     ),
-    Status.WAITING: "Nothing has to be done: it goes on by itself as soon as what is missing is there.",
-    Status.CANCELLED: "A cancelled run does not count against your team's limit.",
-    Status.WITHDRAWN: "A withdrawn run stands on no board. It still counts against your team's limit.",
+    Status.WAITING: gettext_lazy(
+        "Nothing has to be done: it goes on by itself as soon as what is missing is there."
+    ),
+    Status.CANCELLED: gettext_lazy("A cancelled run does not count against your team's limit."),
+    Status.WITHDRAWN: gettext_lazy(
+        "A withdrawn run stands on no board. It still counts against your team's limit."
+    ),
 }
 
 
-OVER_LIMIT = (
+OVER_LIMIT = gettext_lazy(
     "The first run of a team that needs too much computing time or memory does not count against its limit; "
     "the next ones do. If you do not see why the run needs so much, write to the organisers and name it."
 )
-REFUSED = (
+REFUSED = gettext_lazy(
     "Correct the file and submit it again: a run that was refused does not count against your team's limit. "
     "The file stays here, for you to look at."
 )
@@ -105,68 +116,73 @@ REFUSED = (
 
 #: Of a built-in baseline whose run is not there yet.
 UNWRITTEN = {
-    Status.QUEUED: "Waiting for a worker to compute the run.",
-    Status.SCORING: "The run is being computed now.",
-    Status.FAILED: "The run could not be computed.",
+    Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
+    Status.SCORING: gettext_lazy("The run is being computed now."),
+    Status.FAILED: gettext_lazy("The run could not be computed."),
 }
-ORGANISERS = "Organisers can have it computed again, here or on their page of baselines."
+ORGANISERS = gettext_lazy("Organisers can have it computed again, here or on their page of baselines.")
 
 
 def _sentence(submission: Submission, place: int | None, wait: float | None) -> str:
-    before = (
-        "" if place is None else " It is next." if place == 1 else f" {counted(place - 1, 'run')} before it."
-    )
     if submission.status == Status.CHECKING:
-        return f"Waiting to be checked.{before}" if place else "Being checked now."
+        if not place:
+            return _("Being checked now.")
+        return " ".join([_("Waiting to be checked."), _before(place)])
     if submission.problems:
-        return "This run was refused."
+        return _("This run was refused.")
     if submission.is_unwritten and submission.status in UNWRITTEN:
-        return UNWRITTEN[Status(submission.status)]
+        return str(UNWRITTEN[Status(submission.status)])
     if submission.status == Status.QUEUED:
-        about = "" if wait is None else f" Scored in about {duration(wait)}."
-        return f"Waiting for a scorer.{before}{about}"
+        about = "" if wait is None else _("Scored in about %(time)s.") % {"time": duration(wait)}
+        return " ".join(filter(None, [_("Waiting for a scorer."), _before(place), about]))
     return {
-        Status.SCORING: "Being scored now.",
-        Status.WAITING: "Waiting for something that is missing here.",
-        Status.SCORED: "Scored.",
-        Status.FAILED: "This run could not be scored.",
-        Status.CANCELLED: "Cancelled before it was scored.",
-        Status.WITHDRAWN: "Withdrawn.",
+        Status.SCORING: _("Being scored now."),
+        Status.WAITING: _("Waiting for something that is missing here."),
+        Status.SCORED: _("Scored."),
+        Status.FAILED: _("This run could not be scored."),
+        Status.CANCELLED: _("Cancelled before it was scored."),
+        Status.WITHDRAWN: _("Withdrawn."),
     }[Status(submission.status)]
+
+
+def _before(place: int | None) -> str:
+    if place is None:
+        return ""
+    return _("It is next.") if place == 1 else _("%(runs)s before it.") % {"runs": counted(place - 1, "run")}
 
 
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
     """Received in any case; what follows as far as it went, and what is still ahead."""
-    received = Step(name="received", state="done", at=submission.submitted_at)
+    received = Step(name=_("received"), state="done", at=submission.submitted_at)
     if submission.is_unwritten:
         return _unwritten(submission)
     check = submission.jobs.filter(step=Job.Step.CHECK).order_by("-id").first()
     if check is not None and check.state != Job.State.DONE:
         return [received, *_unfinished_check(submission, check)]
     warnings = len(submission.warnings)
-    note = "nothing odd" if not warnings else counted(warnings, "warning")
+    note = _("nothing odd") if not warnings else counted(warnings, "warning")
     checked_at = check.finished_at if check else submission.submitted_at
-    steps = [received, Step(name="checked", state="done", at=checked_at, note=note)]
+    steps = [received, Step(name=_("checked"), state="done", at=checked_at, note=note)]
     queued_at = job.created_at if job else submission.submitted_at
     started_at = job.started_at if job else None
     status = submission.status
     if status == Status.QUEUED:
-        steps.append(Step(name="queued", state="now", at=queued_at, note=_waits_for(job)))
-        return [*steps, Step(name="scoring", state="ahead"), Step(name="scored", state="ahead")]
-    steps.append(Step(name="queued", state="done", at=queued_at))
+        steps.append(Step(name=_("queued"), state="now", at=queued_at, note=_waits_for(job)))
+        return [*steps, Step(name=_("scoring"), state="ahead"), Step(name=_("scored"), state="ahead")]
+    steps.append(Step(name=_("queued"), state="done", at=queued_at))
     if status in (Status.SCORING, Status.WAITING):
-        name = "scoring" if status == Status.SCORING else "waiting"
+        name = _("scoring") if status == Status.SCORING else _("waiting")
         at = started_at if status == Status.SCORING else submission.status_since
-        return [*steps, Step(name=name, state="now", at=at), Step(name="scored", state="ahead")]
+        return [*steps, Step(name=name, state="now", at=at), Step(name=_("scored"), state="ahead")]
     if started_at:
-        steps.append(Step(name="scoring", state="done", at=started_at, note=_took(job)))
+        steps.append(Step(name=_("scoring"), state="done", at=started_at, note=_took(job)))
     if status in (Status.SCORED, Status.WITHDRAWN):
         steps.append(
-            Step(name="scored", state="done", at=job.finished_at if job else submission.status_since)
+            Step(name=_("scored"), state="done", at=job.finished_at if job else submission.status_since)
         )
     if status != Status.SCORED:
         state = "failed" if status == Status.FAILED else "done"
-        steps.append(Step(name=status, state=state, at=submission.status_since))
+        steps.append(Step(name=submission.get_status_display(), state=state, at=submission.status_since))
     return steps
 
 
@@ -174,44 +190,46 @@ def _waits_for(job: Job | None) -> str:
     """What there is to say of a job in the queue: that it was begun before, and who would take it."""
     if job is None:
         return ""
-    again = "begun before, and begun again" if job.attempt else ""
-    queue = "" if job.queue == Job.LIGHT else f"in the queue {job.queue}"
+    again = _("begun before, and begun again") if job.attempt else ""
+    queue = "" if job.queue == Job.LIGHT else _("in the queue %(queue)s") % {"queue": job.queue}
     return "; ".join(filter(None, [again, queue, why_unserved(job.queue)]))
 
 
 def _unwritten(submission: Submission) -> list[Step]:
     """A built-in baseline was asked for and not received; its run comes first."""
-    asked = Step(name="asked for", state="done", at=submission.submitted_at)
+    asked = Step(name=_("asked for"), state="done", at=submission.submitted_at)
     if not submission.is_moving:
         return [asked, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
-    ahead = [Step(name=name, state="ahead") for name in ("queued", "scoring", "scored")]
-    return [asked, Step(name="computing the run", state="now", at=submission.status_since), *ahead]
+    ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
+    return [asked, Step(name=_("computing the run"), state="now", at=submission.status_since), *ahead]
 
 
 def _advice(submission: Submission) -> str:
     if submission.problems:
-        return REFUSED
+        return str(REFUSED)
     if submission.built_in and submission.status == Status.FAILED:
-        return ORGANISERS
+        return str(ORGANISERS)
     if submission.hit_limit:
-        return OVER_LIMIT
-    return ADVICE.get(Status(submission.status), "")
+        return str(OVER_LIMIT)
+    return str(ADVICE.get(Status(submission.status), ""))
 
 
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
     """A large run is checked in a job; until that has ended well, nothing else has begun."""
     if not submission.is_moving:
-        name = "refused" if submission.problems else submission.get_status_display()
+        name = _("refused") if submission.problems else submission.get_status_display()
         state = "failed" if submission.status == Status.FAILED else "done"
         return [Step(name=name, state=state, at=submission.status_since)]
-    name = "waiting" if submission.status == Status.WAITING else "checking"
-    note = "begun before, and begun again" if check.attempt and check.state == Job.State.QUEUED else ""
-    ahead = [Step(name=name, state="ahead") for name in ("queued", "scoring", "scored")]
+    name = _("waiting") if submission.status == Status.WAITING else _("checking")
+    note = _("begun before, and begun again") if check.attempt and check.state == Job.State.QUEUED else ""
+    ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
     return [Step(name=name, state="now", at=submission.status_since, note=note), *ahead]
 
 
 def _took(job: Job | None) -> str:
     if job is None or job.started_at is None or job.finished_at is None:
         return ""
-    attempts = "" if job.attempt < 2 else f", in {job.attempt} attempts"
-    return f"took {duration((job.finished_at - job.started_at).total_seconds())}{attempts}"
+    time = duration((job.finished_at - job.started_at).total_seconds())
+    if job.attempt < 2:
+        return _("took %(time)s") % {"time": time}
+    return _("took %(time)s, in %(attempts)s attempts") % {"time": time, "attempts": job.attempt}

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.utils.translation import gettext as _
 
+from citeboard.core.words import in_decimals
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.numbers import shown
 from scoring.board.small_classes import too_small
@@ -29,7 +31,8 @@ class Bin:
 
     @property
     def label(self) -> str:
-        return f"{self.low:.2g} to {self.high:.2g}"
+        ends = {"low": f"{self.low:.2g}", "high": f"{self.high:.2g}"}
+        return in_decimals(_("%(low)s to %(high)s") % ends)
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
@@ -86,19 +89,21 @@ def reliability_chart(bins: Sequence[Bin]) -> Scatter:
     """Confidence across, the share that is right upwards; on the diagonal both are the same."""
     places = [
         Point(
-            name=f"{own.count:,} instances",
-            x=Measured(value=own.confidence, text=f"confidence {shown(own.confidence)}"),
-            y=Measured(value=own.right, text=f"{shown(own.right)} right"),
+            name=_("%(count)s instances") % {"count": in_decimals(f"{own.count:,}")},
+            x=Measured(
+                value=own.confidence, text=_("confidence %(value)s") % {"value": shown(own.confidence)}
+            ),
+            y=Measured(value=own.right, text=_("%(share)s right") % {"share": shown(own.right)}),
         )
         for own in bins
     ]
     ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (0.0, 1.0)]
     return Scatter(
-        title="Share that is right by confidence",
+        title=_("Share that is right by confidence"),
         series=[
-            PointSeries(name="this run", points=places, has_line=True),
-            PointSeries(name="calibrated", points=ends, has_points=False, is_reference=True),
+            PointSeries(name=_("this run"), points=places, has_line=True),
+            PointSeries(name=_("calibrated"), points=ends, has_points=False, is_reference=True),
         ],
-        x=Axis(title="Mean confidence", bounds=(0.0, 1.0), has_zero=True),
-        y=Axis(title="Share that is right", bounds=(0.0, 1.0), has_zero=True),
+        x=Axis(title=_("Mean confidence"), bounds=(0.0, 1.0), has_zero=True),
+        y=Axis(title=_("Share that is right"), bounds=(0.0, 1.0), has_zero=True),
     )

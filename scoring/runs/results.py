@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from citeboard.core.words import counted, listed
 from scoring.board.charts import value_axis
 from scoring.board.class_order import natural_order
@@ -129,25 +131,32 @@ def without_value(
 def place(submission: Submission, viewer: object) -> Place:
     """The run's place on the board as the viewer may see it."""
     if submission.kind == Submission.Kind.CONTRASTIVE and submission.phase.shows_contrastive:
-        return Place(reason="A contrastive run stands on the board without a rank.")
+        return Place(reason=_("A contrastive run stands on the board without a rank."))
     if submission.kind == Submission.Kind.CONTRASTIVE:
-        return Place(reason="A contrastive run is scored and does not stand on the board.")
+        return Place(reason=_("A contrastive run is scored and does not stand on the board."))
     board = standings(submission.phase, viewer)
     ranked = [row for row in board.rows if row.rank is not None]
     for row in board.rows:
         if row.submission == submission.pk:
-            return Place(rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else "Not ranked.")
+            return Place(
+                rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else _("Not ranked.")
+            )
     of_team = (row for row in board.rows if row.team_slug == _slug(submission) and not row.is_contrastive)
     own = next(of_team, None)
     if own is None:
         chooses = submission.phase.counting == Phase.Counting.SELECTED
         return Place(
-            reason="Nothing stands on the board for a team until it chooses a run." if chooses else ""
+            reason=_("Nothing stands on the board for a team until it chooses a run.") if chooses else ""
         )
     if submission.phase.counting == Phase.Counting.PRIORITY:
         judged = counted(submission.phase.judged_runs, "run")
-        return Place(reason=f"The first {judged} of a team by priority stand on the board.")
-    return Place(reason=f"Run {own.number}, {own.system}, stands on the board for your team.")
+        return Place(
+            reason=_("The first %(runs)s of a team by priority stand on the board.") % {"runs": judged}
+        )
+    return Place(
+        reason=_("Run %(number)s, %(system)s, stands on the board for your team.")
+        % {"number": own.number, "system": own.system}
+    )
 
 
 def _slug(submission: Submission) -> str | None:
@@ -209,7 +218,8 @@ def _figure(
     alike = [metric for metric in metrics if scales[metric] == scales[metrics[0]]][:DRAWN]
     labels = [metric_label(metric) for metric in alike]
     return Bars(
-        title=f"{listed(labels)} by {dimension_label(name)}",
+        title=_("%(metrics)s by %(dimension)s")
+        % {"metrics": listed(labels), "dimension": dimension_label(name)},
         labels=list(classes),
         series=[
             Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
@@ -222,7 +232,7 @@ def _figure(
 
 
 def _range(scale: float) -> str:
-    return f"Score, 0 to {scale:g}" if scale else "Score"
+    return _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
 
 
 def _measured(number: ClassNumber | None) -> Measured:

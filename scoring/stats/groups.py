@@ -65,17 +65,25 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     """
     count = len(p)
     others = ~np.eye(count, dtype=bool)
-    adjusted = np.full(p.shape, np.nan)
     if family == ROW:
-        for row in range(count):
-            adjusted[row, others[row]] = holm(p[row, others[row]].tolist())
+        adjusted = _holm_by_row(np.where(others, p, np.nan))
     elif family == BOARD:
-        above = np.triu(others)
+        above, adjusted = np.triu(others), np.full(p.shape, np.nan)
         adjusted[above] = holm(p[above].tolist())
         adjusted.T[above] = adjusted[above]
     else:
         raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")
     return np.asarray(np.nan_to_num(adjusted, nan=1.0) <= alpha)
+
+
+def _holm_by_row(p: Floats) -> Floats:
+    """`holm` of each row, all rows at once; NaN stays NaN and is not counted."""
+    order = np.argsort(p, axis=1, kind="stable")
+    asked = (~np.isnan(p)).sum(axis=1, keepdims=True)
+    corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (asked - np.arange(p.shape[1])))
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
+    return adjusted
 
 
 def groups(merits: Floats, differs: NDArray[np.bool_]) -> list[int]:

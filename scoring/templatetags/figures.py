@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
+from citeboard.core.instants import MONTHS
+from citeboard.core.language import ENGLISH
+from citeboard.core.words import in_decimals
 from scoring.exchange.figure_files import file_forms
-from scoring.figures import as_plotly, as_svg
+from scoring.figures import Figure, HeatMap, Scatter, Wording, as_plotly, as_svg
 
 register = template.Library()
 
@@ -27,7 +33,7 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
     of a file of the page's, the figure can be had as one.
     """
     key = "".join(map(str, name))
-    figure = context["figures"][key]
+    figure = in_language(context["figures"][key])
     return format_html(
         '<div class="chart" id="{0}" data-figure="{0}-data" tabindex="0" role="group" aria-label="{1}">'
         "{2}</div>{3}{4}",
@@ -37,6 +43,23 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
         json_script(escaped(as_plotly(figure)), f"{key}-data"),
         _files(context.get("figure_address"), key, figure.title),
     )
+
+
+def in_language(figure: Figure) -> Figure:
+    """With the numbers, times and words of its own in the language of the page."""
+    if get_language() == ENGLISH or isinstance(figure, HeatMap):
+        return figure
+    wording = Wording(
+        decimal_mark=in_decimals("."),
+        interval=_("{low} to {high}"),
+        point=_("{name}: {y} at {x}"),
+        undefined=_("undefined"),
+        day=_("{day} {month}"),
+        months=tuple(map(str, MONTHS)),
+    )
+    if isinstance(figure, Scatter):
+        return replace(figure, x=replace(figure.x, wording=wording), y=replace(figure.y, wording=wording))
+    return replace(figure, axis=replace(figure.axis, wording=wording))
 
 
 def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeString:
@@ -50,7 +73,7 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
             for form in file_forms()
         ),
     )
-    return format_html('<p class="figure-files">Figure as {}</p>', links)
+    return format_html('<p class="figure-files">{} {}</p>', _("Figure as"), links)
 
 
 def escaped(part: Any) -> Any:

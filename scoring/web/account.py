@@ -13,6 +13,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.mail import send_mail
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.teams.models import Membership, User
@@ -25,21 +27,23 @@ log = logging.getLogger(__name__)
 class DeleteForm(forms.Form):
     """The password once more, or the address of who has none."""
 
-    proof = forms.CharField(label="Your password", widget=forms.PasswordInput(render_value=False))
+    proof = forms.CharField(
+        label=gettext_lazy("Your password"), widget=forms.PasswordInput(render_value=False)
+    )
 
     def __init__(self, data: Any = None, *, user: User) -> None:
         super().__init__(data, label_suffix="")
         self.user = user
         if not user.has_usable_password():
-            self.fields["proof"] = forms.EmailField(label="Your e-mail address")
+            self.fields["proof"] = forms.EmailField(label=gettext_lazy("Your e-mail address"))
 
     def clean_proof(self) -> str:
         proof: str = self.cleaned_data["proof"]
         if self.user.has_usable_password():
             if not self.user.check_password(proof):
-                raise forms.ValidationError("This is not your password.")
+                raise forms.ValidationError(_("This is not your password."))
         elif proof.lower() != self.user.email.lower():
-            raise forms.ValidationError("This is not your address.")
+            raise forms.ValidationError(_("This is not your address."))
         return proof
 
 
@@ -64,7 +68,7 @@ def delete(request: HttpRequest) -> HttpResponse:
         called = delete_account(user)
         logout(request)
         _confirm(address, called)
-        messages.success(request, "Your account is deleted.")
+        messages.success(request, _("Your account is deleted."))
         return redirect("home")
     own = Membership.objects.filter(user=request.user, role=Membership.Role.LEAD).select_related("team")
     context = {"form": form, "leads": [membership.team for membership in own]}
@@ -73,12 +77,12 @@ def delete(request: HttpRequest) -> HttpResponse:
 
 def _confirm(address: str, called: str) -> None:
     """A last mail; a mail server that is away does not bring the account back."""
-    body = (
+    body = _(
         "Your Citeboard account is deleted, with your name, your addresses and your tokens.\n\n"
         "Runs stay with the teams that you sent them for. Where something of yours has to stay, it is said "
-        f"to be of “{called}”.\n"
-    )
+        "to be of “%(name)s”.\n"
+    ) % {"name": called}
     try:
-        send_mail("[Citeboard] Your account is deleted", body, None, [address])
+        send_mail(_("[Citeboard] Your account is deleted"), body, None, [address])
     except (OSError, SMTPException):
         log.exception("A deleted account could not be told so")

@@ -12,6 +12,7 @@ from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
@@ -82,7 +83,7 @@ def annotate_upload(request: HttpRequest, sheet: int) -> HttpResponse:
     annotator = _annotator(request, sheet)
     file = request.FILES.get("file")
     if file is None:
-        messages.error(request, "Choose the file that holds your ratings.")
+        messages.error(request, _("Choose the file that holds your ratings."))
         return redirect(_address(annotator))
     try:
         with received(file) as upload:
@@ -96,7 +97,7 @@ def annotate_upload(request: HttpRequest, sheet: int) -> HttpResponse:
     except RatingsRefused as refused:
         context = {**_about(annotator), "problems": refused.problems[:200]}
         return render(request, "human/annotate_refused.html", context, status=422)
-    messages.success(request, f"{counted(count, 'text')} rated.")
+    messages.success(request, _("%(texts)s rated.") % {"texts": counted(count, "text")})
     return redirect(_address(annotator))
 
 
@@ -108,9 +109,9 @@ def _annotator(request: HttpRequest, sheet: int) -> Annotator:
     own = Annotator.objects.select_related("sheet__phase__task__season", "user")
     found = own.filter(sheet__pk=sheet, user=request.user.pk).first()
     if found is None:
-        raise Http404("There is no sheet for you to rate at this address.")
+        raise Http404(_("There is no sheet for you to rate at this address."))
     if found.user is not None and has_own_texts(found.sheet, found.user):
-        raise PermissionDenied("You have joined a team whose texts are on this sheet, and cannot rate it.")
+        raise PermissionDenied(_("You have joined a team whose texts are on this sheet, and cannot rate it."))
     return found
 
 
@@ -121,7 +122,7 @@ def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
     named = instances.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
     found = named or _unrated(annotator, instances).first() or instances.last()
     if found is None:
-        raise Http404("There is nothing to rate: annotators do not differ by so much on any text.")
+        raise Http404(_("There is nothing to rate: annotators do not differ by so much on any text."))
     return found
 
 
@@ -189,7 +190,11 @@ def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], 
             given.append(Given(text.code, {name: allowed[value] for name, value in values.items()}))
         else:
             missing = [name for name, value in values.items() if value not in allowed]
-            faults.append(f"Text {letter} has no {' and no '.join(missing)} from {LOWEST} to {HIGHEST}.")
+            words = _("Text %(letter)s has no %(criteria)s from %(lowest)s to %(highest)s.")
+            criteria = _(" and no ").join(missing)
+            faults.append(
+                words % {"letter": letter, "criteria": criteria, "lowest": LOWEST, "highest": HIGHEST}
+            )
     return given, faults
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
@@ -25,7 +26,7 @@ def archive_board(request: HttpRequest, archive: str, board: str) -> HttpRespons
     found = _found(archive)
     shown = found.board(board)
     if shown is None:
-        raise Http404("This archive has no such board.")
+        raise Http404(_("This archive has no such board."))
     return render(request, "archives/board.html", {"archive": found, "board": shown})
 
 
@@ -34,7 +35,7 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
     """To be kept, never shown: what others wrote is no page of this site."""
     path = _found(archive).file(file)
     if path is None:
-        raise Http404("This archive has no such file.")
+        raise Http404(_("This archive has no such file."))
     content_type = "application/octet-stream"
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=content_type)
 
@@ -42,5 +43,5 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
 def _found(slug: str) -> Mounted:
     found = mounted_archive(slug)
     if found is None:
-        raise Http404("No archive is mounted here.")
+        raise Http404(_("No archive is mounted here."))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.snapshots import keep_cited
@@ -28,7 +29,7 @@ def task_bib(request: HttpRequest, season: str, task: str) -> HttpResponse:
 def run_bib(request: HttpRequest, season: str, task: str, phase: str, submission: int) -> HttpResponse:
     found = standing_of(phase_for(request.user, season, task, phase), request.user, submission)
     if found is None:
-        raise Http404("No row of this board is of that run.")
+        raise Http404(_("No row of this board is of that run."))
     board, row = found
     return _bibtex(of_run(board, row, keep_cited(board)))
 

@@ -9,6 +9,7 @@ from functools import cache
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.distribution.backend import wheel
@@ -47,6 +48,6 @@ def client_file(request: HttpRequest, file: str) -> HttpResponse:
     elif file == own.name + CHECKSUM:
         response = HttpResponse(f"{own.sha256}  {own.name}\n", content_type="text/plain; charset=utf-8")
     else:
-        raise Http404(f"This site runs {own.name}.")
+        raise Http404(_("This site runs %(wheel)s.") % {"wheel": own.name})
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     return response

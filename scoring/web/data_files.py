@@ -9,6 +9,7 @@ from typing import IO
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.teams.api import asking_user
@@ -30,7 +31,7 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
     found = task_for(person, season, task)
     form = found.task_type.trec
     if form is None:
-        raise Http404("The data of this task are no topics and documents.")
+        raise Http404(_("The data of this task are no topics and documents."))
     splits = _splits(found, person)
     return _archive(request, found, splits, "trec", lambda out: write_trec(out, found, form, splits))
 
@@ -45,7 +46,7 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
             request, found, splits, "hugging-face", lambda out: write_data_set(out, found, splits)
         )
     except NoLines:
-        raise Http404("The data of this task are no JSON lines.") from None
+        raise Http404(_("The data of this task are no JSON lines.")) from None
 
 
 def _splits(task: Task, person: object) -> list[GivenSplit]:
@@ -55,8 +56,11 @@ def _splits(task: Task, person: object) -> list[GivenSplit]:
         return splits
     if released_phases(task):
         terms = site_address("terms", task.season.slug)
-        raise PermissionDenied(f"The data come after the season's terms are accepted. They are at {terms}.")
-    raise Http404("This task has released no data.")
+        raise PermissionDenied(
+            _("The data come after the season's terms are accepted. They are at %(terms)s.")
+            % {"terms": terms}
+        )
+    raise Http404(_("This task has released no data."))
 
 
 def _archive(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
@@ -31,7 +32,7 @@ def task_croissant(request: HttpRequest, season: str, task: str) -> HttpResponse
     found = task_for(request.user, season, task)
     releases = releases_of(found)
     if not releases:
-        raise Http404("This task has released no data.")
+        raise Http404(_("This task has released no data."))
     return JsonResponse(
         croissant(found, releases),
         content_type=LD_JSON,
@@ -74,7 +75,7 @@ def _public_pages() -> Iterator[str]:
         yield site_address("board", *place(phase))
     for archive in mounted_archives():
         yield site_address("archive", archive.slug)
-        for name, _ in archive.boards:
+        for name, _board in archive.boards:
             yield site_address("archive-board", archive.slug, name)
     for paper in Paper.objects.all():
         yield site_address("paper", paper.key)

@@ -10,10 +10,13 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from citeboard.core.guides import groups, guides, search
+from citeboard.core.language import ENGLISH
 
 #: The guide below which all operations stand.
 API = "api"
@@ -52,7 +55,7 @@ def guide_list(request: HttpRequest) -> HttpResponse:
 def guide(request: HttpRequest, guide: str) -> HttpResponse:
     found = guides().get(guide)
     if found is None:
-        raise Http404("There is no guide at this address.")
+        raise Http404(_("There is no guide at this address."))
     context = {"guide": found, "operations": operations() if guide == API else []}
     return render(request, "guides/guide.html", context)
 
@@ -60,7 +63,8 @@ def guide(request: HttpRequest, guide: str) -> HttpResponse:
 @cache
 def operations() -> list[Operation]:
     """Made once a process: the description follows from the code alone."""
-    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    with translation.override(ENGLISH):
+        schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]
     return [
         Operation(

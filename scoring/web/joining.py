@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -52,7 +53,9 @@ def ask(request: HttpRequest, season: str) -> HttpResponse:
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"You have asked to join {team}; its members are told.")
+        messages.success(
+            request, _("You have asked to join %(team)s; its members are told.") % {"team": team}
+        )
     return redirect(f"{reverse('season', args=[found.slug])}#take-part")
 
 
@@ -65,7 +68,7 @@ def take_back(request: HttpRequest, asked: int) -> HttpResponse:
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"You do not ask to join {found.team} any more.")
+        messages.success(request, _("You do not ask to join %(team)s any more.") % {"team": found.team})
     return redirect(f"{reverse('season', args=[found.season.slug])}#take-part")
 
 
@@ -78,12 +81,15 @@ def answer(request: HttpRequest, slug: str, asked: int) -> HttpResponse:
     try:
         if request.POST.get("decision") == "accept":
             accept_request(asked=found, by=_person(request))
-            messages.success(request, f"{found.user} is in {team} now.")
+            messages.success(
+                request, _("%(person)s is in %(team)s now.") % {"person": found.user, "team": team}
+            )
         elif request.POST.get("decision") == "decline":
             decline_request(asked=found, by=_person(request))
-            messages.success(request, f"{found.user} is told that {team} has declined.")
+            words = _("%(person)s is told that %(team)s has declined.")
+            messages.success(request, words % {"person": found.user, "team": team})
         else:
-            messages.error(request, "Say whether to accept or to decline.")
+            messages.error(request, _("Say whether to accept or to decline."))
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     return redirect(f"{reverse('team', args=[team.slug])}#members")

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from citeboard.core.plain_text import one_line
@@ -65,7 +66,8 @@ def propose(request: HttpRequest, slug: str) -> HttpResponse:
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"The lead of {into} is asked whether {team} may merge into it.")
+        words = _("The lead of %(into)s is asked whether %(team)s may merge into it.")
+        messages.success(request, words % {"into": into, "team": team})
     return _back(team)
 
 
@@ -79,12 +81,15 @@ def answer(request: HttpRequest, slug: str, proposal: int) -> HttpResponse:
     try:
         if decision == "accept" and found.into_id == team.pk:
             moved = accept_merge(proposal=found, by=_person(request))
-            messages.success(request, f"{found.team} is part of {team} now, with {counted(moved, 'run')}.")
+            words = _("%(gone)s is part of %(team)s now, with %(runs)s.")
+            facts = {"gone": found.team, "team": team, "runs": counted(moved, "run")}
+            messages.success(request, words % facts)
         elif decision == "drop":
             drop_proposal(proposal=found, by=_person(request))
-            messages.success(request, f"{found.team} and {found.into} stay two teams.")
+            words = _("%(team)s and %(into)s stay two teams.")
+            messages.success(request, words % {"team": found.team, "into": found.into})
         else:
-            messages.error(request, "Say whether to accept or to decline.")
+            messages.error(request, _("Say whether to accept or to decline."))
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     return _back(team)

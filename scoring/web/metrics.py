@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -24,7 +25,7 @@ OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 def metrics(request: HttpRequest) -> HttpResponse:
     """Queues, runs, requests and cached pages in figures, by token or on the site's own machine."""
     if not (_has_token(request) or _is_local(request)):
-        raise Http404("There is nothing for you to read at this address.")
+        raise Http404(_("There is nothing for you to read at this address."))
     return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
 
 

@@ -7,11 +7,12 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.query import whole_number
-from citeboard.core.words import counted
+from citeboard.core.words import counted, sentence
 from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
 from citeboard.teams.models import User
 from tasks.models.notifications import Channel
@@ -46,7 +47,8 @@ def read(request: HttpRequest) -> HttpResponse:
     """Mark one message as read, or all."""
     chosen = [number for text in request.POST.getlist("message") if (number := whole_number(text))]
     count = mark_read(user=_person(request), ids=chosen or None)
-    flash.success(request, f"{counted(count, 'message').capitalize()} marked as read.")
+    marked = _("%(messages)s marked as read") % {"messages": counted(count, "message")}
+    flash.success(request, sentence(marked))
     return redirect("messages")
 
 
@@ -59,7 +61,7 @@ def choices(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         posted = {kind: request.POST.get(kind, "") for kind in own}
         choose(user=user, wanted={kind: way for kind, way in posted.items() if way in Channel.values})
-        flash.success(request, "What you are told of is saved.")
+        flash.success(request, _("What you are told of is saved."))
         return redirect("message-choices")
     lines = [{"kind": kind, "channel": channel} for kind, channel in own.items()]
     return render(request, "notifications/choices.html", {"lines": lines, "channels": Channel.choices})
@@ -73,7 +75,7 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         user, kind = subscription_of(secret)
     except LinkNotValid as unknown:
-        raise Http404("This link to unsubscribe does not work.") from unknown
+        raise Http404(_("This link to unsubscribe does not work.")) from unknown
     is_done = request.method == "POST"
     if is_done:
         end_mails(user, kind)

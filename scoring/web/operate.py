@@ -6,10 +6,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from citeboard.core.words import counted
+from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
 from scoring.ops.site_state import site_state
 from tasks.notifications.sending import try_again
@@ -31,11 +32,12 @@ def mails(request: HttpRequest) -> HttpResponse:
     _require_staff(request)
     assert isinstance(request.user, User)
     queued = try_again(by=request.user)
-    messages.success(request, f"{counted(queued, 'e-mail').capitalize()} will be tried again.")
+    retried = _("%(mails)s will be tried again") % {"mails": counted(queued, "e-mail")}
+    messages.success(request, sentence(retried))
     return redirect("operate")
 
 
 def _require_staff(request: HttpRequest) -> None:
     assert isinstance(request.user, User)
     if not request.user.is_staff:
-        raise Http404("This page is for those who run the site.")
+        raise Http404(_("This page is for those who run the site."))

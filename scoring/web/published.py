@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
@@ -69,7 +70,7 @@ def reproduced(request: HttpRequest, season: str) -> HttpResponse:
     found = season_for(request.user, season)
     tasks = list(found.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
-        raise Http404("Nothing of this season is computed again beside published results.")
+        raise Http404(_("Nothing of this season is computed again beside published results."))
     tables = tables_of(tasks, request.user)
     figures = {
         f"reproduced-chart-{place}": table.bars
@@ -112,7 +113,7 @@ def _results(request: HttpRequest, season: str, task: str) -> tuple[Task, Publis
     found = task_for(request.user, season, task)
     results = published_of(found)
     if results.is_empty:
-        raise Http404("No published results are known of this task.")
+        raise Http404(_("No published results are known of this task."))
     return found, results
 
 

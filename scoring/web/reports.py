@@ -9,6 +9,8 @@ from django.core.paginator import Paginator
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import sentence
@@ -21,13 +23,16 @@ REPORTS_A_PAGE = 50
 
 class ReportForm(forms.Form):
     address = forms.CharField(
-        label="Page that it is about", required=False, max_length=MAX_ADDRESS, help_text="Its address."
+        label=gettext_lazy("Page that it is about"),
+        required=False,
+        max_length=MAX_ADDRESS,
+        help_text=gettext_lazy("Its address."),
     )
     text = forms.CharField(
-        label="What is wrong",
+        label=gettext_lazy("What is wrong"),
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="Those who run the site read it, with your name and address.",
+        help_text=gettext_lazy("Those who run the site read it, with your name and address."),
     )
 
 
@@ -43,7 +48,7 @@ def report(request: HttpRequest) -> HttpResponse:
         except TooManyReports as refused:
             form.add_error("text", sentence(refused))
         else:
-            messages.success(request, "Those who run the site have your report.")
+            messages.success(request, _("Those who run the site have your report."))
             return redirect("report")
     status = 422 if request.method == "POST" else 200
     return render(request, "report.html", {"form": form}, status=status)
@@ -64,12 +69,12 @@ def reports(request: HttpRequest) -> HttpResponse:
 @login_required
 def close(request: HttpRequest, report: int) -> HttpResponse:
     close_report(report=get_object_or_404(Report, pk=report), by=_require_staff(request))
-    messages.success(request, "The report is closed.")
+    messages.success(request, _("The report is closed."))
     return redirect("operate-reports")
 
 
 def _require_staff(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     if not request.user.is_staff:
-        raise Http404("This page is for those who run the site.")
+        raise Http404(_("This page is for those who run the site."))
     return request.user

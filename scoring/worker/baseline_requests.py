@@ -13,6 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import limits_for_organisers, read_upload
@@ -60,11 +61,13 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
     """Have the named baselines computed and scored, or all that are possible. Raises NotPossible."""
     gold = Gold.objects.current(phase)
     if gold is None:
-        raise NotPossible(f"{phase.task}, {phase}: the split {phase.split} has no gold yet")
+        words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
+        raise NotPossible(words % {"task": phase.task, "phase": phase, "split": phase.split})
     if names is None:
         names = [name for name in names_for(phase) if name != HUMAN or has_several_annotators(gold)]
     elif HUMAN in names and not has_several_annotators(gold):
-        raise NotPossible(f"{phase.task}, {phase}: no topic of the gold has two annotators")
+        words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
+        raise NotPossible(words % {"task": phase.task, "phase": phase})
     for name in names:
         _check(name, phase)
     found = [_ask_for(name, phase, gold) for name in names]
@@ -99,8 +102,9 @@ def _check(name: str, phase: Phase) -> None:
         baseline(name)
     except UnknownBaseline as unknown:
         raise NotPossible(str(unknown)) from unknown
-    own = ", ".join(names_for(phase)) or "no baselines"
-    raise NotPossible(f"“{name}” is no baseline of {phase.task.type}, which has {own}")
+    own = ", ".join(names_for(phase)) or _("no baselines")
+    words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
+    raise NotPossible(words % {"name": name, "task_type": phase.task.type, "names": own})
 
 
 def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
@@ -181,15 +182,18 @@ def _sent(path: Path, filename: str, by: User) -> LabelFile:
 
 def _fault(given: LabelFile, name: str, model: str) -> Problem | None:
     if not given.entailed:
-        return Problem(message="there is no label in it", expected="one JSON object on each line")
+        return Problem(message=_("there is no label in it"), expected=_("one JSON object on each line"))
     if not name:
-        expected = "“model” on its lines, or the model's name beside the file"
-        return Problem(message="it does not say whose labels these are", expected=expected)
+        expected = _("“model” on its lines, or the model's name beside the file")
+        return Problem(message=_("it does not say whose labels these are"), expected=expected)
     if model and given.model and model != given.model:
-        return Problem(message=f"these are labels of “{given.model}”", expected=f"those of “{model}”")
+        return Problem(
+            message=_("these are labels of “%(model)s”") % {"model": given.model},
+            expected=_("those of “%(model)s”") % {"model": model},
+        )
     if len(name) > MAX_MODEL or not name.isprintable() or name != name.strip():
-        expected = f"at most {MAX_MODEL} printable characters"
-        return Problem(message="the model's name cannot be kept", expected=expected)
+        expected = _("at most %(number)s printable characters") % {"number": MAX_MODEL}
+        return Problem(message=_("the model's name cannot be kept"), expected=expected)
     return None
 
 
@@ -206,8 +210,8 @@ def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
         Problem(
             file=given.places[key][0],
             line=given.places[key][1],
-            message=f"this pair is kept as {int(known[key])}",
-            expected="what a model has decided once; another model goes by another name",
+            message=_("this pair is kept as %(label)s") % {"label": int(known[key])},
+            expected=_("what a model has decided once; another model goes by another name"),
         )
         for key, entailed in given.entailed.items()
         if known.get(key, entailed) != entailed

@@ -6,6 +6,7 @@ import hashlib
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -49,8 +50,9 @@ def _known(own: EntailmentModel, shared: EntailmentModel) -> int:
     otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
     contradicted = own.entailment_labels.filter(Exists(otherwise)).count()
     if contradicted:
-        message = f"{contradicted} of these labels contradict those that all seasons share"
-        raise LabelsRefused([Problem(message=message, expected="what a model has decided once")])
+        message = _("%(number)s of these labels contradict those that all seasons share")
+        message %= {"number": contradicted}
+        raise LabelsRefused([Problem(message=message, expected=_("what a model has decided once"))])
     return own.entailment_labels.filter(Exists(there)).count()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.database_time import database_now
@@ -100,12 +101,13 @@ def score_again(*, submission: Submission, by: User | None) -> int:
     phase = submission.phase
     gold = Gold.objects.current(phase)
     if submission.status not in ENDED or gold is None:
-        raise NotScored(f"a run that is {submission.get_status_display()} cannot be scored again")
+        words = _("a run that is %(status)s cannot be scored again")
+        raise NotScored(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
-        raise NotScored("a refused file cannot be scored again; its team sends a corrected one")
+        raise NotScored(_("a refused file cannot be scored again; its team sends a corrected one"))
     if phase.is_frozen() and _stood(submission, gold):
         raise NotScored(
-            "the board is frozen with this run's scores; it can be scored again once it is revealed"
+            _("the board is frozen with this run's scores; it can be scored again once it is revealed")
         )
     with transaction.atomic():
         queued = int(check_again(submission, gold)) or _queued_anew(submission, gold)

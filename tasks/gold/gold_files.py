@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.files import File
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
@@ -37,8 +38,11 @@ class EarlierGold(Exception):
 
     def __init__(self, earlier: Gold) -> None:
         super().__init__(
-            f"this is the content of v{earlier.number} of {earlier.task}, which has been corrected since; "
-            "say that it is to be published again"
+            _(
+                "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
+                "it is to be published again"
+            )
+            % {"version": earlier.number, "task": earlier.task}
         )
 
 
@@ -51,6 +55,7 @@ class KeptGold:
     file: str
     index: str
     public: str
+    statistics: list[dict[str, Any]]
 
 
 def load_gold(
@@ -88,6 +93,7 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
                 file=done.file(packing.GOLD),
                 index=done.file(packing.INDEX),
                 public=done.file(packing.PUBLIC),
+                statistics=done.result["statistics"],
             )
             return keep_gold(prepared)
     except UploadUnreadable as unreadable:
@@ -104,6 +110,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         file=_kept(prepared.file, folder),
         index=_kept(prepared.index, folder),
         public=_kept(prepared.public, folder),
+        statistics=prepared.statistics,
     )
 
 
@@ -113,16 +120,21 @@ def record_gold(
     """Make this a split's next version, unless its present version has the same content.
 
     The same content may still be packed anew, by a release that derives the index or the public inputs in
-    another way; then the version stays and its files are replaced. Raises EarlierGold for the content of an
-    earlier version, unless ``again``.
+    another way; then the version stays, and its files and statistics are replaced. Raises EarlierGold for the
+    content of an earlier version, unless ``again``.
     """
-    files = {"file": kept.file, "index": kept.index, "public": kept.public}
+    derived = {
+        "file": kept.file,
+        "index": kept.index,
+        "public": kept.public,
+        "statistics": kept.statistics,
+    }
     with transaction.atomic():
         # Two loads at once would give the same number.
         Task.objects.select_for_update().get(pk=task.pk)
         present = Gold.objects.filter(task=task, split=split).order_by("-number").first()
         if present is not None and present.digest == kept.digest:
-            Gold.objects.filter(pk=present.pk).update(**files)
+            Gold.objects.filter(pk=present.pk).update(**derived)
             present.refresh_from_db()
             return present, False
         earlier = (
@@ -137,7 +149,7 @@ def record_gold(
             digest=kept.digest,
             instances=kept.instances,
             reason=reason,
-            **files,
+            **derived,
         )
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             bump_version(phase.pk)

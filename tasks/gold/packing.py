@@ -33,6 +33,8 @@ class PreparedGold:
     file: Path
     index: Path
     public: Path
+    #: By data set, as the type's ``statistics`` are; none where it has none.
+    statistics: list[dict[str, Any]]
 
     def read_index(self) -> Index:
         index: Index = json.loads(self.index.read_bytes())
@@ -47,7 +49,12 @@ def pack(given: Mapping[str, Any]) -> dict[str, Any]:
         prepared = prepare_gold(chosen, files, given["options"], Path())
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
-    return {"digest": prepared.digest, "instances": prepared.instances, "problems": []}
+    return {
+        "digest": prepared.digest,
+        "instances": prepared.instances,
+        "statistics": prepared.statistics,
+        "problems": [],
+    }
 
 
 def prepare_gold(
@@ -64,6 +71,7 @@ def prepare_gold(
         file=folder / GOLD,
         index=folder / INDEX,
         public=folder / PUBLIC,
+        statistics=task_type.statistics(split) if task_type.statistics else [],
     )
     write_archive(prepared.file, [(file.name, file.open) for file in own])
     prepared.index.write_text(

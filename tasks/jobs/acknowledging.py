@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.plain_text import one_line
@@ -25,7 +26,8 @@ def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User)
     """
     note = one_line(note)
     if len(note) > MAX_NOTE:
-        raise ValidationError({"note": f"the note has {len(note)} characters; at most {MAX_NOTE} fit"})
+        words = _("the note has %(found)s characters; at most %(most)s fit")
+        raise ValidationError({"note": words % {"found": len(note), "most": MAX_NOTE}})
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related("phase__task__season")
         own = held.get(pk=run.pk)
@@ -52,10 +54,13 @@ def _failed_at(run: Submission, job: Job | None) -> dt.datetime:
     if job is None:
         if run.status == Submission.Status.FAILED:
             return run.status_since
-        raise NotFailed(f"{run} has not failed; it is {run.get_status_display()}")
+        words = _("%(run)s has not failed; it is %(status)s")
+        raise NotFailed(words % {"run": run, "status": run.get_status_display()})
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
-        raise NotFailed(f"the scoring of {run} under {job.rules} has not failed; it is {job.state}")
+        words = _("the scoring of %(run)s under %(rules)s has not failed; it is %(state)s")
+        state = Job.State(job.state).label
+        raise NotFailed(words % {"run": run, "rules": job.rules, "state": state})
     return job.finished_at
 
 

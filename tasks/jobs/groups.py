@@ -6,6 +6,7 @@ import time
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from django.utils.translation import gettext as _
 
 from citeboard.core.database_time import from_now
 from citeboard.core.machine import group_name
@@ -67,7 +68,7 @@ def why_unserved(queue: str) -> str:
     """Why nothing takes jobs of the queue, as a clause; empty where some group does."""
     groups = living_groups()
     if not groups:
-        return "no worker is running"
+        return _("no worker is running")
     if any(group.serves(queue) for group in groups):
         return ""
-    return f"no worker serves the queue {queue}"
+    return _("no worker serves the queue %(queue)s") % {"queue": queue}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
@@ -25,6 +27,12 @@ class Gold(models.Model):
     file = models.CharField(max_length=200, help_text="The archive of gold, in the gold storage.")
     index = models.CharField(max_length=200, help_text="What checks an upload, in the gold storage.")
     public = models.CharField(max_length=200, help_text="The archive of public inputs, in the gold storage.")
+    statistics: models.JSONField[list[dict[str, Any]]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="What it consists of by data set, where its task type says so; empty for gold of before.",
+    )
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)
 

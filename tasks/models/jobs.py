@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from tasks.models.gold import Gold
 from tasks.models.submissions import Submission
@@ -19,9 +20,9 @@ class Job(models.Model):
     """
 
     class Step(models.TextChoices):
-        WRITE = "write", "computing the run"
-        CHECK = "check", "checking the run"
-        SCORE = "score", "scoring the run"
+        WRITE = "write", _("computing the run")
+        CHECK = "check", _("checking the run")
+        SCORE = "score", _("scoring the run")
 
     class Priority(models.IntegerChoices):
         NEW = 0, "a new run"
@@ -31,12 +32,12 @@ class Job(models.Model):
     LIGHT: ClassVar[str] = "light"
 
     class State(models.TextChoices):
-        QUEUED = "queued", "queued"
-        RUNNING = "running", "running"
-        WAITING = "waiting", "waiting"
-        DONE = "done", "done"
-        FAILED = "failed", "failed"
-        CANCELLED = "cancelled", "cancelled"
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="jobs")
     gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="jobs")

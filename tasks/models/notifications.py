@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.models import Mailed
 from citeboard.teams.models import Membership, Team, User
@@ -17,35 +18,35 @@ from tasks.models.submissions import Submission
 class Kind(models.TextChoices):
     """What happened."""
 
-    SCORED = "run-scored", "A run of your team was scored"
-    FAILED = "run-failed", "A run of your team could not be scored"
-    REFUSED = "run-refused", "A run of your team was refused after it was sent"
-    RESCORED = "runs-rescored", "Runs of your team were scored again"
-    DEADLINE = "deadline-near", "A phase closes within 48 hours"
-    MOVED = "deadline-moved", "A deadline was moved"
-    LIMITS = "limits-changed", "How many runs a team may send was changed"
-    TRIES = "tries-given", "Your team was given more tries"
-    EXCLUDED = "run-excluded", "A run of your team was hidden, disqualified or reinstated"
-    ANNOUNCED = "announced", "Announcements of your seasons"
-    DECIDED = "team-decided", "Your team was let into a season, or not"
-    ROLE = "role-given", "You were made an organiser or a helper"
-    SHEET = "sheet-to-rate", "Texts wait for your ratings"
-    JOIN_ASKED = "join-asked", "Somebody asks to join your team"
-    JOIN_DECIDED = "join-decided", "A team that you asked to join has decided"
-    ASKED = "team-asks", "A team asks to enter a season that you run"
-    MERGE_ASKED = "merge-asked", "A team asks to merge into yours"
-    MERGED = "teams-merged", "Your team was merged with another"
-    QUESTION = "question-asked", "Somebody asks a question on a season that you run"
-    ANSWERED = "question-answered", "A question of yours was answered"
-    REPORTED = "abuse-reported", "Abuse is reported on a site that you run"
+    SCORED = "run-scored", _("A run of your team was scored")
+    FAILED = "run-failed", _("A run of your team could not be scored")
+    REFUSED = "run-refused", _("A run of your team was refused after it was sent")
+    RESCORED = "runs-rescored", _("Runs of your team were scored again")
+    DEADLINE = "deadline-near", _("A phase closes within 48 hours")
+    MOVED = "deadline-moved", _("A deadline was moved")
+    LIMITS = "limits-changed", _("How many runs a team may send was changed")
+    TRIES = "tries-given", _("Your team was given more tries")
+    EXCLUDED = "run-excluded", _("A run of your team was hidden, disqualified or reinstated")
+    ANNOUNCED = "announced", _("Announcements of your seasons")
+    DECIDED = "team-decided", _("Your team was let into a season, or not")
+    ROLE = "role-given", _("You were made an organiser or a helper")
+    SHEET = "sheet-to-rate", _("Texts wait for your ratings")
+    JOIN_ASKED = "join-asked", _("Somebody asks to join your team")
+    JOIN_DECIDED = "join-decided", _("A team that you asked to join has decided")
+    ASKED = "team-asks", _("A team asks to enter a season that you run")
+    MERGE_ASKED = "merge-asked", _("A team asks to merge into yours")
+    MERGED = "teams-merged", _("Your team was merged with another")
+    QUESTION = "question-asked", _("Somebody asks a question on a season that you run")
+    ANSWERED = "question-answered", _("A question of yours was answered")
+    REPORTED = "abuse-reported", _("Abuse is reported on a site that you run")
 
 
 class Channel(models.TextChoices):
     """How a person is told."""
 
-    MAIL = "mail", "here and by e-mail"
-    SITE = "site", "here only"
-    NONE = "none", "not at all"
+    MAIL = "mail", _("here and by e-mail")
+    SITE = "site", _("here only")
+    NONE = "none", _("not at all")
 
 
 #: Told of what came of runs, which a phase may keep to itself.

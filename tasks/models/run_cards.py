@@ -9,83 +9,111 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-YES_OR_NO = {"no": "no", "yes": "yes"}
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_noop as _
+
+YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardField:
-    """A text, an address (``is_link``), a month or day (``is_date``), or one of ``choices``.
+    """A text, an address (``is_link``), a month or day (``is_date``), names between commas (``is_list``), or
+    one of ``values``.
 
-    ``marks`` are the words by which a board marks a run that chose so. What ``names_team`` may say whose the
-    run is, and is shown only where the team's name is.
+    ``marked`` are the words by which a board marks a run that chose so. What ``names_team`` may say whose the
+    run is, and is shown only where the team's name is. The words are English here; ``label``, ``help`` and
+    ``choices`` have them in the language of who reads.
     """
 
     name: str
-    label: str
-    help: str
-    choices: Mapping[str, str] = field(default_factory=dict)
-    marks: Mapping[str, str] = field(default_factory=dict)
+    english: str
+    asks: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    marked: Mapping[str, str] = field(default_factory=dict)
     is_link: bool = False
     is_date: bool = False
+    is_list: bool = False
     max_length: int = 1000
 
     @property
+    def label(self) -> str:
+        return gettext(self.english)
+
+    @property
+    def help(self) -> str:
+        return gettext(self.asks)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        return {value: gettext(words) for value, words in self.values.items()}
+
+    @property
     def names_team(self) -> bool:
-        return not self.choices and not self.is_date
+        return not self.values and not self.is_date
 
 
 CARD = {
     known.name: known
     for known in (
-        CardField(name="code", label="Code", help="The address of the code.", is_link=True, max_length=200),
         CardField(
-            name="paper", label="Paper", help="The address of a paper that describes it.", is_link=True,
+            name="code", english=_("Code"), asks=_("The address of the code."), is_link=True,
             max_length=200,
         ),
         CardField(
-            name="training_data", label="Training data",
-            help="What it was trained or tuned on, with versions and years; “none” without any.",
+            name="paper", english=_("Paper"), asks=_("The address of a paper that describes it."),
+            is_link=True, max_length=200,
         ),
         CardField(
-            name="trained_on_test_year", label="Trained on data of the test year", choices=YES_OR_NO,
-            marks={"yes": "trained on the test year"},
-            help="Whether anything that it was trained on appeared in the year of the test data or later.",
+            name="training_data", english=_("Training data"),
+            asks=_("What it was trained or tuned on, with versions and years; “none” without any."),
         ),
         CardField(
-            name="knowledge_cutoff", label="Knowledge cut-off", is_date=True, max_length=10,
-            help="How far what its models know goes, such as 2024, 2024-06 or 2024-06-30; “none” without a "
-            "trained model, “unknown” where its maker does not say.",
+            name="trained_on", english=_("Data sets trained on"), is_list=True, max_length=400,
+            asks=_("Names of data sets, as the classes of the board call them, with commas between; “none” "
+            "without any. Where a task tests on several data sets, they make a table of transfer."),
         ),
         CardField(
-            name="model", label="Model", marks={"closed": "closed model"},
-            choices={
-                "open": "open: its weights can be downloaded",
-                "closed": "closed: some model is available as a service alone",
-                "none": "no trained model",
+            name="trained_on_test_year", english=_("Trained on data of the test year"), values=YES_OR_NO,
+            marked={"yes": _("trained on the test year")},
+            asks=_("Whether anything that it was trained on appeared in the year of the test data or later."),
+        ),
+        CardField(
+            name="knowledge_cutoff", english=_("Knowledge cut-off"), is_date=True, max_length=10,
+            asks=_("How far what its models know goes, such as 2024, 2024-06 or 2024-06-30; “none” without a "
+            "trained model, “unknown” where its maker does not say."),
+        ),
+        CardField(
+            name="model", english=_("Model"), marked={"closed": _("closed model")},
+            values={
+                "open": _("open: its weights can be downloaded"),
+                "closed": _("closed: some model is available as a service alone"),
+                "none": _("no trained model"),
             },
-            help="Of all the models that it uses.",
+            asks=_("Of all the models that it uses."),
         ),
         CardField(
-            name="external_resources", label="External resources",
-            help="What it uses besides the given data: corpora, knowledge bases, services, the full text of "
-            "papers; “none” without any.",
+            name="external_resources", english=_("External resources"),
+            asks=_("What it uses besides the given data: corpora, knowledge bases, services, the full text "
+            "of papers; “none” without any."),
         ),
         CardField(
-            name="human_in_the_loop", label="Human in the loop", choices=YES_OR_NO,
-            marks={"yes": "human in the loop"},
-            help="Whether a person looked at the test data and changed an answer, a query or a prompt.",
+            name="human_in_the_loop", english=_("Human in the loop"), values=YES_OR_NO,
+            marked={"yes": _("human in the loop")},
+            asks=_("Whether a person looked at the test data and changed an answer, a query or a prompt."),
         ),
     )
 }  # fmt: skip
+#: What a list says that has nothing in it.
+NONE = "none"
 METHOD, COSTS = "method", "costs"
 #: What organisers may require, with its label.
 REQUIRABLE = {
-    METHOD: "Method, as the description",
-    **{known.name: known.label for known in CARD.values()},
-    COSTS: "Costs, at least one figure",
+    METHOD: gettext_lazy("Method, as the description"),
+    **{known.name: gettext_lazy(known.english) for known in CARD.values()},
+    COSTS: gettext_lazy("Costs, at least one figure"),
 }
-#: By the field, the values that are marked.
-MARKS = {(known.name, value): words for known in CARD.values() for value, words in known.marks.items()}
+#: By the field, the values that are marked, with the words in English.
+MARKS = {(known.name, value): words for known in CARD.values() for value, words in known.marked.items()}
 #: What an address calls the fields that mark.
 MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
@@ -94,12 +122,18 @@ def marks_of(card: Mapping[str, str]) -> list[tuple[str, str]]:
     """Of a card the fields that mark the run, each with its words."""
     if not card:
         return []
-    return [(name, words) for (name, value), words in MARKS.items() if card.get(name) == value]
+    return [(name, gettext(words)) for (name, value), words in MARKS.items() if card.get(name) == value]
 
 
 def without_names(card: Mapping[str, str]) -> dict[str, str]:
     """What may be shown where nobody is to learn whose the run is."""
     return {name: value for name, value in card.items() if name in CARD and not CARD[name].names_team}
+
+
+def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
+    """The data sets that a card names; none where it says none or nothing."""
+    named = tuple(filter(None, card.get("trained_on", "").split(", ")))
+    return () if named == (NONE,) else named
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:

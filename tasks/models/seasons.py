@@ -11,6 +11,8 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
 from citeboard.teams.models import Membership, Team, User
@@ -79,68 +81,74 @@ class Season(models.Model):
     """One edition, such as CL-Summ 2014."""
 
     class Entry(models.TextChoices):
-        OPEN = "open", "open to every team"
-        APPROVAL = "approval", "by approval of an organiser"
-        LIST = "list", "open to the addresses on a list"
-        CLOSED = "closed", "closed"
+        OPEN = "open", _("open to every team")
+        APPROVAL = "approval", _("by approval of an organiser")
+        LIST = "list", _("open to the addresses on a list")
+        CLOSED = "closed", _("closed")
 
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=120)
-    summary = models.TextField(blank=True, help_text="Markdown.")
+    summary = models.TextField(blank=True, help_text=_("Markdown."))
     licence = models.CharField(max_length=200, blank=True)
     is_public = models.BooleanField(default=True)
     was_public = models.BooleanField(
         default=False, db_default=False, help_text="It is, or has been, public: then it is not deleted."
     )
-    registration = models.CharField("how teams enter", max_length=10, choices=Entry, default=Entry.OPEN)
+    registration = models.CharField(_("how teams enter"), max_length=10, choices=Entry, default=Entry.OPEN)
     entry_list = models.TextField(
         blank=True,
         default="",
         db_default="",
-        help_text="Who may enter by list: an address, or @ and a domain, on each line.",
+        help_text=_("Who may enter by list: an address, or @ and a domain, on each line."),
     )
     max_team_size = models.PositiveIntegerField(
-        "members of a team at most", null=True, blank=True, validators=[MinValueValidator(1)]
+        _("members of a team at most"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
     members_until = models.DateTimeField(
-        "members may change until",
+        _("members may change until"),
         null=True,
         blank=True,
-        help_text="From then on nobody joins a team of the season or is removed from one.",
+        help_text=_("From then on nobody joins a team of the season or is removed from one."),
     )
     merge_until = models.DateTimeField(
-        "teams may merge until",
+        _("teams may merge until"),
         null=True,
         blank=True,
-        help_text="Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
-        "merge teams.",
+        help_text=_(
+            "Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
+            "merge teams."
+        ),
     )
     anonymous_until = models.DateTimeField(
-        "teams are anonymous until",
+        _("teams are anonymous until"),
         null=True,
         blank=True,
-        help_text="Until then others than organisers read “Team 41” in the place of a team's name: a number "
-        "drawn when the team entered.",
+        help_text=_(
+            "Until then others than organisers read “Team 41” in the place of a team's name: a number "
+            "drawn when the team entered."
+        ),
     )
     time_zone = models.CharField(
-        "time zone",
+        _("time zone"),
         max_length=60,
         default="UTC",
         db_default="UTC",
         validators=[validate_zone],
-        help_text="In which organisers write the season's times, such as Europe/Rome or AoE. Phases have "
-        "zones of their own.",
+        help_text=_(
+            "In which organisers write the season's times, such as Europe/Rome or AoE. Phases have "
+            "zones of their own."
+        ),
     )
     allows_several_teams = models.BooleanField(
-        default=False, help_text="Whether a person may take part with more than one team."
+        default=False, help_text=_("Whether a person may take part with more than one team.")
     )
     shows_overall = models.BooleanField(
-        "overall table",
+        _("overall table"),
         default=False,
         db_default=False,
-        help_text="Whether teams are ranked over the tasks too, by the boards that everybody sees.",
+        help_text=_("Whether teams are ranked over the tasks too, by the boards that everybody sees."),
     )
-    announcement = models.TextField(blank=True, help_text="Markdown, at the top of the season's page.")
+    announcement = models.TextField(blank=True, help_text=_("Markdown, at the top of the season's page."))
     announced_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -165,8 +173,8 @@ class Organiser(models.Model):
     """Who runs a season: an organiser sees and changes everything, a helper sees runs and teams."""
 
     class Role(models.TextChoices):
-        ORGANISER = "organiser", "organiser"
-        HELPER = "helper", "helper"
+        ORGANISER = "organiser", _("organiser")
+        HELPER = "helper", _("helper")
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="organisers")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="organises")
@@ -235,7 +243,7 @@ class Registration(models.Model):
 
     @property
     def pseudonym(self) -> str:
-        return pseudonym(self.alias) or "a team"
+        return pseudonym(self.alias) or gettext("a team")
 
     @property
     def is_waiting(self) -> bool:
@@ -252,46 +260,46 @@ class Task(models.Model):
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="tasks")
     slug = models.SlugField(max_length=60)
     title = models.CharField(max_length=120)
-    type = models.CharField("task type", max_length=60)
-    summary = models.TextField(blank=True, help_text="Markdown, shown above the type's own card.")
+    type = models.CharField(_("task type"), max_length=60)
+    summary = models.TextField(blank=True, help_text=_("Markdown, shown above the type's own card."))
     rules: models.JSONField[list[str]] = models.JSONField(
-        default=list, help_text="Names of rule sets; the first one ranks."
+        default=list, help_text=_("Names of rule sets; the first one ranks.")
     )
     options: models.JSONField[dict[str, str]] = models.JSONField(
-        default=dict, blank=True, help_text="Options of the task type, as the offline scorer takes them."
+        default=dict, blank=True, help_text=_("Options of the task type, as the offline scorer takes them.")
     )
-    is_reported_only = models.BooleanField(default=False, help_text="No gold: published results only.")
+    is_reported_only = models.BooleanField(default=False, help_text=_("No gold: published results only."))
     published: models.JSONField[list[dict[str, Any]]] = models.JSONField(
         default=list,
         blank=True,
         help_text="Tables of publications that stand on its board, the first leading.",
     )
     min_class_size = models.PositiveIntegerField(
-        "smallest class shown",
+        _("smallest class shown"),
         default=MIN_CLASS_SIZE,
         validators=[MinValueValidator(1)],
-        help_text="Classes of fewer instances are shown only to those who may see single instances.",
+        help_text=_("Classes of fewer instances are shown only to those who may see single instances."),
     )
     queue = models.SlugField(
         max_length=60,
         blank=True,
         default="",
         db_default="",
-        help_text="Where its runs wait, such as gpu; empty: by what its metrics need, light or models.",
+        help_text=_("Where its runs wait, such as gpu; empty: by what its metrics need, light or models."),
     )
     max_seconds = models.PositiveIntegerField(
-        "computing time of a scoring",
+        _("computing time of a scoring"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Seconds; what the site allows where it is empty or more.",
+        help_text=_("Seconds; what the site allows where it is empty or more."),
     )
     max_memory_mb = models.PositiveIntegerField(
-        "memory of a scoring",
+        _("memory of a scoring"),
         null=True,
         blank=True,
         validators=[MinValueValidator(MIN_MEMORY_MB)],
-        help_text="Megabytes; what the site allows where it is empty or more.",
+        help_text=_("Megabytes; what the site allows where it is empty or more."),
     )
     position = models.PositiveSmallIntegerField(default=0)
 
@@ -324,24 +332,24 @@ class Phase(models.Model):
     """The time in which runs on one split are accepted, and who sees their scores."""
 
     class Audience(models.TextChoices):
-        NOBODY = "nobody", "nobody"
-        ORGANISERS = "organisers", "organisers only"
-        RANKS = "ranks", "ranks only"
-        EVERYONE = "everyone", "everyone"
+        NOBODY = "nobody", _("nobody")
+        ORGANISERS = "organisers", _("organisers only")
+        RANKS = "ranks", _("ranks only")
+        EVERYONE = "everyone", _("everyone")
 
     class OwnRuns(models.TextChoices):
         """What a team learns of its own runs; each step tells more than the one before."""
 
-        NOTHING = "nothing", "nothing"
-        SCORED = "scored", "that they were scored"
-        SCORES = "scores", "their scores"
+        NOTHING = "nothing", _("nothing")
+        SCORED = "scored", _("that they were scored")
+        SCORES = "scores", _("their scores")
 
     class Counting(models.TextChoices):
-        BEST = "best", "best run of a team"
-        LAST = "last", "last run of a team"
-        SELECTED = "selected", "the run a team selects"
-        ALL = "all", "every run of a team"
-        PRIORITY = "priority", "the first runs by the priority that a team gives"
+        BEST = "best", _("best run of a team")
+        LAST = "last", _("last run of a team")
+        SELECTED = "selected", _("the run a team selects")
+        ALL = "all", _("every run of a team")
+        PRIORITY = "priority", _("the first runs by the priority that a team gives")
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="phases")
     slug = models.SlugField(max_length=60)
@@ -350,30 +358,34 @@ class Phase(models.Model):
     opens = models.DateTimeField()
     closes = models.DateTimeField()
     late_until = models.DateTimeField(
-        "late runs until",
+        _("late runs until"),
         null=True,
         blank=True,
-        help_text="Until then runs are taken after the end too: they are marked as late, scored, and stand "
-        "on no board unless an organiser accepts them.",
+        help_text=_(
+            "Until then runs are taken after the end too: they are marked as late, scored, and stand "
+            "on no board unless an organiser accepts them."
+        ),
     )
     inputs_from = models.DateTimeField(
-        "inputs from",
+        _("inputs from"),
         null=True,
         blank=True,
-        help_text="When participants get the inputs and may check runs, if before the phase opens.",
+        help_text=_("When participants get the inputs and may check runs, if before the phase opens."),
     )
     time_zone = models.CharField(max_length=60, default="UTC", validators=[validate_zone])
     runs_per_day = models.PositiveIntegerField(null=True, blank=True)
     runs_in_total = models.PositiveIntegerField(null=True, blank=True)
-    board = models.CharField("who sees the board", max_length=12, choices=Audience, default=Audience.EVERYONE)
+    board = models.CharField(
+        _("who sees the board"), max_length=12, choices=Audience, default=Audience.EVERYONE
+    )
     board_from = models.DateTimeField(
-        "that changes at",
+        _("that changes at"),
         null=True,
         blank=True,
-        help_text="At this instant who sees the board becomes another, by the clock alone.",
+        help_text=_("At this instant who sees the board becomes another, by the clock alone."),
     )
     board_then = models.CharField(
-        "who sees the board from then on",
+        _("who sees the board from then on"),
         max_length=12,
         choices=Audience,
         blank=True,
@@ -381,88 +393,98 @@ class Phase(models.Model):
         db_default="",
     )
     frozen_from = models.DateTimeField(
-        "board frozen from",
+        _("board frozen from"),
         null=True,
         blank=True,
-        help_text="From this instant others than organisers see the board, and all that follows from it, "
-        "as it stood then; runs are scored on.",
+        help_text=_(
+            "From this instant others than organisers see the board, and all that follows from it, "
+            "as it stood then; runs are scored on."
+        ),
     )
     frozen_until = models.DateTimeField(
-        "frozen until",
+        _("frozen until"),
         null=True,
         blank=True,
-        help_text="When everybody sees what organisers see again; empty: when an organiser reveals it.",
+        help_text=_("When everybody sees what organisers see again; empty: when an organiser reveals it."),
     )
     own_scores = models.CharField(
-        "what a team learns of its own runs",
+        _("what a team learns of its own runs"),
         max_length=8,
         choices=OwnRuns,
         blank=True,
         default="",
         db_default="",
-        help_text="Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
-        "that they were scored.",
+        help_text=_(
+            "Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
+            "that they were scored."
+        ),
     )
     shows_teams = models.BooleanField(
-        "shows the names of teams",
+        _("shows the names of teams"),
         default=True,
         db_default=True,
-        help_text="Whether others than organisers read on the board whose a system is.",
+        help_text=_("Whether others than organisers read on the board whose a system is."),
     )
     shows_run_counts = models.BooleanField(
-        "shows how many runs there are",
+        _("shows how many runs there are"),
         default=True,
         db_default=True,
-        help_text="Whether others than organisers read how many teams have sent runs, and how many.",
+        help_text=_("Whether others than organisers read how many teams have sent runs, and how many."),
     )
-    counting = models.CharField("which run counts", max_length=10, choices=Counting, default=Counting.BEST)
+    counting = models.CharField(_("which run counts"), max_length=10, choices=Counting, default=Counting.BEST)
     priority_runs = models.PositiveIntegerField(
-        "how many runs count by priority",
+        _("how many runs count by priority"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Where the first runs by priority count: so many of each team. Empty: one.",
+        help_text=_("Where the first runs by priority count: so many of each team. Empty: one."),
     )
     shows_contrastive = models.BooleanField(
-        "shows contrastive runs",
+        _("shows contrastive runs"),
         default=False,
         db_default=False,
-        help_text="Whether contrastive runs stand on the board too: marked, and without a rank.",
+        help_text=_("Whether contrastive runs stand on the board too: marked, and without a rank."),
     )
     confirms_results = models.BooleanField(
-        "teams confirm their results",
+        _("teams confirm their results"),
         default=False,
         db_default=False,
-        help_text="Once it has closed the lead of each team confirms the result of every run that counts, or "
-        "contests it; until all have, the board says that it is preliminary.",
+        help_text=_(
+            "Once it has closed the lead of each team confirms the result of every run that counts, or "
+            "contests it; until all have, the board says that it is preliminary."
+        ),
     )
     confirmation_ended_at = models.DateTimeField(null=True, editable=False)
     confirmation_ended_because = models.TextField(default="", db_default="", editable=False)
     shows_instances = models.BooleanField(
-        "shows single instances",
+        _("shows single instances"),
         default=False,
-        help_text="Whoever sees the scores of two runs may also see on which instances they differ, by name "
-        "and class. That tells something of the gold: for splits that are done with, or for practice.",
+        help_text=_(
+            "Whoever sees the scores of two runs may also see on which instances they differ, by name "
+            "and class. That tells something of the gold: for splits that are done with, or for practice."
+        ),
     )
     gold_is_public = models.BooleanField(
-        "gives out the gold",
+        _("gives out the gold"),
         default=False,
         db_default=False,
-        help_text="Whoever sees the board may download the gold and the runs that stand on it, once every "
-        "phase on this gold is over; while they show single instances, at once.",
+        help_text=_(
+            "Whoever sees the board may download the gold and the runs that stand on it, once every "
+            "phase on this gold is over; while they show single instances, at once."
+        ),
     )
     gold_from = models.DateTimeField(
-        "gold from",
+        _("gold from"),
         null=True,
         blank=True,
-        help_text="Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo.",
+        help_text=_("Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."),
     )
     card_required: models.JSONField[list[str]] = models.JSONField(
-        "what a run card must say",
+        _("what a run card must say"),
         default=list,
         blank=True,
         db_default=models.Value([], models.JSONField()),
-        help_text="A run that is sent without it is refused.",
+        help_text=_("A run that is sent without it is refused."),
     )
     errata: models.JSONField[list[dict[str, str]]] = models.JSONField(
         default=list,
@@ -571,3 +593,9 @@ class Phase(models.Model):
 def bump_version(phase_id: int) -> None:
     """Say that what the phase's board shows has changed; inside the transaction that changes it."""
     Phase.objects.filter(pk=phase_id).update(version=F("version") + 1, updated_at=timezone.now())
+
+
+def bump_versions(season: Season) -> None:
+    """The same of all its phases: each board links to those of its task."""
+    for phase in Phase.objects.filter(task__season=season).order_by("pk"):
+        bump_version(phase.pk)

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from citeboard.teams.models import Team, User
 from tasks.models.bundles import Bundle
@@ -18,26 +20,26 @@ class Submission(models.Model):
     """The event of sending a run; the run itself is a file in the run storage."""
 
     class Status(models.TextChoices):
-        CHECKING = "checking", "checking"
-        QUEUED = "queued", "queued"
-        SCORING = "scoring", "scoring"
-        WAITING = "waiting", "waiting"
-        SCORED = "scored", "scored"
-        FAILED = "failed", "failed"
-        CANCELLED = "cancelled", "cancelled"
-        WITHDRAWN = "withdrawn", "withdrawn"
+        CHECKING = "checking", pgettext_lazy("status", "checking")
+        QUEUED = "queued", pgettext_lazy("status", "queued")
+        SCORING = "scoring", pgettext_lazy("status", "scoring")
+        WAITING = "waiting", pgettext_lazy("status", "waiting")
+        SCORED = "scored", pgettext_lazy("status", "scored")
+        FAILED = "failed", pgettext_lazy("status", "failed")
+        CANCELLED = "cancelled", pgettext_lazy("status", "cancelled")
+        WITHDRAWN = "withdrawn", pgettext_lazy("status", "withdrawn")
 
     class Kind(models.TextChoices):
-        PRIMARY = "primary", "primary"
-        CONTRASTIVE = "contrastive", "contrastive"
-        BASELINE = "baseline", "baseline"
-        HUMAN = "human", "human line"
+        PRIMARY = "primary", _("primary")
+        CONTRASTIVE = "contrastive", _("contrastive")
+        BASELINE = "baseline", _("baseline")
+        HUMAN = "human", _("human line")
 
     class Exclusion(models.TextChoices):
         """Why a run that is scored stands on no board: an organiser has decided it."""
 
-        DISQUALIFIED = "disqualified", "disqualified"
-        HIDDEN = "hidden", "hidden"
+        DISQUALIFIED = "disqualified", _("disqualified")
+        HIDDEN = "hidden", _("hidden")
 
     #: A run in one of these states has used up one of its team's tries.
     COUNTED: ClassVar[tuple[str, ...]] = (

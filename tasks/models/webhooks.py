@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import User
 from tasks.models.seasons import Season
@@ -33,10 +34,10 @@ class Delivery(models.Model):
     """One event for one webhook, written in the event's transaction and posted at least once."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "queued"
-        SENDING = "sending", "being sent"
-        DELIVERED = "delivered", "delivered"
-        FAILED = "failed", "given up"
+        QUEUED = "queued", _("queued")
+        SENDING = "sending", _("being sent")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("given up")
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=160)

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
 from citeboard.teams.mailed_invitations import invitations_for
-from citeboard.teams.models import User
+from citeboard.teams.models import MailedInvitation, User
 from tasks.models import Notification
 from tasks.models.notifications import NotificationQuerySet
 
 _KEPT = "_citeboard_unread"
+_TABLES = {
+    model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
+    for model in (EmailAddress, MailedInvitation, Notification)
+}
+_MAY_HAVE = """
+SELECT EXISTS (SELECT 1 FROM {notification} n WHERE n.user_id = %(user)s AND n.read_at IS NULL),
+EXISTS (
+    SELECT 1 FROM {mailedinvitation} i JOIN {emailaddress} a ON LOWER(a.email) = i.address
+    WHERE a.user_id = %(user)s AND a.verified AND i.state = %(waiting)s
+)
+"""
 
 
 def notifications_of(user: User) -> NotificationQuerySet:
@@ -36,9 +49,22 @@ def unread(request: HttpRequest) -> int:
         return 0
     found: int | None = getattr(request, _KEPT, None)
     if found is None:
-        found = notifications_of(request.user).unread().count() + invitations_for(request.user).count()
+        has_notifications, has_invitations = _may_have(request.user)
+        found = notifications_of(request.user).unread().count() if has_notifications else 0
+        found += invitations_for(request.user).count() if has_invitations else 0
         setattr(request, _KEPT, found)
     return found
+
+
+def _may_have(user: User) -> tuple[bool, bool]:
+    """Whether the person has unread notifications and invitations at all, most often neither: one statement,
+    by hand, on every page; whether they may be read is found out where there are some.
+    """
+    values: dict[str, int | str] = {"user": user.pk, "waiting": MailedInvitation.State.WAITING.value}
+    with connection.cursor() as cursor:
+        cursor.execute(_MAY_HAVE.format(**_TABLES), values)
+        notifications, invitations = cursor.fetchone()
+    return bool(notifications), bool(invitations)
 
 
 def unread_messages(request: HttpRequest) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def try_again(*, by: User) -> int:
             rows.update(mail=Mail.QUEUED, mail_attempts=0, mail_due_at=from_now(-1)) for rows in failed
         )
         if queued:
-            words = f"queued {counted(queued, 'e-mail')} again that had been given up"
+            with audit.in_english():
+                words = f"queued {counted(queued, 'e-mail')} again that had been given up"
             audit.note(actor=by, action="mails-queued-again", words=words, subject=by, place=by)
     return queued
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from citeboard.core.words import counted
+from citeboard.core.words import counted, listed, thousands
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Submission
 from tasks.models.notifications import Kind
@@ -32,81 +34,104 @@ def words_of(told: Notification) -> Words:
 
 
 def _scored(told: Notification) -> Words:
-    return Words(
-        f"{_run(told)} was scored", "Its page shows what its team may see of it now.", _page_of_run(told)
-    )
+    title = _("%(run)s was scored") % {"run": _run(told)}
+    return Words(title, _("Its page shows what its team may see of it now."), _page_of_run(told))
 
 
 def _failed(told: Notification) -> Words:
     reason = told.submission.reason if told.submission else ""
-    text = f"{reason}\n\nIts page says what you can do.".strip()
-    return Words(f"{_run(told)} could not be scored", text, _page_of_run(told))
+    text = "\n\n".join(filter(None, (reason, _("Its page says what you can do."))))
+    title = _("%(run)s could not be scored") % {"run": _run(told)}
+    return Words(title, text, _page_of_run(told))
 
 
 def _refused(told: Notification) -> Words:
-    text = (
+    text = _(
         "The file was checked after it was sent, and cannot be scored as it is. Its page lists every problem "
         "by line. It has not used up a try."
     )
-    return Words(f"{_run(told)} was refused", text, _page_of_run(told))
+    return Words(_("%(run)s was refused") % {"run": _run(told)}, text, _page_of_run(told))
 
 
 def _rescored(told: Notification) -> Words:
-    title = f"Runs of {told.team} in {_phase(told)} were scored again"
-    text = f"They are scored against version {told.facts['gold']} of the gold. Nothing has to be sent again."
-    return Words(title, text, reverse("own-runs"))
+    title = _("Runs of %(team)s in %(phase)s were scored again")
+    text = _("They are scored against version %(version)s of the gold. Nothing has to be sent again.")
+    return Words(
+        title % {"team": told.team, "phase": _phase(told)},
+        text % {"version": told.facts["gold"]},
+        reverse("own-runs"),
+    )
 
 
 def _deadline(told: Notification) -> Words:
-    title = f"{_phase(told)} closes at {_instant(told.facts['closes'])}"
-    return Words(title, "Runs whose upload begins before that count.", _board(told))
+    title = _("%(phase)s closes at %(instant)s")
+    title %= {"phase": _phase(told), "instant": _instant(told.facts["closes"])}
+    return Words(title, _("Runs whose upload begins before that count."), _board(told))
 
 
 def _moved(told: Notification) -> Words:
-    after = told.facts["after"]
-    text = f"Before, it was {_instant(told.facts['before'])}."
-    return Words(f"{_phase(told)} closes at {_instant(after)} now", text, _board(told))
+    title = _("%(phase)s closes at %(instant)s now")
+    title %= {"phase": _phase(told), "instant": _instant(told.facts["after"])}
+    text = _("Before, it was %(instant)s.") % {"instant": _instant(told.facts["before"])}
+    return Words(title, text, _board(told))
 
 
 def _limits(told: Notification) -> Words:
-    text = f"It was {_limit(told.facts['before'])}; it is {_limit(told.facts['after'])} now."
-    return Words(f"How many runs a team may send to {_phase(told)} was changed", text, _board(told))
+    text = _("It was %(before)s; it is %(after)s now.")
+    text %= {"before": _limit(told.facts["before"]), "after": _limit(told.facts["after"])}
+    title = _("How many runs a team may send to %(phase)s was changed") % {"phase": _phase(told)}
+    return Words(title, text, _board(told))
 
 
 def _tries(told: Notification) -> Words:
-    title = f"{told.team} may send {counted(told.facts['tries'], 'more run')} to {_phase(told)}"
-    return Words(title, f"The organisers say: {told.facts['reason']}", _board(told))
+    tries = told.facts["tries"]
+    title = ngettext(
+        "%(team)s may send %(number)s more run to %(phase)s",
+        "%(team)s may send %(number)s more runs to %(phase)s",
+        tries,
+    ) % {"team": told.team, "number": thousands(tries), "phase": _phase(told)}
+    return Words(title, _organisers_say(told.facts["reason"]), _board(told))
 
 
 def _excluded(told: Notification) -> Words:
     exclusion, reason = told.facts["exclusion"], told.facts["reason"]
-    did = f"was {Submission.Exclusion(exclusion).label}" if exclusion else "was reinstated"
-    text = f"The organisers say: {reason}" if reason else "The organisers have decided so."
-    return Words(f"{_run(told)} {did}", text, _page_of_run(told))
+    if exclusion:
+        title = _("%(run)s was %(exclusion)s")
+        title %= {"run": _run(told), "exclusion": Submission.Exclusion(exclusion).label}
+    else:
+        title = _("%(run)s was reinstated") % {"run": _run(told)}
+    text = _organisers_say(reason) if reason else _("The organisers have decided so.")
+    return Words(title, text, _page_of_run(told))
 
 
 def _announced(told: Notification) -> Words:
-    return Words(f"Announcement of {told.season}", told.facts["text"], _season(told))
+    title = _("Announcement of %(season)s") % {"season": told.season}
+    return Words(title, told.facts["text"], _season(told))
 
 
 def _decided(told: Notification) -> Words:
-    verb = "takes part in" if told.facts["is_approved"] else "does not take part in"
+    if told.facts["is_approved"]:
+        title = _("%(team)s takes part in %(season)s")
+    else:
+        title = _("%(team)s does not take part in %(season)s")
     reason = told.facts["reason"]
-    text = f"An organiser has decided.{f' The organisers say: {reason}' if reason else ''}"
-    return Words(f"{told.team} {verb} {told.season}", text, _season(told))
+    text = _("An organiser has decided.") + (f" {_organisers_say(reason)}" if reason else "")
+    return Words(title % {"team": told.team, "season": told.season}, text, _season(told))
 
 
 def _role(told: Notification) -> Words:
-    role = Organiser.Role(told.facts["role"])
-    what = "an organiser" if role == Organiser.Role.ORGANISER else "a helper"
-    text = "Its pages for organisers are open to you."
-    return Words(f"You are {what} of {told.season} now", text, reverse("organise", args=[_slug(told)]))
+    if Organiser.Role(told.facts["role"]) == Organiser.Role.ORGANISER:
+        title = _("You are an organiser of %(season)s now")
+    else:
+        title = _("You are a helper of %(season)s now")
+    text = _("Its pages for organisers are open to you.")
+    return Words(title % {"season": told.season}, text, reverse("organise", args=[_slug(told)]))
 
 
 def _sheet(told: Notification) -> Words:
-    text = "You see texts without the names of the systems that wrote them, and rate each."
+    text = _("You see texts without the names of the systems that wrote them, and rate each.")
     return Words(
-        f"Texts of {_phase(told)} wait for your ratings",
+        _("Texts of %(phase)s wait for your ratings") % {"phase": _phase(told)},
         text,
         reverse("annotate", args=[told.facts["sheet"]]),
     )
@@ -114,57 +139,73 @@ def _sheet(told: Notification) -> Words:
 
 def _asked(told: Notification) -> Words:
     message = told.facts["message"]
-    text = f"It says: {message}" if message else "It sends no runs until somebody approves it."
+    if message:
+        text = _("It says: %(message)s") % {"message": message}
+    else:
+        text = _("It sends no runs until somebody approves it.")
     address = reverse("organise-teams", args=[_slug(told)])
-    return Words(f"{told.team} asks to take part in {told.season}", text, address)
+    title = _("%(team)s asks to take part in %(season)s") % {"team": told.team, "season": told.season}
+    return Words(title, text, address)
 
 
 def _join_asked(told: Notification) -> Words:
     message = told.facts["message"]
-    text = f"They say: {message}" if message else "Any member of the team can accept or decline."
+    if message:
+        text = _("They say: %(message)s") % {"message": message}
+    else:
+        text = _("Any member of the team can accept or decline.")
     address = f"{reverse('team', args=[_team(told).slug])}#members"
-    return Words(f"{told.facts['person']} asks to join {told.team}", text, address)
+    title = _("%(person)s asks to join %(team)s") % {"person": told.facts["person"], "team": told.team}
+    return Words(title, text, address)
 
 
 def _join_decided(told: Notification) -> Words:
     if told.facts["is_accepted"]:
-        title, path = f"You are in {told.team} now", reverse("team", args=[_team(told).slug])
-        return Words(title, "A member of the team has accepted you.", path)
-    text = "You can enter the season with a team of your own, or ask another."
-    return Words(f"{told.team} has declined that you join", text, _season(told))
+        title = _("You are in %(team)s now") % {"team": told.team}
+        path = reverse("team", args=[_team(told).slug])
+        return Words(title, _("A member of the team has accepted you."), path)
+    title = _("%(team)s has declined that you join") % {"team": told.team}
+    text = _("You can enter the season with a team of your own, or ask another.")
+    return Words(title, text, _season(told))
 
 
 def _merge_asked(told: Notification) -> Words:
-    text = (
-        f"If you accept, its members come into your team, and its runs and tries in {told.season} become "
-        "yours. You can decline."
-    )
+    text = _(
+        "If you accept, its members come into your team, and its runs and tries in %(season)s become yours. "
+        "You can decline."
+    ) % {"season": told.season}
     address = f"{reverse('team', args=[_team(told).slug])}#merge"
-    return Words(f"{told.facts['other']} asks to merge into {told.team}", text, address)
+    title = _("%(other)s asks to merge into %(team)s") % {"other": told.facts["other"], "team": told.team}
+    return Words(title, text, address)
 
 
 def _merged(told: Notification) -> Words:
     reason = told.facts["reason"]
-    text = f"Members, runs and tries in {told.season} are those of one team now, called {told.team}."
-    text += f"\n\nThe organisers say: {reason}" if reason else ""
+    text = _("Members, runs and tries in %(season)s are those of one team now, called %(team)s.")
+    text %= {"season": told.season, "team": told.team}
+    text += f"\n\n{_organisers_say(reason)}" if reason else ""
     path = reverse("team", args=[_team(told).slug])
-    return Words(f"{told.facts['other']} was merged into {told.team}", text, path)
+    title = _("%(other)s was merged into %(team)s") % {"other": told.facts["other"], "team": told.team}
+    return Words(title, text, path)
 
 
 def _question(told: Notification) -> Words:
     address = reverse("organise-questions", args=[_slug(told)])
-    return Words(f"A question on {told.season}", told.facts["text"], address)
+    return Words(_("A question on %(season)s") % {"season": told.season}, told.facts["text"], address)
 
 
 def _answered(told: Notification) -> Words:
-    text = f"You asked:\n\n{told.facts['question']}\n\nThe organisers say:\n\n{told.facts['answer']}"
+    asked, answered = told.facts["question"], told.facts["answer"]
+    text = "\n\n".join((_("You asked:"), asked, _("The organisers say:"), answered))
     address = reverse("questions", args=[_slug(told)])
-    return Words(f"Your question on {told.season} was answered", text, address)
+    title = _("Your question on %(season)s was answered") % {"season": told.season}
+    return Words(title, text, address)
 
 
 def _reported(told: Notification) -> Words:
-    about = f"About {told.facts['address']}.\n\n" if told.facts["address"] else ""
-    return Words("Abuse is reported", f"{about}{told.facts['text']}", reverse("operate-reports"))
+    about = told.facts["address"]
+    first = _("About %(address)s.") % {"address": about} + "\n\n" if about else ""
+    return Words(_("Abuse is reported"), f"{first}{told.facts['text']}", reverse("operate-reports"))
 
 
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
@@ -194,7 +235,14 @@ _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
 
 def _run(told: Notification) -> str:
     run = told.submission
-    return f"Run {run.number}, “{run.system}”, of {told.team}" if run else f"A run of {told.team}"
+    if run is None:
+        return _("A run of %(team)s") % {"team": told.team}
+    words = _("Run %(number)s, “%(system)s”, of %(team)s")
+    return words % {"number": run.number, "system": run.system, "team": told.team}
+
+
+def _organisers_say(reason: str) -> str:
+    return _("The organisers say: %(reason)s") % {"reason": reason}
 
 
 def _page_of_run(told: Notification) -> str:
@@ -223,9 +271,9 @@ def _instant(written: str) -> str:
 
 def _limit(limits: list[Any]) -> str:
     a_day, in_total = limits
-    parts = [f"{counted(a_day, 'run')} a day"] if a_day is not None else []
-    parts += [f"{counted(in_total, 'run')} in total"] if in_total is not None else []
-    return " and ".join(parts) or "any number"
+    parts = [_("%(runs)s a day") % {"runs": counted(a_day, "run")}] if a_day is not None else []
+    parts += [_("%(runs)s in total") % {"runs": counted(in_total, "run")}] if in_total is not None else []
+    return listed(parts) or _("any number")
 
 
 def _team(told: Notification) -> Team:

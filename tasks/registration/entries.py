@@ -9,6 +9,8 @@ from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -73,10 +75,13 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
         if present is not None:
             return present
         if season.registration == Season.Entry.CLOSED:
-            raise EntryClosed(f"{season} takes no more teams")
+            raise EntryClosed(_("%(season)s takes no more teams") % {"season": season})
         terms = terms_to_accept(season, by) if by else None
         if terms is not None:
-            raise TermsFirst(f"accept {terms} of {season} before you enter a team")
+            raise TermsFirst(
+                _("accept version %(version)s of the terms of %(season)s before you enter a team")
+                % {"version": terms.number, "season": season}
+            )
         members = User.objects.filter(memberships__team=team)
         _check_rivals(season, team, members)
         _check_list(season, members)
@@ -198,7 +203,8 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
         change = audit.Change("registration", changed.registration, entry)
         changed.registration = entry
         changed.save(update_fields=["registration"])
-        words = f"made entering {changed.get_registration_display()}"
+        with audit.in_english():
+            words = f"made entering {changed.get_registration_display()}"
         audit.note(
             actor=by, action="entry-changed", words=words, subject=changed, place=changed, changes=[change]
         )
@@ -218,7 +224,8 @@ def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
             return changed
         changed.entry_list = after
         changed.save(update_fields=["entry_list"])
-        words = f"changed the list of who may enter to {counted(len(lines), 'line')}"
+        with audit.in_english():
+            words = f"changed the list of who may enter to {counted(len(lines), 'line')}"
         change = audit.Change("entry_list", before, after)
         audit.note(
             actor=by, action="list-changed", words=words, subject=changed, place=changed, changes=[change]
@@ -258,7 +265,10 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            raise HasSentRuns(f"{team} has sent runs in {season}; they can be withdrawn, the entry stays")
+            raise HasSentRuns(
+                _("%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays")
+                % {"team": team, "season": season}
+            )
         registration.delete()
         words = f"took back the entry of {team}"
         audit.note(actor=by, action="entry-taken-back", words=words, subject=team, place=season)
@@ -292,14 +302,22 @@ def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
         raise MembersFrozen(
-            f"the teams of {season} keep their members since {until.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            _("the teams of %(season)s keep their members since %(instant)s")
+            % {"season": season, "instant": f"{until.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"}
         )
 
 
 def check_size(season: Season, members: int) -> None:
     """Raises TeamTooLarge."""
     if season.max_team_size is not None and members > season.max_team_size:
-        raise TeamTooLarge(f"a team has at most {counted(season.max_team_size, 'member')} in {season}")
+        raise TeamTooLarge(
+            ngettext(
+                "a team has at most %(number)s member in %(season)s",
+                "a team has at most %(number)s members in %(season)s",
+                season.max_team_size,
+            )
+            % {"number": season.max_team_size, "season": season}
+        )
 
 
 def _check_list(season: Season, people: QuerySet[User]) -> None:
@@ -316,8 +334,11 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
     missing = next((person for person in people if person.pk not in listed), None)
     if missing is not None:
         raise NotOnTheList(
-            f"{season} is open to a list of addresses, and {missing} has confirmed none of them; "
-            "ask the organisers to add yours"
+            _(
+                "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
+                "ask the organisers to add yours"
+            )
+            % {"season": season, "person": missing}
         )
 
 
@@ -328,7 +349,10 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
     rivals = Registration.objects.filter(season=season).exclude(team=team).not_refused()
     taken = Membership.objects.filter(team__in=rivals.values("team"), user__in=people).first()
     if taken is not None:
-        raise AlreadyInAnotherTeam(f"{taken.user} already takes part in {season} with another team")
+        raise AlreadyInAnotherTeam(
+            _("%(person)s already takes part in %(season)s with another team")
+            % {"person": taken.user, "season": season}
+        )
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:

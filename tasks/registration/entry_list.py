@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext as _
 
 
 def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
@@ -13,7 +14,8 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
     found = dict.fromkeys(line.strip().lower() for line in lines if line.strip())
     refused = [line for line in found if not _is_address_or_domain(line)]
     if refused:
-        raise ValidationError([f"“{line}” is neither an address nor @ and a domain" for line in refused])
+        words = _("“%(line)s” is neither an address nor @ and a domain")
+        raise ValidationError([words % {"line": line} for line in refused])
     return tuple(found)
 
 

@@ -7,11 +7,11 @@ import datetime as dt
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
-from citeboard.core.words import counted
 from citeboard.teams.membership import locked
 from citeboard.teams.models import Membership, Team, User
 from tasks.models import JoinRequest, Season
@@ -41,19 +41,23 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
     with transaction.atomic():
         team = locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
-            raise AskRefused(f"you are in {team} already")
+            raise AskRefused(_("you are in %(team)s already") % {"team": team})
         present = JoinRequest.objects.filter(team=team, user=user).first()
         if present is not None and present.declined_at is not None:
-            raise AskRefused(f"{team} has declined; it can still invite you")
+            raise AskRefused(_("%(team)s has declined; it can still invite you") % {"team": team})
         if present is not None:
             return present
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
         if AuditEntry.objects.filter(actor=user, action="join-asked", at__gt=since).count() >= MAX_A_DAY:
-            raise AskRefused(f"you have asked {counted(MAX_A_DAY, 'time')} within a day; go on tomorrow")
+            raise AskRefused(
+                _("you have asked %(number)s times within a day; go on tomorrow") % {"number": MAX_A_DAY}
+            )
         if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
-            waiting = counted(MAX_WAITING, "request")
-            raise AskRefused(f"{waiting} of yours wait for an answer; take one back first")
+            raise AskRefused(
+                _("%(number)s requests of yours wait for an answer; take one back first")
+                % {"number": MAX_WAITING}
+            )
         # What other seasons of the team say is for its members to read, when they answer.
         check_joining(team, user, only=season)
         said = plain_paragraphs(message)
@@ -113,5 +117,5 @@ def _waiting(asked: JoinRequest) -> JoinRequest:
     locked(asked.team)
     present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
     if present is None:
-        raise AnsweredAlready("this has been answered or taken back already")
+        raise AnsweredAlready(_("this has been answered or taken back already"))
     return present

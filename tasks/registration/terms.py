@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -64,9 +65,12 @@ def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
         Season.objects.select_for_update().get(pk=season.pk)
         terms = current_terms(season)
         if terms is None:
-            raise NotTheTerms(f"{season} has no terms to accept")
+            raise NotTheTerms(_("%(season)s has no terms to accept") % {"season": season})
         if terms.number != number:
-            raise NotTheTerms(f"version {terms.number} of the terms holds now; read it and accept it")
+            raise NotTheTerms(
+                _("version %(version)s of the terms holds now; read it and accept it")
+                % {"version": terms.number}
+            )
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
             terms=terms, user=user, defaults={"name": str(user)}
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team
@@ -17,7 +18,7 @@ def season_for(user: object, season: str) -> Season:
     """A season that the user may see. Raises Http404."""
     found = Season.objects.filter(slug=season).first()
     if found is None or not _is_visible(found, user):
-        raise Http404("There is no season at this address.")
+        raise Http404(_("There is no season at this address."))
     return found
 
 
@@ -25,7 +26,7 @@ def task_for(user: object, season: str, task: str) -> Task:
     """A task of a season that the user may see. Raises Http404."""
     found = Task.objects.select_related("season").filter(season__slug=season, slug=task).first()
     if found is None or not _is_visible(found.season, user):
-        raise Http404("There is no task at this address.")
+        raise Http404(_("There is no task at this address."))
     return found
 
 
@@ -37,7 +38,7 @@ def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
         .first()
     )
     if found is None or not _is_visible(found.task.season, user):
-        raise Http404("There is no phase at this address.")
+        raise Http404(_("There is no phase at this address."))
     return found
 
 
@@ -53,7 +54,7 @@ def season_to_organise(user: object, season: str) -> Season:
     """A season that the user organises. Raises Http404: to everybody else these pages are not there."""
     found = season_for(user, season)
     if not may_organise(user, found):
-        raise Http404("You do not organise a season at this address.")
+        raise Http404(_("You do not organise a season at this address."))
     return found
 
 
@@ -66,7 +67,7 @@ def season_to_help(user: object, season: str) -> Season:
     """A season that the user organises or helps with. Raises Http404, as for what is only to be organised."""
     found = season_for(user, season)
     if not may_help(user, found):
-        raise Http404("You do not organise a season at this address.")
+        raise Http404(_("You do not organise a season at this address."))
     return found
 
 
@@ -127,7 +128,7 @@ def join_request_of(team: Team, number: int) -> JoinRequest:
     """Who asks to join the team, by number. Raises Http404."""
     found = JoinRequest.objects.select_related("user", "team").filter(team=team, pk=number).first()
     if found is None:
-        raise Http404("Nobody asks to join under this number.")
+        raise Http404(_("Nobody asks to join under this number."))
     return found
 
 
@@ -136,5 +137,5 @@ def merge_proposal_of(team: Team, number: int) -> MergeProposal:
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team), pk=number)
     found = concerned.select_related("season", "team", "into").first()
     if found is None:
-        raise Http404("There is no such proposal.")
+        raise Http404(_("There is no such proposal."))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -26,7 +27,7 @@ def change_board(
     The same once more changes nothing. Raises BoardRefused where one of the last two comes without the other.
     """
     if (board_from is None) != (not board_then):
-        raise BoardRefused("say both when the board is shown to others and to whom, or neither")
+        raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
     wanted = {"board": board, "board_from": board_from, "board_then": board_then}
     with transaction.atomic():
         phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
@@ -42,10 +43,12 @@ def change_board(
             setattr(changed, name, value)
         changed.save(update_fields=list(wanted))
         bump_version(changed.pk)
+        with audit.in_english():
+            words = f"changed who sees the board of {changed.task}, {changed}: {said(changed)}"
         audit.note(
             actor=by,
             action="board-changed",
-            words=f"changed who sees the board of {changed.task}, {changed}: {said(changed)}",
+            words=words,
             subject=changed,
             place=changed.task.season,
             changes=changes,
@@ -63,5 +66,8 @@ def said(phase: Phase) -> str:
     first = str(Phase.Audience(phase.board).label)
     if phase.board_from is None:
         return first
-    at = f"{phase.board_from.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
-    return f"{first}, from {at} {Phase.Audience(phase.board_then).label}"
+    return _("%(audience)s, from %(instant)s %(then)s") % {
+        "audience": first,
+        "instant": f"{phase.board_from.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC",
+        "then": Phase.Audience(phase.board_then).label,
+    }

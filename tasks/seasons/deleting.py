@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.db.models.deletion import ProtectedError
+from django.utils.translation import gettext as _
 
 from citeboard.core import deleted
 from citeboard.teams.models import User
 from tasks.models import Gold, Phase, Task
+from tasks.models.seasons import bump_versions
 
 
 class NotDeleted(Exception):
@@ -15,10 +18,15 @@ class NotDeleted(Exception):
 
 def delete_phase(*, phase: Phase, by: User) -> None:
     """The history can bring it back. Raises NotDeleted where it has runs."""
+    season = phase.task.season
     try:
-        deleted.delete(row=phase, place=phase.task.season, by=by)
+        with transaction.atomic():
+            deleted.delete(row=phase, place=season, by=by)
+            bump_versions(season)
     except ProtectedError as kept:
-        raise NotDeleted(f"{phase} has runs, which stay; it can be closed and hidden") from kept
+        raise NotDeleted(
+            _("%(phase)s has runs, which stay; it can be closed and hidden") % {"phase": phase}
+        ) from kept
 
 
 def delete_task(*, task: Task, by: User) -> None:
@@ -26,5 +34,8 @@ def delete_task(*, task: Task, by: User) -> None:
     try:
         deleted.delete(row=task, place=task.season, by=by)
     except ProtectedError as kept:
-        what = "gold" if Gold.objects.filter(task=task).exists() else "runs"
-        raise NotDeleted(f"{task} has {what}, which stays; its phases can be closed and hidden") from kept
+        if Gold.objects.filter(task=task).exists():
+            words = _("%(task)s has gold, which stays; its phases can be closed and hidden")
+        else:
+            words = _("%(task)s has runs, which stays; its phases can be closed and hidden")
+        raise NotDeleted(words % {"task": task}) from kept

@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -31,15 +32,15 @@ def freeze_board(
     with transaction.atomic():
         changed = _held(phase)
         if frozen_from is None and frozen_until is not None:
-            raise FreezeRefused("say from when the board is frozen, not only until when")
+            raise FreezeRefused(_("say from when the board is frozen, not only until when"))
         if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
-            raise FreezeRefused("the board would be revealed before it is frozen")
+            raise FreezeRefused(_("the board would be revealed before it is frozen"))
         if changed.is_frozen(now) and frozen_from != changed.frozen_from:
-            raise FreezeRefused("the board is frozen already; reveal it, then freeze it anew")
+            raise FreezeRefused(_("the board is frozen already; reveal it, then freeze it anew"))
         is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
         is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
         if frozen_from is not None and frozen_from < now and is_new:
-            raise FreezeRefused("a board is frozen from now on or later, since what was seen was seen")
+            raise FreezeRefused(_("a board is frozen from now on or later, since what was seen was seen"))
         return _changed(changed, frozen_from, frozen_until, by)
 
 
@@ -57,7 +58,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     with transaction.atomic():
         changed = _held(phase)
         if not changed.is_frozen(now):
-            raise FreezeRefused("the board is not frozen")
+            raise FreezeRefused(_("the board is not frozen"))
         # A freeze that has just begun ends a moment after it: the database holds them to that order.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
@@ -83,10 +84,12 @@ def _changed(
     phase.frozen_from, phase.frozen_until = frozen_from, frozen_until
     phase.save(update_fields=list(wanted))
     bump_version(phase.pk)
+    with audit.in_english():
+        words = f"changed when the board of {phase.task}, {phase} is frozen: {said(phase)}"
     audit.note(
         actor=by,
         action="board-frozen",
-        words=f"changed when the board of {phase.task}, {phase} is frozen: {said(phase)}",
+        words=words,
         subject=phase,
         place=phase.task.season,
         changes=changes,
@@ -97,9 +100,13 @@ def _changed(
 def said(phase: Phase) -> str:
     """`frozen from 2026-05-10 12:00 UTC until it is revealed`."""
     if phase.frozen_from is None:
-        return "it is not"
-    until = _at(phase.frozen_until) if phase.frozen_until else "it is revealed"
-    return f"from {_at(phase.frozen_from)} until {until}"
+        return _("it is not")
+    if phase.frozen_until is None:
+        return _("from %(first)s until it is revealed") % {"first": _at(phase.frozen_from)}
+    return _("from %(first)s until %(last)s") % {
+        "first": _at(phase.frozen_from),
+        "last": _at(phase.frozen_until),
+    }
 
 
 def _at(instant: dt.datetime) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -17,7 +18,7 @@ class LastOrganiser(Exception):
     """A season keeps an organiser; whoever leaves hands it over first."""
 
     def __init__(self) -> None:
-        super().__init__("the season needs an organiser; add another one first")
+        super().__init__(_("the season needs an organiser; add another one first"))
 
 
 def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:

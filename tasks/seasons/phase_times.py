@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -21,7 +22,7 @@ class TimesRefused(Exception):
 def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
     """Let runs be accepted between these instants. The same times once more change nothing."""
     if closes <= opens:
-        raise TimesRefused("a phase closes after it opens")
+        raise TimesRefused(_("a phase closes after it opens"))
     with transaction.atomic():
         moved = _held(phase)
         if (moved.opens, moved.closes) == (opens, closes):
@@ -47,7 +48,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
         if opened.is_open(now):
             return opened
         if opened.closes <= now:
-            raise TimesRefused(f"{opened} is over; give it a new end")
+            raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
         changes = [audit.Change(_key(opened, "opens"), opened.opens, now)]
         opened.opens = now
         opened.save(update_fields=["opens"])
@@ -63,7 +64,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
-            raise TimesRefused(f"{closed} has not begun; move it instead")
+            raise TimesRefused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
         changes = [audit.Change(_key(closed, "closes"), closed.closes, now)]
         before = PhaseFacts.of(closed)
         closed.closes = now

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from citeboard.core import audit
 from citeboard.core.instants import NoInstant, read_instant, zone_of
@@ -35,21 +37,36 @@ class PhasePlan:
 
 @dataclass(frozen=True)
 class Preset:
-    """``dates`` are asked for in this order, by name with what a form calls them."""
+    """Its words are English; ``title``, ``summary`` and ``dates`` have them in the language of who reads."""
 
     slug: str
-    title: str
-    summary: str
-    dates: Mapping[str, str]
+    name: str
+    about: str
+    asked: Mapping[str, str]
     phases: tuple[PhasePlan, ...]
+
+    @property
+    def title(self) -> str:
+        return gettext(self.name)
+
+    @property
+    def summary(self) -> str:
+        return gettext(self.about)
+
+    @property
+    def dates(self) -> dict[str, str]:
+        """They are asked for in this order, by name with what a form calls them."""
+        return {name: gettext(label) for name, label in self.asked.items()}
 
 
 _SEMEVAL = Preset(
     "semeval",
-    "Like SemEval",
-    "Practice on one split with the board in the open; an evaluation on another with five tries a team, of "
-    "which the last counts, and a board that organisers alone see; then a leaderboard without an end.",
-    {"opens": "Practice opens", "evaluation": "Evaluation opens", "closes": "Evaluation closes"},
+    _("Like SemEval"),
+    _(
+        "Practice on one split with the board in the open; an evaluation on another with five tries a team, "
+        "of which the last counts, and a board that organisers alone see; then a leaderboard without an end."
+    ),
+    {"opens": _("Practice opens"), "evaluation": _("Evaluation opens"), "closes": _("Evaluation closes")},
     (
         PhasePlan(
             "practice",
@@ -72,10 +89,16 @@ _SEMEVAL = Preset(
 )
 _TREC = Preset(
     "trec",
-    "Like TREC",
-    "The inputs are given out first; then each team sends up to five runs and puts them into an order of "
-    "priority, by which the first two count. Organisers alone see the board until they open it.",
-    {"inputs": "Inputs are given out", "opens": "Runs are taken from", "closes": "Runs are taken until"},
+    _("Like TREC"),
+    _(
+        "The inputs are given out first; then each team sends up to five runs and puts them into an order "
+        "of priority, by which the first two count. Organisers alone see the board until they open it."
+    ),
+    {
+        "inputs": _("Inputs are given out"),
+        "opens": _("Runs are taken from"),
+        "closes": _("Runs are taken until"),
+    },
     (
         PhasePlan(
             "runs",
@@ -94,9 +117,9 @@ _TREC = Preset(
 )
 _OPEN = Preset(
     "open",
-    "Open leaderboard",
-    "One phase without an end: three runs a day for each team, the best counts, everybody sees the board.",
-    {"opens": "Opens"},
+    _("Open leaderboard"),
+    _("One phase without an end: three runs a day for each team, the best counts, everybody sees the board."),
+    {"opens": _("Opens")},
     (PhasePlan("leaderboard", "Leaderboard", "opens", settings={"split": "test", "runs_per_day": 3}),),
 )
 PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
@@ -121,7 +144,7 @@ def season_from(
     with transaction.atomic():
         made = make_season(values={"season": season, "tasks": [task]}, by=by)
         add_organiser(season=made, user=by, by=by)
-        words = f"made {made} from the preset “{preset.title}”"
+        words = f"made {made} from the preset “{preset.name}”"
         audit.note(actor=by, action="season-made", words=words, subject=made, place=made)
     return made
 
@@ -153,7 +176,9 @@ def _instants(preset: Preset, time_zone: str, dates: Mapping[str, str]) -> dict[
             faults.append(Fault(name, str(refused)))
             continue
         if found and at <= max(found.values()):
-            faults.append(Fault(name, f"“{label}” is not after the date before it"))
+            faults.append(
+                Fault(name, gettext("“%(date)s” is not after the date before it") % {"date": label})
+            )
         found[name] = at
     if faults:
         raise SettingsRefused(faults)

@@ -7,6 +7,7 @@ import datetime as dt
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -22,7 +23,9 @@ class TooManyQuestions(Exception):
     """The person has asked enough for now."""
 
     def __init__(self) -> None:
-        super().__init__(f"you have asked {MAX_AN_HOUR} questions within an hour; ask on later")
+        super().__init__(
+            _("you have asked %(number)s questions within an hour; ask on later") % {"number": MAX_AN_HOUR}
+        )
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:

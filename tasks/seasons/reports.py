@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -22,7 +23,10 @@ class TooManyReports(Exception):
     """The person has reported enough for now."""
 
     def __init__(self) -> None:
-        super().__init__(f"you have sent {MAX_AN_HOUR} reports within an hour; send the next later")
+        super().__init__(
+            _("you have sent %(number)s reports within an hour; send the next later")
+            % {"number": MAX_AN_HOUR}
+        )
 
 
 def report_abuse(*, address: str, text: str, by: User) -> Report:

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.api_errors import is_for_programs, json_error
 from citeboard.teams.api import asking_user
@@ -18,7 +19,7 @@ from citeboard.teams.models import User
 from tasks.models import Organiser
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-WORDS = "Organisers of this site sign in with a second factor; turn yours on first."
+WORDS = _("Organisers of this site sign in with a second factor; turn yours on first.")
 
 
 class SecondFactorMiddleware:
@@ -33,7 +34,7 @@ class SecondFactorMiddleware:
         if not lacks_second_factor(asking_user(request)):
             return self.get_response(request)
         if is_for_programs(request):
-            return json_error(request, WORDS, 403)
+            return json_error(request, str(WORDS), 403)
         messages.warning(request, WORDS)
         return redirect("mfa_index")
 

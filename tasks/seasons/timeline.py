@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from tasks.models import Phase
 
@@ -89,7 +92,7 @@ class TimeLine:
         days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
         months = next((month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1])
         dates = self._by_day(days) if days else self._by_month(months)
-        marks = [Mark(self.place(at), f"{at:%b %Y}" if not days else f"{at.day} {at:%b}") for at in dates]
+        marks = [Mark(self.place(at), _written(at, days)) for at in dates]
         return _apart([mark for mark in marks if mark.at <= LAST_MARK])
 
     def _by_day(self, step: int) -> Iterator[dt.datetime]:
@@ -110,7 +113,7 @@ class TimeLine:
         """The phase as a drawing that says in words what it shows."""
         left, right, now = self.place(phase.opens), self.place(phase.closes), self.place(self.now)
         state = "open" if phase.is_open(self.now) else "ahead" if self.now < phase.opens else "over"
-        said = {"open": "open now", "ahead": "not open yet", "over": "over"}[state]
+        said = {"open": _("open now"), "ahead": _("not open yet"), "over": pgettext("phase", "over")}[state]
         return format_html(
             '<svg class="phase-bar {}" width="100%" height="22" role="img" aria-label="{}">'
             '<rect x="{}%" y="6" width="{}%" height="10" rx="2"/>'
@@ -124,11 +127,23 @@ class TimeLine:
         parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
         now = self.place(self.now)
         anchor = "end" if now > 50 else "start"
-        parts.append(format_html('<text class="now" x="{}%" y="30" text-anchor="{}">now</text>', now, anchor))
+        parts.append(
+            format_html(
+                '<text class="now" x="{}%" y="30" text-anchor="{}">{}</text>',
+                now,
+                anchor,
+                pgettext("timeline", "now"),
+            )
+        )
         inner = SafeString("".join(parts))
         return format_html(
             '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner
         )
+
+
+def _written(at: dt.datetime, days: int | None) -> str:
+    """`7 Mar`, or `Mar 2026` where the marks are months apart."""
+    return date_format(at.astimezone(dt.UTC), _("j M") if days else _("M Y"))
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from django.db import transaction
+
 from citeboard.core import deleted
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import User
 from tasks.models import Registration, Season
+from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, approve_team
 
 #: The action of an entry that says that a team was kept out.
@@ -29,7 +32,10 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
             if registration := _refused(entry, season):
                 approve_team(registration=registration, by=by)
         else:
-            deleted.restore(entry=entry, by=by)
+            with transaction.atomic():
+                # What comes back is as it was.
+                bump_versions(season)
+                deleted.restore(entry=entry, by=by)
     except (deleted.NotRestored, EntryRefused) as refused:
         raise NotUndone(str(refused)) from refused
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.plain_text import checked_description, checked_links
@@ -43,7 +44,7 @@ def describe_run(
             if name != "card" and (before := getattr(run, name)) != value
         ]
         changes += [
-            audit.Change(CARD[name].label, run.card.get(name), wanted["card"].get(name))
+            audit.Change(CARD[name].english, run.card.get(name), wanted["card"].get(name))
             for name in CARD
             if run.card.get(name) != wanted["card"].get(name)
         ]
@@ -61,7 +62,7 @@ def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -
     before = missing_from(phase, description=run.description, card=run.card, figures={})
     gone = missing_from(phase, description=description, card=card, figures={})
     if lost := [name for name in gone if name not in before]:
-        words = "this phase asks for it, so that it cannot be taken back"
+        words = _("this phase asks for it, so that it cannot be taken back")
         raise ValidationError({"description" if name == METHOD else name: words for name in lost})
 
 
@@ -73,7 +74,7 @@ def delete_file(*, submission: Submission, by: User) -> Submission:
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
-            raise NotInThisState("the file of a run that is withdrawn can be deleted, and of no other")
+            raise NotInThisState(_("the file of a run that is withdrawn can be deleted, and of no other"))
         if run.file:
             Submission.objects.filter(pk=run.pk).update(file="")
             note_change(submission, by, "emptied", changes=[audit.Change("file", run.filename, None)])

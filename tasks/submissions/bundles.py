@@ -14,11 +14,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.words import listed
 from citeboard.teams.models import Team, User
-from tasks.models import Bundle, Phase, Season, Submission
+from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
 from tasks.submissions.details import RunDetails
 from tasks.submissions.refusals import KeyAlreadyUsed, PhaseClosed, RunNotTaken, RunRejected
@@ -80,8 +82,12 @@ class BundleRefused(RunNotTaken):
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
         refused = [str(part.phase.task) for part in parts if not part.is_good]
-        noun = "part" if len(refused) == 1 else "parts"
-        super().__init__(f"nothing was taken, since the {noun} for {listed(refused)} cannot be")
+        words = ngettext(
+            "nothing was taken, since the part for %(tasks)s cannot be",
+            "nothing was taken, since the parts for %(tasks)s cannot be",
+            len(refused),
+        )
+        super().__init__(words % {"tasks": listed(refused)})
 
 
 class NothingCarried(RunNotTaken):
@@ -155,8 +161,11 @@ def parts_of(
     if not parts:
         names = ", ".join(str(phase.task) for phase in phases)
         raise NothingCarried(
-            f"the file has the format of none of the tasks that accept runs now ({names}); a file for one "
-            "task alone can be sent on that task's own page, which says what is wrong with it"
+            _(
+                "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
+                "one task alone can be sent on that task's own page, which says what is wrong with it"
+            )
+            % {"names": names}
         )
     return parts
 
@@ -173,7 +182,10 @@ def open_phases(
     known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}
     if unknown := [slug for slug in tasks if slug not in known]:
         raise ValidationError(
-            {"tasks": f"there is no task “{unknown[0][:40]}”; there are {', '.join(known) or 'none'}"}
+            {
+                "tasks": _("there is no task “%(task)s”; there are %(names)s")
+                % {"task": unknown[0][:40], "names": ", ".join(known) or _("none")}
+            }
         )
     found: list[Phase] = []
     for task in known.values():
@@ -185,16 +197,21 @@ def open_phases(
         is_open = [candidate for candidate in takes if not candidate.is_late(begun)] or takes
         if len(is_open) > 1:
             names = ", ".join(phase.slug for phase in is_open)
-            raise ValidationError({"phase": f"{task} has several open phases; name one of {names}"})
+            several = _("%(task)s has several open phases; name one of %(names)s")
+            raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _closed(begun, wanted, f"{task} has no phase {f'“{phase}” ' if phase else ''}that is open")
+            raise _closed(begun, wanted, _none_open(task, phase))
         found += is_open
     if not found:
         wanted = list(Phase.objects.filter(task__in=known.values(), **({"slug": phase} if phase else {})))
-        raise _closed(
-            begun, wanted, f"{season} has no phase {f'“{phase[:40]}” ' if phase else ''}that is open"
-        )
+        raise _closed(begun, wanted, _none_open(season, phase[:40]))
     return found
+
+
+def _none_open(place: Season | Task, phase: str) -> str:
+    if phase:
+        return _("%(place)s has no phase “%(phase)s” that is open") % {"place": place, "phase": phase}
+    return _("%(place)s has no phase that is open") % {"place": place}
 
 
 def _closed(begun: dt.datetime, phases: Sequence[Phase], words: str) -> Exception:
@@ -290,7 +307,7 @@ def _said_by_type(
             own[task_type.slug] = own[task_type.slug].before(read_metadata(metadata, task_type, by))
     unknown = {name for name in set.intersection(*faults) if figures[name] not in (None, "")}
     if unknown:
-        raise ValidationError(dict.fromkeys(sorted(unknown), "none of these tasks takes this figure"))
+        raise ValidationError(dict.fromkeys(sorted(unknown), _("none of these tasks takes this figure")))
     return own
 
 
@@ -342,7 +359,7 @@ def _sent_before(season: Season, team: Team, details: RunDetails, sha256: str) -
         return None
     before = Bundle.objects.filter(season=season, team=team, idempotency_key=details.idempotency_key).first()
     if before and before.sha256 != sha256:
-        raise KeyAlreadyUsed("the key came with another file before; a new file needs a new key")
+        raise KeyAlreadyUsed(_("the key came with another file before; a new file needs a new key"))
     return before
 
 

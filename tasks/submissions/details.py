@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION, one_line, plain_paragraphs, plain_text
 from tasks.models import Submission
@@ -37,17 +38,25 @@ def checked_details(
     )
     faults = {}
     if not given.system:
-        faults["system"] = "give the system a name"
+        faults["system"] = _("give the system a name")
     elif len(given.system) > MAX_SYSTEM:
-        faults["system"] = f"the name has {len(given.system)} characters; at most {MAX_SYSTEM} fit"
+        faults["system"] = _("the name has %(found)s characters; at most %(most)s fit") % {
+            "found": len(given.system),
+            "most": MAX_SYSTEM,
+        }
     if len(given.description) > MAX_DESCRIPTION:
-        found = f"{len(given.description):,}"
-        faults["description"] = f"the description has {found} characters; at most {MAX_DESCRIPTION:,} fit"
+        faults["description"] = _("the description has %(found)s characters; at most %(most)s fit") % {
+            "found": f"{len(given.description):,}",
+            "most": f"{MAX_DESCRIPTION:,}",
+        }
     if kind not in TEAM_KINDS:
-        faults["kind"] = f"“{plain_text(kind)[:40]}” is not one of {', '.join(TEAM_KINDS)}"
+        faults["kind"] = _("“%(found)s” is not one of %(names)s") % {
+            "found": plain_text(kind)[:40],
+            "names": ", ".join(TEAM_KINDS),
+        }
     key = given.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
-        faults["idempotency_key"] = f"at most {MAX_KEY} printable ASCII characters"
+        faults["idempotency_key"] = _("at most %(number)s printable ASCII characters") % {"number": MAX_KEY}
     if faults:
         raise ValidationError(faults)
     return given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -33,7 +34,7 @@ def reinstate(submission: Submission, user: User, reason: str) -> Submission:
 def _exclude(submission: Submission, user: User, reason: str, exclusion: str) -> Submission:
     """Raises NotInThisState for a run of no team."""
     if submission.team_id is None:
-        raise NotInThisState("a run of no team is set and replaced with the season's baselines")
+        raise NotInThisState(_("a run of no team is set and replaced with the season's baselines"))
     told = reason if exclusion else ""
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)

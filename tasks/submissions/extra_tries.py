@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -22,18 +23,21 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
     reason = reason.strip()
     faults = {}
     if not 1 <= tries <= MAX_TRIES:
-        faults["tries"] = f"give from 1 to {MAX_TRIES:,} tries"
+        faults["tries"] = _("give from 1 to %(number)s tries") % {"number": f"{MAX_TRIES:,}"}
     if not reason:
-        faults["reason"] = "say why: the team reads it"
+        faults["reason"] = _("say why: the team reads it")
     elif len(reason) > MAX_REASON:
-        faults["reason"] = f"the reason has {len(reason)} characters; at most {MAX_REASON} fit"
+        faults["reason"] = _("the reason has %(found)s characters; at most %(most)s fit") % {
+            "found": len(reason),
+            "most": MAX_REASON,
+        }
     if phase.runs_per_day is None and phase.runs_in_total is None:
-        faults["phase"] = "this phase has no limit of runs"
+        faults["phase"] = _("this phase has no limit of runs")
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
         if lock_entry(phase, team) is None:
-            raise NotRegistered(f"{team} takes no part in {phase.task.season}, or is not approved yet")
+            raise NotRegistered.of(team, phase.task.season)
         given = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
         _note(given, by, "given", [audit.Change("extra tries", None, tries)])
         tell_tries(given)
@@ -50,6 +54,7 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
             held.delete()
 
 
+@audit.in_english()
 def _note(given: ExtraTries, by: User, verb: str, changes: list[audit.Change]) -> None:
     tries = counted(given.tries, "more try", "more tries")
     did = "gave" if verb == "given" else "took back"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.words import counted, listed
@@ -17,8 +19,8 @@ from tasks.submissions.team_figures import TeamMeasure
 from tasks.submissions.uploads import upload_limit
 
 KINDS = {
-    Submission.Kind.PRIMARY: "Primary: may stand on the board",
-    Submission.Kind.CONTRASTIVE: "Contrastive: scored, but never ranked",
+    Submission.Kind.PRIMARY: _("Primary: may stand on the board"),
+    Submission.Kind.CONTRASTIVE: _("Contrastive: scored, but never ranked"),
 }
 
 
@@ -30,16 +32,24 @@ def _team_figure(measure: TeamMeasure) -> forms.FloatField:
         max_value=measure.highest,
         help_text=measure.help,
         widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
-        error_messages={"invalid": f"Give a number of {measure.unit}." if measure.unit else "Give a number."},
+        error_messages={
+            "invalid": gettext("Give a number of %(unit)s.") % {"unit": measure.unit}
+            if measure.unit
+            else gettext("Give a number.")
+        },
     )
 
 
 def card_form_field(known: CardField) -> forms.Field:
     """Whether it must be filled in is decided with the run, since its `ir_metadata` may fill it."""
     shared: dict[str, Any] = {"label": known.label, "required": False, "help_text": known.help}
-    if known.choices:
-        return forms.ChoiceField(choices=[("", "not said"), *known.choices.items()], **shared)
-    widget = forms.TextInput if known.is_link or known.is_date else forms.Textarea(attrs={"rows": 2})
+    if known.values:
+        return forms.ChoiceField(choices=[("", gettext("not said")), *known.choices.items()], **shared)
+    widget = (
+        forms.TextInput
+        if known.is_link or known.is_date or known.is_list
+        else forms.Textarea(attrs={"rows": 2})
+    )
     return forms.CharField(max_length=known.max_length, widget=widget, **shared)
 
 
@@ -56,31 +66,36 @@ class RunForm(forms.Form):
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
     run = forms.FileField(
-        label="Run",
-        error_messages={"required": "Choose the file that holds the run.", "empty": "The file is empty."},
+        label=_("Run"),
+        error_messages={
+            "required": _("Choose the file that holds the run."),
+            "empty": _("The file is empty."),
+        },
     )
-    again = forms.BooleanField(label="Send this file once more", required=False)
+    again = forms.BooleanField(label=_("Send this file once more"), required=False)
     metadata = forms.FileField(
-        label="File of ir_metadata",
+        label=_("File of ir_metadata"),
         required=False,
-        help_text="YAML, at most 256 kB. It fills what is left empty below; so does such a header of a run.",
-        error_messages={"empty": "The file is empty."},
+        help_text=_(
+            "YAML, at most 256 kB. It fills what is left empty below; so does such a header of a run."
+        ),
+        error_messages={"empty": _("The file is empty.")},
     )
     system = forms.CharField(
-        label="System",
+        label=_("System"),
         max_length=MAX_SYSTEM,
-        help_text="The name that will stand on the board.",
-        error_messages={"required": "Give the system a name."},
+        help_text=_("The name that will stand on the board."),
+        error_messages={"required": _("Give the system a name.")},
     )
     description = forms.CharField(
-        label="Description",
+        label=_("Description"),
         required=False,
         max_length=MAX_DESCRIPTION,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="How it works, in a few sentences. Shown with its scores.",
+        help_text=_("How it works, in a few sentences. Shown with its scores."),
     )
     kind = forms.ChoiceField(
-        label="Kind",
+        label=_("Kind"),
         choices=[(kind, KINDS[Submission.Kind(kind)]) for kind in TEAM_KINDS],
         initial=Submission.Kind.PRIMARY,
         widget=forms.RadioSelect,
@@ -88,12 +103,14 @@ class RunForm(forms.Form):
     )
 
     priority = forms.IntegerField(
-        label="Priority",
+        label=_("Priority"),
         required=False,
         min_value=1,
         max_value=1000,
-        help_text="1 comes first, and your other runs move down. Without it this run comes last. You can "
-        "change the order until the phase closes.",
+        help_text=_(
+            "1 comes first, and your other runs move down. Without it this run comes last. You can "
+            "change the order until the phase closes."
+        ),
     )
 
     def __init__(
@@ -114,7 +131,9 @@ class RunForm(forms.Form):
         for name, known in CARD.items():
             self.fields[name] = card_form_field(known)
         megabytes = upload_limit() >> 20
-        self.fields["run"].help_text = f"At most {counted(megabytes, 'megabyte')}. A file, or a zip of files."
+        self.fields["run"].help_text = gettext("At most %(size)s. A file, or a zip of files.") % {
+            "size": counted(megabytes, "megabyte")
+        }
         if is_check:
             # A check looks at the file alone.
             self.fields["system"].required = False
@@ -151,12 +170,12 @@ class RunForm(forms.Form):
     @property
     def has_card(self) -> bool:
         """Whether one of them is required, filled in, or refused."""
-        fields = [field for field, _ in self.card_fields]
+        fields = [field for field, is_required in self.card_fields]
         return bool(self.required) or any(field.value() or field.errors for field in fields)
 
     @property
     def required_words(self) -> str:
-        return listed([REQUIRABLE[name] for name in self.required])
+        return listed([str(REQUIRABLE[name]) for name in self.required])
 
     @property
     def requires_method(self) -> bool:
@@ -176,7 +195,7 @@ class RunForm(forms.Form):
         """Each at its field; costs at the first of theirs."""
         for name in missing:
             field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
-            self.add_error(field if field in self.fields else None, "This phase asks for it.")
+            self.add_error(field if field in self.fields else None, _("This phase asks for it."))
 
     def clean_kind(self) -> str:
         return self.cleaned_data["kind"] or Submission.Kind.PRIMARY.value
@@ -185,13 +204,15 @@ class RunForm(forms.Form):
 class BundleForm(RunForm):
     """A file for several tasks of a season: which of its phases it is for, and which tasks alone."""
 
-    phase = forms.ChoiceField(label="Phase", required=False)
+    phase = forms.ChoiceField(label=_("Phase"), required=False)
     tasks = forms.MultipleChoiceField(
-        label="Tasks",
+        label=_("Tasks"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Check some to enter these alone; with none checked the file enters every task whose "
-        "format it carries.",
+        help_text=_(
+            "Check some to enter these alone; with none checked the file enters every task whose "
+            "format it carries."
+        ),
     )
 
     def __init__(self, *args: Any, phases: Sequence[Phase], **kwargs: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import counted
@@ -32,11 +33,11 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
     if place is None:
         return
     if phase.counting != Phase.Counting.PRIORITY:
-        raise ValidationError({"priority": "in this phase runs have no priority"})
+        raise ValidationError({"priority": _("in this phase runs have no priority")})
     if kind != Submission.Kind.PRIMARY:
-        raise ValidationError({"priority": "a contrastive run has no priority"})
+        raise ValidationError({"priority": _("a contrastive run has no priority")})
     if place < 1:
-        raise ValidationError({"priority": f"{place} is no place; 1 is the first"})
+        raise ValidationError({"priority": _("%(place)s is no place; 1 is the first") % {"place": place}})
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
@@ -56,7 +57,7 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
     With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
     """
     if submission.phase.counting != Phase.Counting.PRIORITY:
-        raise NotInThisState("in this phase runs have no priority")
+        raise NotInThisState(_("in this phase runs have no priority"))
     with transaction.atomic():
         assert submission.team is not None
         lock_entry(submission.phase, submission.team)
@@ -65,10 +66,11 @@ def set_priority(submission: Submission, user: User, reason: str = "", *, place:
         runs = list(in_priority(submission.phase, submission.team))
         numbers = [run.pk for run in runs]
         if submission.pk not in numbers:
-            raise NotInThisState("a primary run that is in time and has not failed has a priority")
+            raise NotInThisState(_("a primary run that is in time and has not failed has a priority"))
         if not 1 <= place <= len(runs):
             raise NotInThisState(
-                f"the team has {counted(len(runs), 'run')} with a priority, and no place {place}"
+                _("the team has %(runs)s with a priority, and no place %(place)s")
+                % {"runs": counted(len(runs), "run"), "place": place}
             )
         before = numbers.index(submission.pk) + 1
         if place != before:

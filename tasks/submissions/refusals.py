@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
 from tasks.types.problems import capped
@@ -20,7 +23,10 @@ class RunRejected(RunNotTaken):
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
         self.problems, self.more = list(problems), more
         count = len(self.problems) + more
-        super().__init__(f"the run has {count} problem{'' if count == 1 else 's'}")
+        super().__init__(
+            ngettext("the run has %(number)s problem", "the run has %(number)s problems", count)
+            % {"number": count}
+        )
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> RunRejected:
@@ -34,8 +40,11 @@ class CardIncomplete(RunNotTaken):
     def __init__(self, missing: Sequence[str], names: str) -> None:
         self.missing = list(missing)
         super().__init__(
-            f"runs of this phase need a run card, and this one lacks {names}; give that with the run, or in "
-            "a file of ir_metadata"
+            _(
+                "runs of this phase need a run card, and this one lacks %(names)s; give that with the run, "
+                "or in a file of ir_metadata"
+            )
+            % {"names": names}
         )
 
 
@@ -44,8 +53,11 @@ class QuotaExceeded(RunNotTaken):
 
     def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
         self.left, self.renews_at = left, renews_at
-        when = f"; the next may be sent at {renews_at:%Y-%m-%d %H:%M} UTC" if renews_at else ""
-        super().__init__(f"no run is left in this phase{when}")
+        if renews_at is None:
+            super().__init__(_("no run is left in this phase"))
+        else:
+            words = _("no run is left in this phase; the next may be sent at %(instant)s")
+            super().__init__(words % {"instant": f"{renews_at:%Y-%m-%d %H:%M} UTC"})
 
 
 class PhaseClosed(RunNotTaken):
@@ -54,15 +66,23 @@ class PhaseClosed(RunNotTaken):
     def __init__(self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None) -> None:
         self.opens, self.closes = opens, closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
-        late = "" if self.late_by is None else f"; this one began {exact_duration(self.late_by)} too late"
-        super().__init__(
-            f"runs are accepted from {opens.astimezone(dt.UTC):%Y-%m-%d %H:%M} "
-            f"to {closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC{late}"
-        )
+        first, last = (f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}" for at in (opens, closes))
+        if self.late_by is None:
+            words = _("runs are accepted from %(first)s to %(last)s UTC") % {"first": first, "last": last}
+        else:
+            words = _(
+                "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
+            ) % {"first": first, "last": last, "duration": exact_duration(self.late_by)}
+        super().__init__(words)
 
 
 class NotRegistered(RunNotTaken):
     """The team takes no part in the season, or its registration is not approved yet."""
+
+    @classmethod
+    def of(cls, team: object, season: object) -> NotRegistered:
+        words = _("%(team)s takes no part in %(season)s, or is not approved yet")
+        return cls(words % {"team": team, "season": season})
 
 
 class InputsNotReleased(RunNotTaken):
@@ -70,14 +90,19 @@ class InputsNotReleased(RunNotTaken):
 
     def __init__(self, at: dt.datetime) -> None:
         moment = f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
-        super().__init__(f"the inputs are given out at {moment}; runs are checked from then on")
+        super().__init__(
+            _("the inputs are given out at %(instant)s; runs are checked from then on") % {"instant": moment}
+        )
 
 
 class TermsNotAccepted(RunNotTaken):
     """The season has terms that whoever sends or checks a run accepts first."""
 
     def __init__(self, season: object, number: int) -> None:
-        super().__init__(f"accept version {number} of the terms of {season} first; its page leads to them")
+        super().__init__(
+            _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
+            % {"version": number, "season": season}
+        )
 
 
 class NoGold(RunNotTaken):

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import checked_link, one_line
 from citeboard.core.words import listed
 from citeboard.teams.models import User
 from tasks.models import Phase
-from tasks.models.run_cards import CARD, COSTS, METHOD, REQUIRABLE, CardField
+from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, CardField
 from tasks.submissions.details import shortened_description
 from tasks.submissions.refusals import CardIncomplete
 from tasks.submissions.team_figures import readable_figures
@@ -23,6 +24,7 @@ from tasks.types import Problem, TaskType
 
 READER = "tasks.submissions.reading:metadata"
 _DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown")
+_NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     for name, value in given.items():
         known = CARD.get(name)
         if known is None:
-            faults[name] = f"a run card has no such field; there are {', '.join(CARD)}"
+            faults[name] = _("a run card has no such field; there are %(names)s") % {"names": ", ".join(CARD)}
             continue
         try:
             text = _judged(known, value)
@@ -68,14 +70,37 @@ def _judged(known: CardField, value: object) -> str:
     if not text:
         return ""
     if len(text) > known.max_length:
-        raise ValueError(f"this has {len(text):,} characters; at most {known.max_length:,} fit")
-    if known.choices and text not in known.choices:
-        raise ValueError(f"“{text[:40]}” is not one of {', '.join(known.choices)}")
+        raise ValueError(
+            _("this has %(found)s characters; at most %(most)s fit")
+            % {"found": f"{len(text):,}", "most": f"{known.max_length:,}"}
+        )
+    if known.values and text not in known.values:
+        raise ValueError(
+            _("“%(found)s” is not one of %(names)s") % {"found": text[:40], "names": ", ".join(known.values)}
+        )
     if known.is_date and not _DATE.fullmatch(text.lower()):
-        raise ValueError(f"“{text}” is no year, month or day such as 2024-06, nor none or unknown")
+        raise ValueError(
+            _("“%(found)s” is no year, month or day such as 2024-06, nor none or unknown") % {"found": text}
+        )
+    if known.is_list:
+        return _listed(text)
     if known.is_link:
         checked_link(text)
     return text.lower() if known.is_date else text
+
+
+def _listed(text: str) -> str:
+    """Each name once, in the order of the alphabet, in small letters."""
+    names = sorted({name.strip().lower() for name in text.split(",")} - {""})
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
+                % {"found": name[:40]}
+            )
+    if NONE in names and len(names) > 1:
+        raise ValueError(_("it names data sets and says none"))
+    return ", ".join(names)
 
 
 def require_card(
@@ -91,8 +116,11 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
     missing = missing_from(phase, description=said.description, card=said.card, figures=said.figures)
     return [
         Problem(
-            message=f"the run card lacks {REQUIRABLE[name]} ({name}), which this phase requires",
-            expected="filled in when the run is submitted, by the form, a file of ir_metadata or its header",
+            message=_("the run card lacks %(field)s (%(name)s), which this phase requires")
+            % {"field": REQUIRABLE[name], "name": name},
+            expected=_(
+                "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
+            ),
             fatal=False,
         )
         for name in missing

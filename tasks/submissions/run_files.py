@@ -13,6 +13,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files import File
 from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext as _
 
 from citeboard.core import storage
 from citeboard.core.confinement import UploadUnreadable, read_upload
@@ -85,8 +86,11 @@ def findings_of(
 def checked_later() -> Problem:
     """What is said of such a file to who only asks for a check."""
     return Problem(
-        message=f"a run of more than {settings.CHECK_MAX_MB} MB is checked once it is submitted; "
-        "one that is refused then costs nothing either",
+        message=_(
+            "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
+            "costs nothing either"
+        )
+        % {"limit": settings.CHECK_MAX_MB},
         fatal=False,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -20,13 +21,16 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
     With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
     """
     if submission.phase.counting != Phase.Counting.SELECTED:
-        raise NotInThisState("in this phase the counting run is not chosen")
+        raise NotInThisState(_("in this phase the counting run is not chosen"))
     if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
-        raise NotInThisState("a primary run that is scored, or will be, can be chosen")
+        raise NotInThisState(_("a primary run that is scored, or will be, can be chosen"))
     if submission.exclusion:
-        raise NotInThisState(f"a run that is {submission.get_exclusion_display()} cannot be chosen")
+        raise NotInThisState(
+            _("a run that is %(exclusion)s cannot be chosen")
+            % {"exclusion": submission.get_exclusion_display()}
+        )
     if submission.is_late:
-        raise NotInThisState("a late run counts only once an organiser has accepted it")
+        raise NotInThisState(_("a late run counts only once an organiser has accepted it"))
     with transaction.atomic():
         if not reason:
             require_open(submission)

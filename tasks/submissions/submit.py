@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
@@ -175,7 +176,10 @@ def findings(phase: Phase, upload: Upload, by: User | None) -> Findings:
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        raise NoGold(f"{phase} of {phase.task} has no gold yet, so that no run can be checked")
+        raise NoGold(
+            _("%(phase)s of %(task)s has no gold yet, so that no run can be checked")
+            % {"phase": phase, "task": phase.task}
+        )
     return gold
 
 
@@ -205,7 +209,7 @@ def check_entry(
 def check_registered(season: Season, team: Team) -> None:
     """Raises NotRegistered unless the team takes part in the season."""
     if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
-        raise NotRegistered(f"{team} takes no part in {season}, or is not approved yet")
+        raise NotRegistered.of(team, season)
 
 
 def require_terms(season: Season, user: User | None) -> None:
@@ -223,7 +227,8 @@ def _sent_before(phase: Phase, team: Team, details: RunDetails, sha256: str) -> 
     ).first()
     if before and before.sha256 != sha256:
         raise KeyAlreadyUsed(
-            f"the key came with another file before, as run {before.number}; a new run needs a new key"
+            _("the key came with another file before, as run %(number)s; a new run needs a new key")
+            % {"number": before.number}
         )
     return before
 

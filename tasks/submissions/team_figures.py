@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from tasks.models import Submission, TeamFigure
 from tasks.types import TaskType
@@ -18,14 +20,25 @@ from tasks.types import TaskType
 
 @dataclass(frozen=True, kw_only=True)
 class TeamMeasure:
-    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``."""
+    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``.
+
+    ``english`` and ``asks`` are English; ``label`` and ``help`` are the same in the language of who reads.
+    """
 
     name: str
-    label: str
+    english: str
     unit: str
     highest: float
-    help: str
+    asks: str
     is_cost: bool = True
+
+    @property
+    def label(self) -> str:
+        return gettext(self.english)
+
+    @property
+    def help(self) -> str:
+        return gettext(self.asks)
 
     @property
     def titled(self) -> str:
@@ -36,27 +49,27 @@ class TeamMeasure:
 _CENTURY = 100 * 365.25 * 24 * 3600
 COSTS = (
     TeamMeasure(
-        name="wall_seconds", label="Wall time", unit="s", highest=_CENTURY,
-        help="Seconds from the start of the system to its last answer, on the whole split.",
+        name="wall_seconds", english=_("Wall time"), unit="s", highest=_CENTURY,
+        asks=_("Seconds from the start of the system to its last answer, on the whole split."),
     ),
     TeamMeasure(
-        name="cpu_seconds", label="CPU time", unit="s", highest=1000 * _CENTURY,
-        help="Seconds, over all cores.",
+        name="cpu_seconds", english=_("CPU time"), unit="s", highest=1000 * _CENTURY,
+        asks=_("Seconds, over all cores."),
     ),
     TeamMeasure(
-        name="memory_mib", label="Peak memory", unit="MiB", highest=2.0**40,
-        help="Mebibytes, at the highest, without the memory of GPUs.",
+        name="memory_mib", english=_("Peak memory"), unit="MiB", highest=2.0**40,
+        asks=_("Mebibytes, at the highest, without the memory of GPUs."),
     ),
     TeamMeasure(
-        name="gpu_seconds", label="GPU time", unit="s", highest=1000 * _CENTURY,
-        help="Seconds, over all GPUs; say in the description which they are.",
+        name="gpu_seconds", english=_("GPU time"), unit="s", highest=1000 * _CENTURY,
+        asks=_("Seconds, over all GPUs; say in the description which they are."),
     ),
 )  # fmt: skip
 #: What a task type may leave to teams, by name.
 SCORES = {
     "mauve": TeamMeasure(
-        name="mauve", label="MAUVE", unit="", highest=100, is_cost=False,
-        help="From 0 to 100, as the team computed it; say in the description with which model.",
+        name="mauve", english="MAUVE", unit="", highest=100, is_cost=False,
+        asks=_("From 0 to 100, as the team computed it; say in the description with which model."),
     ),
 }  # fmt: skip
 #: By name, those of every task type.
@@ -77,13 +90,18 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if name not in known:
-            faults[name] = f"runs for {task_type.slug} are not given with this; there are {', '.join(known)}"
+            faults[name] = gettext("runs for %(task_type)s are not given with this; there are %(names)s") % {
+                "task_type": task_type.slug,
+                "names": ", ".join(known),
+            }
             continue
         number = _number(value)
         if number is None:
-            faults[name] = f"“{str(value)[:40]}” is not a number"
+            faults[name] = gettext("“%(found)s” is not a number") % {"found": str(value)[:40]}
         elif not 0 <= number <= known[name].highest:
-            faults[name] = f"{number:g} is not from 0 to {known[name].highest:g} {known[name].unit}".rstrip()
+            highest = f"{known[name].highest:g} {known[name].unit}".rstrip()
+            words = gettext("%(found)s is not from 0 to %(highest)s")
+            faults[name] = words % {"found": f"{number:g}", "highest": highest}
         else:
             found[name] = number
     if faults:

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 #: In bytes, since that is how file systems count.
 MAX_NAME = 100
@@ -27,7 +28,9 @@ class UploadTooLarge(Exception):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(f"the file is larger than {limit >> 20} MB, the most that a run may have")
+        super().__init__(
+            _("the file is larger than %(limit)s MB, the most that a run may have") % {"limit": limit >> 20}
+        )
 
 
 @dataclass(frozen=True)

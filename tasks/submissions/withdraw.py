@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -26,7 +27,10 @@ class PhaseOver(NotInThisState):
 
     def __init__(self, phase: Phase) -> None:
         closed = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
-        super().__init__(f"{phase} closed at {closed}; from then on only organisers change what stands")
+        super().__init__(
+            _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
+            % {"phase": phase, "instant": closed}
+        )
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
@@ -37,7 +41,8 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
     _move(submission, Status.CANCELLED, allowed=Submission.MOVING, by=user, reason=reason)
     if submission.status != Status.CANCELLED:
         raise NotInThisState(
-            f"a run that {_is_now(submission)} cannot be cancelled; one that is scored can be withdrawn"
+            _("a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn")
+            % {"is_now": _is_now(submission)}
         )
     return submission
 
@@ -50,7 +55,8 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
     _move(submission, Status.WITHDRAWN, allowed=(Status.SCORED,), by=user, reason=reason)
     if submission.status != Status.WITHDRAWN:
         raise NotInThisState(
-            f"a run that {_is_now(submission)} cannot be withdrawn; one that still moves can be cancelled"
+            _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
+            % {"is_now": _is_now(submission)}
         )
     return submission
 
@@ -108,7 +114,7 @@ def replace(before: Submission, new: Submission) -> None:
 
 def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], by: User, reason: str) -> None:
     """To the status, from one of those that allow it; the object then says what the database says."""
-    done = status.label.capitalize()
+    done = status.value.capitalize()
     told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
     with transaction.atomic():
         if not reason:
@@ -116,7 +122,7 @@ def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], b
         if _set(submission, status, allowed, told):
             # The object still says what it was.
             change = audit.Change("status", submission.status, status.value)
-            note_change(submission, by, status.label, reason, [change])
+            note_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
 
 
@@ -133,5 +139,6 @@ def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reaso
 
 
 def _is_now(submission: Submission) -> str:
-    verb = "has" if submission.status == Status.FAILED else "is"
-    return f"{verb} {submission.get_status_display()}"
+    if submission.status == Status.FAILED:
+        return _("has failed")
+    return _("is %(status)s") % {"status": submission.get_status_display()}

@@ -148,6 +148,9 @@ class TaskType:
     show_instances: Callable[[Sequence[InputFile], Split, Pairs, Options], Iterator[ShownInstance]] | None = (
         None
     )
+    #: What gold consists of, by data set, as JSON: a name, what follows from the ``inputs`` alone, and what
+    #: follows from the ``gold``.
+    statistics: Callable[[Split], list[dict[str, Any]]] | None = None
     #: Where its data are topics and documents.
     trec: TrecForm | None = None
 

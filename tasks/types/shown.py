@@ -8,6 +8,12 @@ from dataclasses import dataclass
 MAX_SHOWN = 2_000
 
 
+#: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that
+#: both have, and a missed one may be implied by it, without such words.
+RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
+OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
     """Texts. ``given`` is what systems see, and says nothing of the gold; empty where there is nothing."""
@@ -16,3 +22,5 @@ class ShownInstance:
     given: str = ""
     gold: str = ""
     answer: str = ""
+    #: Sentence by sentence, as far as the task type tells: the outcome and the sentence. It says the gold.
+    judged: tuple[tuple[str, str], ...] = ()

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 #: That a name may take to be looked up.
 LOOKUP_SECONDS = 5
@@ -43,21 +44,21 @@ def checked_url(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as unreadable:
-        raise AddressRefused("this is not an address") from unreadable
+        raise AddressRefused(_("this is not an address")) from unreadable
     host = parts.hostname
     if (
         parts.scheme not in ("https", "http")
         or not host
         or any(char.isspace() or ord(char) < 33 for char in url)
     ):
-        raise AddressRefused("this is not an address that begins with https://")
+        raise AddressRefused(_("this is not an address that begins with https://"))
     if parts.username is not None or parts.password is not None:
-        raise AddressRefused("an address has no name and password in it; requests are signed")
+        raise AddressRefused(_("an address has no name and password in it; requests are signed"))
     if host in settings.WEBHOOK_HOSTS:
         return url
     if parts.scheme != "https" or port not in (None, 443):
         raise AddressRefused(
-            "an address begins with https:// and has no port, unless the site allows its host"
+            _("an address begins with https:// and has no port, unless the site allows its host")
         )
     return url
 

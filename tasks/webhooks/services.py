@@ -7,6 +7,7 @@ import secrets
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -34,13 +35,15 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
         with transaction.atomic():
             season = Season.objects.select_for_update().get(pk=season.pk)
             if season.webhooks.count() >= MAX_A_SEASON:
-                raise WebhookRefused(f"a season has {MAX_A_SEASON} webhooks at most; remove one first")
+                raise WebhookRefused(
+                    _("a season has %(number)s webhooks at most; remove one first") % {"number": MAX_A_SEASON}
+                )
             webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
             _note(webhook, by, MADE, "made a webhook", None, url)
     except IntegrityError as same:
-        raise WebhookRefused("the season has a webhook with this address already") from same
+        raise WebhookRefused(_("the season has a webhook with this address already")) from same
     return webhook
 
 

@@ -38,6 +38,8 @@ TOKEN_FIRST = (401, *(405,) * 7)
 IN_THE_SEASON = (302, 403, 200, 403, 200, 403, 403, 403)
 OWN = (302, 404, 404, 404, 200, 404, 404, 404)
 OWN_OR_ORGANISED = (302, 404, 404, 404, 200, 200, 404, 200)
+#: The same where nobody is sent to sign in, since others may read it in other phases.
+OWN_OR_ORGANISED_IN_SECRET = (404, *OWN_OR_ORGANISED[1:])
 DONE_FOR_OWN = (302, 404, 404, 404, 302, 404, 404, 404)
 DONE_FOR_OWN_OR_ORGANISED = (302, 404, 404, 404, 302, 302, 404, 302)
 ORGANISED = (302, 404, 404, 404, 404, 200, 404, 200)
@@ -82,6 +84,7 @@ TABLE = {
     "home": read(EVERYBODY),
     "about": read(EVERYBODY),
     # The site of the scene has none; where one has, tests/core/test_notices.py.
+    "language": read(SENT_ELSEWHERE),
     "privacy": read(NOBODY),
     "imprint": read(NOBODY),
     "client": read(EVERYBODY),
@@ -124,11 +127,15 @@ TABLE = {
     "snapshot-bib": read(EVERYBODY),
     # The phase of the scene gives out no gold; where one does, tests/exchange/test_recompute.py.
     "gold": read(NOBODY),
+    # The same of labels, in tests/exchange/test_open_labels.py.
+    "labels": read(NOBODY),
     "standing-run": read(NOBODY),
     "croissant": read(EVERYBODY),
     # The scene's task finds spans in papers: tests/exchange/test_data_files.py has those that are given out.
     "data-trec": read(NOBODY),
     "data-hugging-face": read(NOBODY),
+    # Its type has no data sets: tests/pages/test_data_sets.py has one that does.
+    "data-sets": read(NOBODY),
     "robots": read(EVERYBODY),
     "sitemap": read(EVERYBODY),
     "season-bib": read(EVERYBODY),
@@ -168,6 +175,8 @@ TABLE = {
     "people": read(NOBODY),
     "standing": read(EVERYBODY),
     "thresholds": read(EVERYBODY),
+    # No run of the scene says what it was trained on.
+    "transfer": read(NOBODY),
     "papers": read(EVERYBODY),
     "paper": read(EVERYBODY),
     "published": read(EVERYBODY),
@@ -239,6 +248,7 @@ TABLE = {
     "organise-labels": read_signed_in((302, *(404,) * 7)),
     "organise-labels-share": post((302, *(404,) * 7)),
     "submission-claims": read(NOBODY),
+    "submission-instances": read(OWN_OR_ORGANISED_IN_SECRET),
     "submission-judgements": form((302, *(404,) * 7), (302, *(404,) * 7)),
     "organise-rescore": post(DONE_FOR_ORGANISERS),
     "organise-rescore-stop": post(DONE_FOR_ORGANISERS),
@@ -596,7 +606,8 @@ HELPED = (
     "organise-announcement", "organise-announcement-edit", "organise-announcement-take-back",
     "api:one-announcement", "organise-history", "organise-progress", "api:progress", "api:decide",
     "api:announcement", "bundle", "submission", "submission-status",
-    "submission-run", "api:submission", "api:run", "api:run-history", "api:description",
+    "submission-instances", "submission-run",
+    "api:submission", "api:run", "api:run-history", "api:description",
 )  # fmt: skip
 #: Of runs that a helper sees, but only their teams and organisers change.
 NOT_HELPED = (
@@ -653,6 +664,7 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
         own["entry"] = scene.last_entry
     return {
         **scene.values,
+        "code": "en",
         "team": scene.team.slug,
         "pk": number.get(name, scene.run.pk),
         "slug": slug,

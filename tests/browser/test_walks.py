@@ -25,6 +25,8 @@ def test_a_reader_compares_systems_and_shares_what_is_seen(page, live_server, sc
     page.goto(live_server.url)
     page.click("text=Board, Practice")
     page.click("nav[aria-label=Phases] >> text=Test phase")
+    # The board before has such a head as well.
+    comes_to(page, f"/{scene.phase.slug}/")
     page.click("#sort-overlap_recall_micro")
     comes_to(page, "/?sort=overlap_recall_micro")
     wait_for(page, "document.activeElement.id === 'sort-overlap_recall_micro'")

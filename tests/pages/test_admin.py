@@ -41,7 +41,7 @@ def something(staff, tmp_path):
     renew_invitation(team=run.team, by=staff)
     invite_by_mail(team=run.team, address="somebody@example.org", by=staff)
     Token.objects.issue(user=staff, name="a program")
-    note(actor=staff, action="x", words="did it", subject=run, place=phase.task.season)
+    note(actor=staff, action="x", words="joined", subject=run, place=phase.task.season)
     call_command("reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO())
 
 

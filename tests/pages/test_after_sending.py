@@ -47,6 +47,11 @@ def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_sai
     assert about(run).count() == 1
 
 
+def test_the_form_begins_with_the_links_that_there_are_one_a_line(client, run, member):
+    page = describe(client, run, links="https://example.org/code\nhttps://example.org/paper")
+    assert ">https://example.org/code\nhttps://example.org/paper</textarea>" in page
+
+
 @pytest.mark.parametrize(
     "links",
     ["javascript:alert(1)", "ftp://example.org", "example.org", "https://" + "x" * 300,

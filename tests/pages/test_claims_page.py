@@ -1,8 +1,13 @@
 """The claims of a run: what its team reads there, and what others do as the phase allows."""
 
+import json
+import zipfile
+
+import numpy as np
 import pytest
 from django.urls import reverse
 
+from scoring.offline.details import load_page, packed
 from scoring.runs.arcs import drawing
 from scoring.worker.score import score
 from tasks.models import Phase
@@ -172,3 +177,30 @@ class TestArcs:
 
     def test_nothing_is_drawn_of_nothing(self):
         assert drawing([], [], []).arcs == []
+
+
+def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(tmp_path, monkeypatch):
+    told = {f"q{number}": {"question": f"What of {number}?" * 50} for number in range(1000)}
+    arrays = packed(told, list(told))
+    features = {"dataset": [["made up"]] * len(told)}
+    texts = np.frombuffer(
+        json.dumps({"unit_names": list(told), "features": features}).encode(), dtype=np.uint8
+    )
+    np.savez_compressed(tmp_path / "kept.npz", texts=texts, **arrays)
+    read, decoded = [], []
+    inflate, decode = zipfile.ZipExtFile.read, json.loads
+
+    def counted(file, n=-1):
+        found = inflate(file, n)
+        if file.name == "details.npy":
+            read.append(len(found))
+        return found
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+    monkeypatch.setattr(json, "loads", lambda text: decoded.append(len(text)) or decode(text))
+    found, total = load_page(tmp_path / "kept.npz", 10, 5)
+    assert (total, dict(found)) == (1000, {f"q{number}": told[f"q{number}"] for number in range(10, 15)})
+    assert len(decoded) == 5
+    assert sum(read) < arrays["details"].nbytes / 20
+    assert load_page(tmp_path / "kept.npz", 998, 5)[0] == [(f"q{n}", told[f"q{n}"]) for n in (998, 999)]
+    assert load_page(tmp_path / "kept.npz", 1000, 5) == ([], 1000)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from citeboard.core.audit import about, history
 from citeboard.teams.membership import add_member
-from scoring.models import Evaluation, ResultConfirmation
+from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.ops.accounts import delete_account
 from scoring.ops.own_data import own_data
 from tasks.models import Organiser, Phase
@@ -92,6 +92,12 @@ def test_every_form_of_the_board_says_that_it_is_preliminary_until_all_have_conf
     assert all("official" in body and "preliminary" not in body for body in bodies())
     last = ResultConfirmation.objects.get(submission=run(phase, "theirs"))
     assert told(client, phase)["official_since"] == last.at.isoformat().replace("+00:00", "Z")
+
+
+def test_a_board_that_is_cited_on_a_german_page_is_kept_in_english(client, phase):
+    client.get(boards.address("board", phase) + "cite/", headers={"Accept-Language": "de"})
+    kept = Snapshot.objects.get(occasion=Snapshot.Occasion.CITED).content
+    assert kept["results"]["words"] == PRELIMINARY.format(0)
 
 
 def test_a_page_that_a_reader_has_is_made_anew_once_a_team_has_confirmed(client, phase, ada):

@@ -138,6 +138,8 @@ def test_members_say_who_the_team_is_and_the_history_has_it(client, phase):
     page = text_of(client, "cy")
     assert "Three &lt;b&gt;people&lt;/b&gt;." in page
     assert 'href="https://example.org/group" rel="nofollow ugc noopener"' in page
+    form = client.get(reverse("team", args=["cy"])).content.decode()
+    assert ">https://example.org/group</textarea>" in form
     [entry] = history(team)
     assert [change["key"] for change in entry.changes] == ["description", "links"]
     client.post(reverse("team-describe", args=["cy"]), said)

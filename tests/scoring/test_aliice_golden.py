@@ -31,6 +31,12 @@ EXPECTED = {
     "em_all": ("asqa_correctness", "str_hit"),
 }
 
+#: The program prints these as shares.
+SHARES = {
+    "aliice_recall_deviation": ("aliice_repo_aliice", "recall_std"),
+    "aliice_precision_deviation": ("aliice_repo_aliice", "precision_std"),
+}
+
 pytestmark = pytest.mark.shared
 
 
@@ -73,6 +79,9 @@ def test_every_number_is_that_of_the_released_programs(capsys, system, options, 
     found = values(score_responses(capsys, tmp_path, system["responses"], *options, *overlap))
     for name, (part, number) in EXPECTED.items():
         assert found[name] == same(system["expected"][part][number]), name
+    for name, (part, number) in SHARES.items():
+        share = None if found[name] is None else found[name] / 100
+        assert share == same(system["expected"][part][number]), name
     assert found["rouge_lsum_f1"] == same(system["expected"]["eli5_rougeLsum_mean"])
 
 

@@ -129,7 +129,7 @@ def test_a_single_value_has_a_scale_around_it():
 
 def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_it():
     axis = Axis(0.0, 1.0, 1.0)
-    drawing = fromstring(whisker(cell(0.5, 0.25, 0.75), axis, 1.0))
+    drawing = fromstring(whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
     assert drawing.attrib["aria-label"] == "0.2500 to 0.7500"
     assert float(drawing.find("circle").attrib["cx"]) == pytest.approx(WIDTH / 2)
     start = MARGIN + (WIDTH - 2 * MARGIN) / 4
@@ -137,7 +137,7 @@ def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_i
 
 
 def test_a_value_without_an_interval_is_a_dot():
-    drawing = fromstring(whisker(cell(0.5), Axis(0.0, 1.0, 1.0), 1.0))
+    drawing = fromstring(whisker(cell(0.5), Axis(0.0, 1.0, 1.0), ""))
     assert drawing.find("path") is None
     assert drawing.attrib["aria-hidden"] == "true"
 

@@ -178,6 +178,19 @@ def test_a_figure_of_the_page_is_had_as_a_file(client, phase):
     assert client.get(f"{address}?figure=other.svg").status_code == 404
 
 
+def test_the_file_of_a_figure_is_in_english_for_every_reader(client, phase):
+    address = f"{boards.address('differences', phase)}?figure=bars.svg"
+    english, german = (client.get(address, headers={"Accept-Language": code}) for code in ("en", "de"))
+    assert german.content == english.content
+    assert "Content-Language" not in german
+
+
+def test_no_table_of_classes_can_be_had_of_a_board_without_any(client):
+    phase = boards.make_phase()
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
+    assert client.get(boards.address("classes-tex", phase)).status_code == 404
+
+
 @pytest.mark.skipif("pdf" not in file_forms(), reason="the system's library cairo is not installed")
 @pytest.mark.parametrize(("form", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):

@@ -29,7 +29,7 @@ def classes_named(page: str) -> set[type]:
     """What the page's table of families leads to; a class without a module is of the module before it."""
     table = page.partition("## Families of metrics")[2].partition("\n\nBERTScore")[0]
     found, module = set(), ""
-    for own, name in re.findall(r"`([a-z0-9_.]*):([A-Za-z]+)`", table):
+    for own, name in re.findall(r"`([a-z0-9_.]*):([A-Za-z][A-Za-z0-9]*)`", table):
         module = own or module
         found.add(referenced(f"{module}:{name}"))
     return found

@@ -179,6 +179,7 @@ def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_wor
     ]
     answers[0] = replace(answers[0], plain=f"{'sand ' * 98}dunes carry")
     outputs[0] = f"{'sand ' * 98}".strip()
+    questions[1] = replace(questions[1], references=("other",), answer=f"{TEXTS[1]} {TEXTS[1]}!")
     short = Question("s", "", "wind ?", (), short_answers=(("sand",),))
     stats = metric.instance_stats([*questions, short, None], [*answers, answers[1], answers[2]])
     assert stats[:, -1].tolist() == [1.0] * 6 + [0.0, 0.0]

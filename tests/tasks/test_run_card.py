@@ -8,7 +8,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.client.commands import CARD as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
-from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, without_names
+from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, trained_on, without_names
 from tasks.submissions.after_sending import describe_run
 from tasks.submissions.refusals import CardIncomplete
 from tasks.submissions.run_card import checked_card
@@ -45,6 +45,7 @@ resources:
   ram:
     used process: 2048 KB
 run card:
+  trained_on: Xing, lu, xing
   knowledge_cutoff: 2023-09-30
   model: closed
   trained_on_test_year: no
@@ -58,6 +59,7 @@ FILLED = {
     "human_in_the_loop": "no",
     "knowledge_cutoff": "2023-09-30",
     "model": "closed",
+    "trained_on": "lu, xing",
     "trained_on_test_year": "no",
 }
 
@@ -190,6 +192,19 @@ def test_every_fault_of_a_card_is_told_at_once_and_names_are_made_plain():
     assert checked_card({"training_data": " a \n b\x00", "knowledge_cutoff": "None", "code": None}) == {
         "training_data": "a b", "knowledge_cutoff": "none",
     }  # fmt: skip
+
+
+def test_data_sets_trained_on_are_names_each_once_and_no_prose():
+    assert checked_card({"trained_on": " XING,lu , xing,"}) == {"trained_on": "lu, xing"}
+    assert checked_card({"trained_on": "None"}) == {"trained_on": "none"}
+    assert checked_card({"trained_on": " , "}) == {}
+    assert (trained_on({"trained_on": "lu, xing"}), trained_on({"trained_on": "none"})) == (
+        ("lu", "xing"),
+        (),
+    )
+    for given, words in (("lu; <b>", "“lu; <b>” is no name of a data set"), ("lu, none", "and says none")):
+        with pytest.raises(ValidationError, match=words):
+            checked_card({"trained_on": given})
 
 
 def test_a_team_changes_its_card_and_the_history_says_so_but_cannot_take_back_what_is_required():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Model, Q, QuerySet
+from django.utils import translation
 
+from citeboard.core.language import ENGLISH
 from citeboard.core.models import MAX_NAME, MAX_SUBJECT, MAX_WORDS, AuditEntry
 
 #: Who acts where nobody is signed in: a command, or whoever has a shell.
@@ -27,6 +30,15 @@ class Change:
         return {"key": self.key, "before": as_json(self.before), "after": as_json(self.after)}
 
 
+@contextmanager
+def in_english() -> Iterator[None]:
+    """Around words that are kept: a reader of another language gets them translated when they are shown."""
+    # `override` itself, as a decorator, would be one for all threads.
+    with translation.override(ENGLISH):
+        yield
+
+
+@in_english()
 def note(
     *,
     actor: Any,

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.core.confined import UPLOAD
 from citeboard.core.confined.client import Setup
@@ -28,7 +30,9 @@ PRELOAD = (
 )
 #: What organisers send may take so many times as long as a run.
 PATIENCE_WITH_ORGANISERS = 6
-_FAULT = "the site failed to read the file by a fault of its own, which its log has; the file may be right"
+_FAULT = gettext_lazy(
+    "the site failed to read the file by a fault of its own, which its log has; the file may be right"
+)
 
 
 class UploadUnreadable(Exception):
@@ -100,7 +104,7 @@ def read_upload(
             yield done
     except LimitExceeded as reason:
         raise UploadUnreadable(
-            f"the file could not be read within the limits of the site: {reason}"
+            _("the file could not be read within the limits of the site: %(reason)s") % {"reason": reason}
         ) from reason
     except ProgramFailed as reason:
-        raise UploadUnreadable(_FAULT) from reason
+        raise UploadUnreadable(str(_FAULT)) from reason

@@ -9,6 +9,7 @@ from django.core import serializers
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, transaction
 from django.db.models import Model
 from django.db.models.deletion import ProtectedError
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
@@ -74,7 +75,7 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
         with transaction.atomic():
             for found in serializers.deserialize("python", rows, ignorenonexistent=True):
                 if type(found.object)._default_manager.filter(pk=found.object.pk).exists():  # noqa: SLF001
-                    raise NotRestored(f"{entry.subject} is there already")
+                    raise NotRestored(_("%(name)s is there already") % {"name": entry.subject})
                 found.save(force_insert=True)
             AuditEntry.objects.create(
                 actor=by,
@@ -90,5 +91,6 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
             )
     except DatabaseError as refused:
         raise NotRestored(
-            f"{entry.subject} cannot be brought back: something else has its place or its name"
+            _("%(name)s cannot be brought back: something else has its place or its name")
+            % {"name": entry.subject}
         ) from refused

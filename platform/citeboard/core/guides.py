@@ -14,6 +14,8 @@ from django.conf import settings
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -22,13 +24,13 @@ from citeboard.core.markdown import with_scrolling
 FOLDER = "docs"
 #: By reader; a document that stands in none of them is shown with the last.
 GROUPS = {
-    "Reading and citing": ("readers", "scores", "uncertainty", "published-results"),
-    "Taking part": ("participants", "client", "api", "api-stability"),
-    "Organising": ("organisers", "season-file", "builders"),
-    "Tasks and metrics": ("clsumm", "citation-text", "discourse", "positional-citations"),
-    "What was measured": ("papers", "pilot-reproduced", "citation-resolution-sweep", "benchmarks"),
-    "Running a site": ("operating", "capacity", "settings", "upgrading"),
-    "Developing": ("developers", "new-task-type", "reference"),
+    _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
+    _("Taking part"): ("participants", "client", "api", "api-stability"),
+    _("Organising"): ("organisers", "season-file", "builders"),
+    _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations"),
+    _("What was measured"): ("papers", "pilot-reproduced", "citation-resolution-sweep", "benchmarks"),
+    _("Running a site"): ("operating", "capacity", "settings", "upgrading"),
+    _("Developing"): ("developers", "new-task-type", "reference"),
 }
 MAX_FOUND = 30
 EXCERPT = 220
@@ -80,7 +82,7 @@ def groups() -> list[tuple[str, list[Guide]]]:
     placed = {slug for group in GROUPS.values() for slug in group}
     found = {title: [known[slug] for slug in group if slug in known] for title, group in GROUPS.items()}
     found[list(GROUPS)[-1]] += [guide for slug, guide in known.items() if slug not in placed]
-    return [(title, own) for title, own in found.items() if own]
+    return [(gettext(title), own) for title, own in found.items() if own]
 
 
 def search(text: str) -> list[Found]:

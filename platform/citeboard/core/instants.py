@@ -6,13 +6,29 @@ import datetime as dt
 import re
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy as in_context
+
 #: Anywhere on Earth: a day is over when it is over in the westernmost zone.
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
 _WRITTEN = re.compile(r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL)
+MONTHS = (
+    in_context("month", "Jan"),
+    in_context("month", "Feb"),
+    in_context("month", "Mar"),
+    in_context("month", "Apr"),
+    in_context("month", "May"),
+    in_context("month", "Jun"),
+    in_context("month", "Jul"),
+    in_context("month", "Aug"),
+    in_context("month", "Sep"),
+    in_context("month", "Oct"),
+    in_context("month", "Nov"),
+    in_context("month", "Dec"),
+)
 MAX_LENGTH = 80
-EXAMPLE = "2026-05-01 23:59, or 2026-05-01 23:59 AoE"
 
 
 class NoInstant(ValueError):
@@ -24,7 +40,8 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
     except (KeyError, ValueError, OSError) as unknown:
-        raise ValueError(f"“{name}” is not a time zone such as Europe/Rome, UTC or AoE") from unknown
+        words = _("“%(name)s” is not a time zone such as Europe/Rome, UTC or AoE")
+        raise ValueError(words % {"name": name}) from unknown
 
 
 def zone_name(name: str) -> str:
@@ -42,7 +59,7 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
     if named and not clock:
-        raise NoInstant(f"“{text}” is not a date and time such as {EXAMPLE}")
+        raise NoInstant(_no_instant(text))
     if named:
         try:
             zone = zone_of("UTC" if named == "Z" else named)
@@ -52,7 +69,7 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
     if at.tzinfo is None:
         return on_clocks(at, zone)
     if named:
-        raise NoInstant(f"“{text}” names both an offset and a zone")
+        raise NoInstant(_("“%(text)s” names both an offset and a zone") % {"text": text})
     return in_utc(at)
 
 
@@ -61,16 +78,18 @@ def in_utc(at: dt.datetime) -> dt.datetime:
     try:
         return at.astimezone(dt.UTC)
     except OverflowError as beyond:
-        raise NoInstant(f"{at} is beyond the calendar") from beyond
+        raise NoInstant(_("%(instant)s is beyond the calendar") % {"instant": at}) from beyond
 
 
 def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     """What the clocks of a zone show, in UTC. Raises NoInstant where they skip it or show it twice."""
     first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     if first.astimezone(zone).replace(tzinfo=None) != at:
-        raise NoInstant(f"the clocks of {zone_name(zone.key)} skip {at}")
+        words = _("the clocks of %(zone)s skip %(instant)s")
+        raise NoInstant(words % {"zone": zone_name(zone.key), "instant": at})
     if first != second:
-        raise NoInstant(f"{at} comes twice in {zone_name(zone.key)}; write its offset, such as +02:00")
+        words = _("%(instant)s comes twice in %(zone)s; write its offset, such as +02:00")
+        raise NoInstant(words % {"instant": at, "zone": zone_name(zone.key)})
     return first
 
 
@@ -93,4 +112,9 @@ def _other(text: str) -> dt.datetime:
             return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the zone comes after)
         except ValueError:
             continue
-    raise NoInstant(f"“{text}” is not a date and time such as {EXAMPLE}")
+    raise NoInstant(_no_instant(text))
+
+
+def _no_instant(text: str) -> str:
+    words = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
+    return words % {"text": text, "one": "2026-05-01 23:59", "other": "2026-05-01 23:59 AoE"}

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from citeboard.core import history_words
+
 MAX_NAME, MAX_WORDS, MAX_SUBJECT = 120, 400, 200
 
 
@@ -43,6 +45,16 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor_name} {self.words}"
+
+    @property
+    def who(self) -> str:
+        """For pages: in the language of who reads them."""
+        return history_words.actor(self.actor_name)
+
+    @property
+    def did(self) -> str:
+        """The same."""
+        return history_words.translated(self.words)
 
 
 class Mailed(models.Model):

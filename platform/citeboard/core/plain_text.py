@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.utils.translation import gettext as _
 
 MAX_DESCRIPTION = 4000
 MAX_LINKS = 5
@@ -43,7 +44,8 @@ def checked_description(text: str) -> str:
     """Made plain. Raises ValidationError by field."""
     plain = plain_paragraphs(text)
     if len(plain) > MAX_DESCRIPTION:
-        words = f"the description has {len(plain):,} characters; at most {MAX_DESCRIPTION:,} fit"
+        words = _("the description has %(found)s characters; at most %(most)s fit")
+        words %= {"found": f"{len(plain):,}", "most": f"{MAX_DESCRIPTION:,}"}
         raise ValidationError({"description": words})
     return plain
 
@@ -52,7 +54,8 @@ def checked_links(links: Iterable[str]) -> list[str]:
     """Each once, in their order. Raises ValidationError by field."""
     found = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(found) > MAX_LINKS:
-        raise ValidationError({"links": f"there are {len(found)} links; at most {MAX_LINKS} fit"})
+        words = _("there are %(found)s links; at most %(most)s fit")
+        raise ValidationError({"links": words % {"found": len(found), "most": MAX_LINKS}})
     try:
         for link in found:
             checked_link(link)
@@ -66,5 +69,6 @@ def checked_link(link: str) -> str:
     try:
         _check_link(link)
     except ValidationError:
-        raise ValueError(f"“{link[:60]}” is no address that begins with https://") from None
+        words = _("“%(link)s” is no address that begins with https://")
+        raise ValueError(words % {"link": link[:60]}) from None
     return link

@@ -3,6 +3,9 @@
 import datetime as dt
 from collections.abc import Sequence
 
+from django.utils.formats import get_format
+from django.utils.translation import gettext, ngettext, pgettext
+
 THIN_SPACE = "\u2009"
 #: The characters of a setting that stand in a line.
 MAX_SETTING = 120
@@ -19,11 +22,20 @@ def one_line(text: object) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """The number with its noun: `1 run`, `3 runs`, `no runs`."""
+    """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`.
+
+    `scripts/messages.py` gathers the nouns for the catalogues.
+    """
     many = plural or f"{noun}s"
-    if number == 0:
-        return f"no {many}"
-    return f"{thousands(number)} {noun if number == 1 else many}"
+    none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
+    form = ngettext(one, several, number) if number else gettext(none)
+    return form % {"number": thousands(number)}
+
+
+def in_decimals(number: str) -> str:
+    """A number that was written as in English, with the marks of the reader's language."""
+    marks = {".": get_format("DECIMAL_SEPARATOR"), ",": get_format("THOUSAND_SEPARATOR")}
+    return number.translate(str.maketrans(marks))
 
 
 def file_size(size: int) -> str:
@@ -32,17 +44,20 @@ def file_size(size: int) -> str:
     if size < 1_000_000:
         return f"{size / 1000:.0f} kB"
     if size < 1_000_000_000:
-        return f"{size / 1_000_000:.1f} MB"
-    return f"{size / 1_000_000_000:.1f} GB"
+        return in_decimals(f"{size / 1_000_000:.1f} MB")
+    return in_decimals(f"{size / 1_000_000_000:.1f} GB")
 
 
 def duration(seconds: float) -> str:
     """About so long, in the largest unit that says enough."""
     if seconds < 1.5:
-        return "a second"
-    for limit, divisor, unit in ((90, 1, "second"), (5400, 60, "minute"), (129_600, 3600, "hour")):
-        if seconds < limit:
-            return counted(max(1, round(seconds / divisor)), unit)
+        return gettext("a second")
+    if seconds < 90:
+        return counted(round(seconds), "second")
+    if seconds < 5400:
+        return counted(round(seconds / 60), "minute")
+    if seconds < 129_600:
+        return counted(round(seconds / 3600), "hour")
     return counted(round(seconds / 86_400), "day")
 
 
@@ -59,11 +74,11 @@ def exact_duration(lasted: dt.timedelta) -> str:
     return listed(parts)
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def listed(names: Sequence[str]) -> str:
     """`a, b and c`."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+    return gettext("%(names)s and %(last)s") % {"names": ", ".join(names[:-1]), "last": names[-1]}
 
 
 def sentence(clause: object) -> str:
@@ -75,12 +90,14 @@ def sentence(clause: object) -> str:
 def setting(value: object) -> str:
     """A setting's value, as JSON has it, in one line."""
     if value is None:
-        return "none"
+        return pgettext("setting", "none")
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return pgettext("setting", "true") if value else pgettext("setting", "false")
     if isinstance(value, list):
-        return ", ".join(map(setting, value)) or "none"
+        return ", ".join(map(setting, value)) or pgettext("setting", "none")
     if isinstance(value, dict):
-        return ", ".join(f"{key}={setting(own)}" for key, own in value.items()) or "none"
+        return ", ".join(f"{key}={setting(own)}" for key, own in value.items()) or pgettext("setting", "none")
     text = " ".join(str(value).split())
-    return (text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…") or "empty"
+    return (text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…") or pgettext(
+        "setting", "empty"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
@@ -20,7 +21,7 @@ def team_for_member(user: object, slug: str) -> Team:
     """The user's own team of this slug. Raises Http404: what others own looks absent."""
     team = teams_of(user).filter(slug=slug).first()
     if team is None:
-        raise Http404("There is no team of yours at this address.")
+        raise Http404(_("There is no team of yours at this address."))
     return team
 
 
@@ -29,7 +30,7 @@ def team_for_lead(user: object, slug: str) -> Team:
     team = team_for_member(user, slug)
     sets_status = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if not isinstance(user, User) or not sets_status.filter(user=user).exists():
-        raise PermissionDenied(f"The lead of {team} alone may do this.")
+        raise PermissionDenied(_("The lead of %(team)s alone may do this.") % {"team": team})
     return team
 
 
@@ -37,7 +38,7 @@ def member_of(team: Team, number: int) -> User:
     """A member by the number that addresses have. Raises Http404."""
     member = User.objects.filter(pk=number, memberships__team=team).first()
     if member is None:
-        raise Http404("There is no such member of the team.")
+        raise Http404(_("There is no such member of the team."))
     return member
 
 
@@ -45,5 +46,5 @@ def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
     """An invitation of the team by its number. Raises Http404."""
     found = MailedInvitation.objects.filter(pk=number, team=team).first()
     if found is None:
-        raise Http404("There is no such invitation of the team.")
+        raise Http404(_("There is no such invitation of the team."))
     return found

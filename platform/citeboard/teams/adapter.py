@@ -1,4 +1,4 @@
-"""What allauth asks of the site: here, how its mails are written."""
+"""What allauth asks of the site: here, how its mails are written, and in which language somebody goes on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.http import HttpResponse
+from django.utils import translation
+
+from citeboard.core import language
+from citeboard.teams.models import User
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,22 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
         site = PublicSite(urlsplit(settings.BASE_URL).netloc)
-        super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
+        # Anybody may ask for a mail to an address, in any language.
+        with translation.override(_language_of(context.get("user"))):
+            super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
+
+    def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
+        """Pages speak the language of the account wherever its person signs in."""
+        response: HttpResponse = super().post_login(request, user, **facts)
+        if isinstance(user, User) and user.language:
+            language.remember(response, user.language)
+        return response
+
+
+def _language_of(reader: object) -> str:
+    """That of the account; of the page where there is none."""
+    own = reader.language if isinstance(reader, User) else ""
+    return own or translation.get_language()
 
 
 def public_address(link: str) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
 from citeboard.teams.models import Membership, Team, User
 
@@ -18,15 +19,17 @@ def found_team(*, name: str, founder: User) -> Team:
     name = " ".join(_printable(name).split())
     slug = slugify(name)[:MAX_NAME]
     if not slug:
-        raise ValidationError({"name": "a name has at least one letter or digit from a to z"})
+        raise ValidationError({"name": _("a name has at least one letter or digit from a to z")})
     if len(name) > MAX_NAME:
-        raise ValidationError({"name": f"the name has {len(name)} characters; at most {MAX_NAME} fit"})
+        words = _("the name has %(length)s characters; at most %(most)s fit")
+        raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
     try:
         with transaction.atomic():
             team = Team.objects.create(name=name, slug=slug)
             Membership.objects.create(team=team, user=founder, role=Membership.Role.LEAD)
     except IntegrityError:
-        raise ValidationError({"name": "another team has this name, or one very much like it"}) from None
+        words = _("another team has this name, or one very much like it")
+        raise ValidationError({"name": words}) from None
     return team
 
 

@@ -8,6 +8,7 @@ import secrets
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from citeboard.core import audit
 from citeboard.teams.models import Invitation, Team, User
@@ -20,7 +21,7 @@ class InvitationNotValid(Exception):
     """The link was renewed, revoked or mistyped, or is too old."""
 
     def __init__(self) -> None:
-        super().__init__("this invitation no longer works; ask the team's lead for the current link")
+        super().__init__(gettext("this invitation no longer works; ask the team's lead for the current link"))
 
 
 def renew_invitation(*, team: Team, by: User) -> Invitation:

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
@@ -31,7 +32,7 @@ MAX_ADDRESS = 254
 KEPT = dt.timedelta(days=30)
 
 #: What the history calls whoever declines.
-INVITED = "Somebody invited"
+INVITED = gettext_noop("Somebody invited")
 
 _SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
@@ -46,7 +47,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     address = address.strip().lower()
     validate_email(address)
     if len(address) > MAX_ADDRESS:
-        raise ValidationError(f"an address has at most {MAX_ADDRESS} characters")
+        raise ValidationError(gettext("an address has at most %(most)s characters") % {"most": MAX_ADDRESS})
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
@@ -117,14 +118,23 @@ def invitations_for(user: User) -> QuerySet[MailedInvitation]:
 
 def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
     team, host = invitation.team, invitation.created_by
-    title = f"{host} invites you to the team {team}" if host else f"You are invited to the team {team}"
-    link = f"{settings.BASE_URL}{reverse('join', args=[mailed_secret(invitation)])}"
-    body = (
-        f"{title}.\n\nTeams take part in shared tasks together: their members see each other's names and all "
-        f"runs of the team, and may send runs.\n\nAccept or decline until {invitation.expires_at:%Y-%m-%d} "
-        f"(UTC):\n{link}\n\nIf you expect no invitation, decline it, or leave it: it ends by itself. Whoever "
-        f"abuses invitations can be reported: {settings.BASE_URL}{reverse('report')}\n"
+    title = (
+        gettext("%(host)s invites you to the team %(team)s") % {"host": host, "team": team}
+        if host
+        else gettext("You are invited to the team %(team)s") % {"team": team}
     )
+    link = f"{settings.BASE_URL}{reverse('join', args=[mailed_secret(invitation)])}"
+    body = gettext(
+        "%(title)s.\n\nTeams take part in shared tasks together: their members see each other's names and "
+        "all runs of the team, and may send runs.\n\nAccept or decline until %(date)s (UTC):\n%(link)s\n\n"
+        "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
+        "can be reported: %(report)s\n"
+    ) % {
+        "title": title,
+        "date": f"{invitation.expires_at:%Y-%m-%d}",
+        "link": link,
+        "report": f"{settings.BASE_URL}{reverse('report')}",
+    }
     return EmailMessage(
         # Names that people chose; a subject is one line.
         subject=f"[Citeboard] {' '.join(title.split())}",
@@ -144,19 +154,21 @@ def _check(team: Team, address: str, by: User, now: dt.datetime) -> None:
     """Raises InvitationRefused."""
     own = MailedInvitation.objects.filter(team=team, address=address).first()
     if own is not None and own.state == State.DECLINED:
-        raise InvitationRefused("this address has declined an invitation; send its owner the link instead")
+        raise InvitationRefused(
+            gettext("this address has declined an invitation; send its owner the link instead")
+        )
     if own is not None and own.created_at > now - DAY:
-        raise InvitationRefused("this address was sent an invitation less than a day ago")
+        raise InvitationRefused(gettext("this address was sent an invitation less than a day ago"))
     others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
     if others.exclude(address=address).count() >= MAX_WAITING:
         waiting = counted(MAX_WAITING, "invitation")
-        raise InvitationRefused(f"{waiting} of {team} wait for an answer; withdraw one first")
+        words = gettext("%(invitations)s of %(team)s wait for an answer; withdraw one first")
+        raise InvitationRefused(words % {"invitations": waiting, "team": team})
     # Rows go with their team and with who accepts; the history stays.
     sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
     if sent.count() >= MAX_A_DAY:
-        raise InvitationRefused(
-            f"you have sent {counted(MAX_A_DAY, 'invitation')} within a day; go on tomorrow"
-        )
+        words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
+        raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
 
 
 def _end(invitation: MailedInvitation, state: str, by: User | None, words: str) -> None:

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from citeboard.core.words import sentence
@@ -26,9 +27,11 @@ def renew(request: HttpRequest, slug: str) -> HttpResponse:
     had_one = present_invitation(team) is not None
     renew_invitation(team=team, by=_person(request))
     if had_one:
-        words = "The team has a new invitation link; the one before does not work any more."
+        words = _("The team has a new invitation link; the one before does not work any more.")
     else:
-        words = "The team has an invitation link now: copy it from below and send it to those who shall join."
+        words = _(
+            "The team has an invitation link now: copy it from below and send it to those who shall join."
+        )
     messages.success(request, words)
     return _back(team)
 
@@ -38,7 +41,7 @@ def renew(request: HttpRequest, slug: str) -> HttpResponse:
 def revoke(request: HttpRequest, slug: str) -> HttpResponse:
     team = team_for_lead(request.user, slug)
     revoke_invitation(team=team, by=_person(request))
-    messages.success(request, "The invitation link does not work any more.")
+    messages.success(request, _("The invitation link does not work any more."))
     return _back(team)
 
 
@@ -53,9 +56,10 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     except InvitationRefused as refused:
         messages.error(request, sentence(refused))
     except ValidationError:
-        messages.error(request, f"“{address[:80]}” is not an e-mail address.")
+        messages.error(request, _("“%(text)s” is not an e-mail address.") % {"text": address[:80]})
     else:
-        messages.success(request, f"{invited.address} will be sent an invitation.")
+        words = _("%(address)s will be sent an invitation.") % {"address": invited.address}
+        messages.success(request, words)
     return _back(team)
 
 
@@ -65,7 +69,8 @@ def withdraw(request: HttpRequest, slug: str, invited: int) -> HttpResponse:
     team = team_for_lead(request.user, slug)
     invitation = mailed_invitation_of(team, invited)
     withdraw_mailed(invitation=invitation, by=_person(request))
-    messages.success(request, f"The invitation of {invitation.address} does not work any more.")
+    words = _("The invitation of %(address)s does not work any more.") % {"address": invitation.address}
+    messages.success(request, words)
     return _back(team)
 
 
@@ -79,7 +84,7 @@ def lead(request: HttpRequest, slug: str, member: int) -> HttpResponse:
     except MembershipRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{new} leads {team} now.")
+        messages.success(request, _("%(person)s leads %(team)s now.") % {"person": new, "team": team})
     return _back(team)
 
 
@@ -92,7 +97,7 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     except MembershipRefused as refused:
         messages.error(request, sentence(refused))
         return _back(team)
-    messages.success(request, f"You are not in {team} any more.")
+    messages.success(request, _("You are not in %(team)s any more.") % {"team": team})
     return redirect("teams")
 
 
@@ -112,7 +117,7 @@ def describe(request: HttpRequest, slug: str) -> HttpResponse:
     except ValidationError as faults:
         messages.error(request, " ".join(sentence(fault) for fault in faults.messages))
     else:
-        messages.success(request, "What the team says of itself is saved.")
+        messages.success(request, _("What the team says of itself is saved."))
     return redirect(f"{reverse('team', args=[team.slug])}#public")
 
 

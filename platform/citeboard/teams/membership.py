@@ -5,6 +5,7 @@ from __future__ import annotations
 from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.invitations import revoke_invitation
@@ -37,7 +38,7 @@ def leave_team(*, team: Team, user: User) -> None:
             _dissolve(team)
             return
         if own.role == Role.LEAD:
-            raise MembershipRefused("hand the lead over to another member before you leave")
+            raise MembershipRefused(_("hand the lead over to another member before you leave"))
         own.delete()
         audit.note(actor=user, action="member-left", words="left", subject=user, place=team)
 
@@ -47,7 +48,7 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
         membership = _membership(locked(team), user)
         if membership.role == Role.LEAD:
-            raise MembershipRefused("the lead cannot be removed; the lead is handed over first")
+            raise MembershipRefused(_("the lead cannot be removed; the lead is handed over first"))
         membership.delete()
         audit.note(actor=by, action="member-removed", words=f"removed {user}", subject=user, place=team)
         revoke_invitation(team=team, by=by)
@@ -79,7 +80,7 @@ def locked(team: Team) -> Team:
 def _membership(team: Team, user: User) -> Membership:
     found = Membership.objects.filter(team=team, user=user).first()
     if found is None:
-        raise MembershipRefused(f"{user} is not in {team} any more")
+        raise MembershipRefused(_("%(person)s is not in %(team)s any more") % {"person": user, "team": team})
     return found
 
 
@@ -87,7 +88,8 @@ def _dissolve(team: Team) -> None:
     try:
         team.delete()
     except ProtectedError as kept:
-        raise MembershipRefused(
-            f"you are the last of {team}, which takes part in a season; invite somebody and hand the lead "
+        words = _(
+            "you are the last of %(team)s, which takes part in a season; invite somebody and hand the lead "
             "over, or take its entry back first"
-        ) from kept
+        )
+        raise MembershipRefused(words % {"team": team}) from kept

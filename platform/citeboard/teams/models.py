@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.models import Mailed
 
@@ -41,6 +42,13 @@ class User(AbstractBaseUser, PermissionsMixin):
         default=False,
         db_default=False,
         help_text="Whether lists of a season's participants may be published with this person's name.",
+    )
+    language = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of mails to this person, and of pages once they have signed in; empty for English.",
     )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -85,8 +93,8 @@ class Membership(models.Model):
     """A person's place in a team."""
 
     class Role(models.TextChoices):
-        LEAD = "lead", "lead"
-        MEMBER = "member", "member"
+        LEAD = "lead", _("lead")
+        MEMBER = "member", _("member")
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -128,9 +136,9 @@ class MailedInvitation(Mailed):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", "not answered yet"
-        DECLINED = "declined", "declined"
-        WITHDRAWN = "withdrawn", "withdrawn"
+        WAITING = "waiting", _("not answered yet")
+        DECLINED = "declined", _("declined")
+        WITHDRAWN = "withdrawn", _("withdrawn")
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="mailed_invitations")
     address = models.EmailField("e-mail address")
@@ -176,8 +184,8 @@ class Token(models.Model):
     """What a program signs in with in its user's name, until it is revoked or expires."""
 
     class Scope(models.TextChoices):
-        READ = "read", "read"
-        SUBMIT = "submit", "read and submit"
+        READ = "read", _("read")
+        SUBMIT = "submit", _("read and submit")
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from citeboard.teams.access import teams_of
@@ -18,10 +19,10 @@ class TeamForm(forms.Form):
     """What a new team is called."""
 
     name = forms.CharField(
-        label="Name",
+        label=_("Name"),
         max_length=MAX_NAME,
-        help_text="Public: boards show it.",
-        error_messages={"required": "Give the team a name."},
+        help_text=_("Public: boards show it."),
+        error_messages={"required": _("Give the team a name.")},
     )
 
 

@@ -8,7 +8,7 @@ It is trained on the gold of all topics but the one that it answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -121,9 +121,19 @@ def answers(files: Sequence[InputFile], given: Options) -> Iterator[Answer]:
     Options that are not given have their defaults. Raises OptionRefused or Unavailable.
     """
     options = checked_options(NAME, OPTIONS, given)
-    topics = read_input_topics(files, options)
-    cited = cited_sentences(files, options[ANNOTATION.name])
-    inputs = [features(topic, options) for topic in topics]
+    return learned(files, options[ANNOTATION.name], partial(features, options=options))
+
+
+def learned(
+    files: Sequence[InputFile], annotation: str, features: Callable[[InputTopic], Floats]
+) -> Iterator[Answer]:
+    """The sentences that a classifier finds likeliest, each topic's by one of the other topics.
+
+    The first feature stands for all of them where no topic has gold to learn from.
+    """
+    topics = read_input_topics(files, {ANNOTATION.name: annotation})
+    cited = cited_sentences(files, annotation)
+    inputs = [features(topic) for topic in topics]
     targets = [_targets(topic, cited.get(topic.name, {})) for topic in topics]
     for number, topic in enumerate(topics):
         others = [other for other in range(len(topics)) if other != number]

@@ -22,3 +22,4 @@ class Built:
     refused: Counter[str]
     tables: Tables
     tagger: str
+    sentences: str

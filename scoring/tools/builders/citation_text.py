@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.builders.citation_text_tables import as_markdown, data_sets
+from scoring.tools.builders.citation_text_tables import as_markdown
 from scoring.tools.builders.load_citation_text import Loaded
 from scoring.tools.builders.season import SeasonFolder
+from tasks.types.citation_text.data_sets import data_sets
 from tasks.types.citation_text.faults import known_faults
 from tasks.types.citation_text.instance import Instance
 from tasks.types.citation_text.instances import read_instances

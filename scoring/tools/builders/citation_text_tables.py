@@ -1,74 +1,15 @@
-"""What data sets of citation texts consist of, in the numbers that CiteBench gives of its own.
-
-Funkquist et al. 2023, CiteBench: table 2 (sizes, and instances too long for a model), appendix A.4 (lengths)
-and table 11 (texts that speak of the citing paper).
-"""
+"""What data sets of citation texts consist of, as JSON and as tables; and tokens of a model's tokenizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.citation_text import SELF_REFERENCES, refers_to_itself
-from tasks.types.citation_text.inputs import without_tags
-from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.data_sets import MAX_INPUT, MAX_OUTPUT, Count, DataSet
+from tasks.types.citation_text.self_reference import SELF_REFERENCES
 from tasks.types.unavailable import Unavailable
-
-#: How much the paper's models can read and write.
-MAX_INPUT, MAX_OUTPUT = 4096, 1024
-ALL = "all"
-
-Count = Callable[[str], int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataSet:
-    """Means are over instances; ``self_references`` counts texts with any phrase, ``phrases`` by phrase."""
-
-    name: str
-    instances: int
-    cited_papers: int
-    input_words: float
-    output_words: float
-    long_inputs: int
-    long_outputs: int
-    self_references: int
-    phrases: Mapping[str, int]
-
-
-def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list[DataSet]:
-    """A line for each data set in its order, and one for all where there are several.
-
-    ``count`` says how many tokens a text has, by default its words between white space. The input is all of
-    an instance's items without their tags.
-    """
-    names = list(dict.fromkeys(instance.dataset for instance in instances))
-    groups = {name: [own for own in instances if own.dataset == name] for name in names}
-    if len(groups) > 1:
-        groups[ALL] = list(instances)
-    return [_data_set(name, own, count or _words) for name, own in groups.items()]
-
-
-def _data_set(name: str, own: Sequence[Instance], count: Count) -> DataSet:
-    inputs = [" ".join(without_tags(item).strip() for item in instance.inputs) for instance in own]
-    targets = [instance.target for instance in own]
-    return DataSet(
-        name=name,
-        instances=len(own),
-        cited_papers=sum(len(instance.cited) for instance in own),
-        input_words=sum(map(_words, inputs)) / len(own),
-        output_words=sum(map(_words, targets)) / len(own),
-        long_inputs=sum(count(text) > MAX_INPUT for text in inputs),
-        long_outputs=sum(count(text) > MAX_OUTPUT for text in targets),
-        self_references=sum(map(refers_to_itself, targets)),
-        phrases={phrase: sum(phrase in text.lower() for text in targets) for phrase in SELF_REFERENCES},
-    )
-
-
-def _words(text: str) -> int:
-    return len(text.split())
 
 
 def counter_of(folder: Path) -> Count:

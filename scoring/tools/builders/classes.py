@@ -21,7 +21,8 @@ _TABLE = """
 CREATE TABLE features (
     number INTEGER PRIMARY KEY, draw INTEGER, paper_id TEXT, target TEXT, field TEXT, low_resource TEXT,
     cited_year INTEGER, year_group TEXT, citations INTEGER, citation_group TEXT, n_tokens INTEGER,
-    length_class TEXT, position REAL, location_class TEXT, context_type TEXT
+    length_class TEXT, position REAL, location_class TEXT, context_type TEXT, h_index INTEGER,
+    h_index_group TEXT
 );
 CREATE TABLE tags (
     number INTEGER PRIMARY KEY, word_before TEXT, pos_before TEXT, word_after TEXT, pos_after TEXT
@@ -31,13 +32,14 @@ CREATE VIEW classified AS SELECT f.*, word_before, pos_before, word_after, pos_a
 """
 _INSERT = """
 INSERT INTO features (number, draw, paper_id, target, field, low_resource, cited_year, year_group, citations,
-    n_tokens, length_class, position, location_class, context_type)
+    n_tokens, length_class, position, location_class, context_type, h_index)
 VALUES (:number, :draw, :paper_id, :target, :field, :low_resource, :cited_year, :year_group, :citations,
-    :n_tokens, :length_class, :position, :location_class, :context_type)
+    :n_tokens, :length_class, :position, :location_class, :context_type, :h_index)
 """
 _CONTEXTS = """
 SELECT c.*, p.field AS citing, t.field AS cited, p.year AS citing_year,
-    r.target, r.raw, coalesce(r.year, t.year) AS year, coalesce(r.citations, t.citations) AS citations
+    r.target, r.raw, coalesce(r.year, t.year) AS year, coalesce(r.citations, t.citations) AS citations,
+    (SELECT max(h_index) FROM json_each(t.author_ids) JOIN authors ON author_id = value) AS h_index
 FROM contexts c LEFT JOIN papers p ON p.paper_id = c.paper_id
 LEFT JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = json_extract(c.gold, '$[0]')
 LEFT JOIN papers t ON t.paper_id = r.target ORDER BY c.number
@@ -61,6 +63,15 @@ UPDATE features SET citation_group = CAST(ranked.grouped AS TEXT) FROM ranked
 WHERE features.target = ranked.target AND features.year_group = ranked.year_group
     AND features.field IS ranked.field
 """
+#: Equal groups of cited papers within their field, by the highest h-index of an author.
+_H_INDEX_GROUPS = """
+WITH cited AS (SELECT DISTINCT field, target, h_index FROM features WHERE h_index IS NOT NULL), ranked AS (
+    SELECT field, target, :groups * (rank() OVER w - 1) / count(*) OVER s AS grouped
+    FROM cited WINDOW s AS (PARTITION BY field), w AS (s ORDER BY h_index)
+)
+UPDATE features SET h_index_group = CAST(ranked.grouped AS TEXT) FROM ranked
+WHERE features.target = ranked.target AND features.field IS ranked.field
+"""
 
 
 def decided(store: Store, rules: Rules) -> Rules:
@@ -81,6 +92,7 @@ def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]
     store.connection.execute("CREATE INDEX by_target ON features (target)")
     groups = {"fewest": rules.fewest_citations, "groups": rules.citation_groups}
     store.connection.execute(_CITATION_GROUPS, groups)
+    store.connection.execute(_H_INDEX_GROUPS, {"groups": rules.h_index_groups})
     return thresholds, refused
 
 
@@ -131,6 +143,7 @@ def _feature(
         "position": round(position, 4),
         "location_class": rules.location(position),
         "context_type": row["context_type"],
+        "h_index": row["h_index"],
     }
 
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-FORMS = ("auto", "lines", "clsumm", "unarxive", "s2orc")
+FORMS = ("auto", "lines", "clsumm", "unarxive", "s2orc", "scixml")
 COLLECTIONS = ("papers", "references")
 CITATION_TEXT_FORMS = ("auto", "aburaed", "lu", "chen", "xing")
 FIELDS_OF = ("auto", "cited", "citing")
+SAMPLINGS = ("each", "official")
 SPLITS = ("test", "val", "train")
 
 
@@ -112,7 +113,24 @@ def _add_options_at_scale(command: argparse.ArgumentParser) -> None:
 
 def _add_diagnostic_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, metavar="S")
-    command.add_argument("--per-stratum", type=int, default=10, metavar="N", help="contexts of each stratum")
+    command.add_argument(
+        "--sampling",
+        choices=SAMPLINGS,
+        default=SAMPLINGS[0],
+        help="each dimension on its own, or as the paper has it, without a context in two sets",
+    )
+    command.add_argument(
+        "--per-stratum",
+        type=int,
+        metavar="N",
+        help="contexts of each stratum: 10, or 3 where the sampling is official",
+    )
+    command.add_argument(
+        "--drawn",
+        type=_drawn,
+        metavar="N",
+        help="cited papers that are drawn of each stratum, for --sampling official; 10",
+    )
     command.add_argument("--most-per-class", type=int, default=1500, metavar="N")
     command.add_argument("--every-context", action="store_true", help="no sampling, no side conditions")
     command.add_argument(
@@ -120,6 +138,12 @@ def _add_diagnostic_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--tagger", default="en_core_web_sm", metavar="PATH_OR_NAME", help="spaCy pipeline; `none` for none"
+    )
+    command.add_argument(
+        "--sentences",
+        default="rules",
+        metavar="PATH_OR_NAME",
+        help="spaCy package that splits texts into sentences, instead of our own `rules`",
     )
     command.add_argument(
         "--agree-with", type=Path, metavar="FILE", help="compare with classes given elsewhere"
@@ -147,16 +171,22 @@ def _add_citation_text_options(command: argparse.ArgumentParser) -> None:
 
 def build_diagnostic_split(given: argparse.Namespace) -> int:
     from scoring.tools.builders.diagnostic import BASELINES, build_diagnostic
-    from scoring.tools.builders.rules import Rules
+    from scoring.tools.builders.rules import EACH, PER_STRATUM, Rules
+    from tasks.types.problems import InputRefused, Problem
 
     season = _season(given, "citation-recommendation", ("corrected", "official"))
     if given.published:
         from scoring.tools.builders.published import placements
 
         season = replace(season, published=given.published, placements=list(placements(given.published)))
+    if given.drawn is not None and given.sampling == EACH:
+        raise InputRefused([Problem(message="--drawn is for --sampling official")])
+    per_stratum = PER_STRATUM[given.sampling] if given.per_stratum is None else given.per_stratum
     rules = Rules(
         seed=given.seed,
-        per_stratum=given.per_stratum,
+        sampling=given.sampling,
+        per_stratum=per_stratum,
+        drawn=given.drawn or Rules.drawn,
         most_per_class=given.most_per_class,
         every_context=given.every_context,
         length_thresholds=given.length_thresholds,
@@ -165,7 +195,14 @@ def build_diagnostic_split(given: argparse.Namespace) -> int:
     pipeline = None if given.tagger == "none" else given.tagger
     workers = _workers(given)
     built = build_diagnostic(
-        given.corpus, season, rules, form=given.form, pipeline=pipeline, workers=workers, work=given.work
+        given.corpus,
+        season,
+        rules,
+        form=given.form,
+        pipeline=pipeline,
+        workers=workers,
+        work=given.work,
+        sentences=given.sentences,
     )
     _report(season.write(() if given.no_baselines else BASELINES))
     counts = {"contexts": built.tables.selected, "eligible": built.tables.eligible, "out": str(given.out)}
@@ -224,7 +261,8 @@ def build_citation_texts(given: argparse.Namespace) -> int:
 
 
 def describe_citation_texts(given: argparse.Namespace) -> int:
-    from scoring.tools.builders.citation_text_tables import as_json, as_markdown, counter_of, data_sets
+    from scoring.tools.builders.citation_text_tables import as_json, as_markdown, counter_of
+    from tasks.types.citation_text.data_sets import data_sets
     from tasks.types.citation_text.instances import read_instances
     from tasks.types.files import open_inputs
 
@@ -305,6 +343,12 @@ def _data_set(text: str) -> str:
 def _jobs(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d{0,3}", text):
         raise argparse.ArgumentTypeError(f"“{text}” is not a number of processes, 1 to 9999")
+    return int(text)
+
+
+def _drawn(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,5}", text):
+        raise argparse.ArgumentTypeError(f"“{text}” is not a number of papers, 1 to 999999")
     return int(text)
 
 

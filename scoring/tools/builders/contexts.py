@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from scoring.metrics.discourse.scholarly_sentences import sentence_spans
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER, Article, Context, Mark, Paragraph, Sink
 from scoring.tools.builders.marks import style_of
+from scoring.tools.builders.sentences import MARK, Splitter
 
-#: Stands for one mark while sentences are found; no text has it.
-_MARK = "\ue000"
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
-_GROUP = re.compile(rf"{_MARK}(?:{_BETWEEN}{_MARK})*")
+_GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
 #: Brackets that hold nothing but marks are part of them.
-_BRACKETED = re.compile(rf"[\[(]\s*({_MARK}(?:{_BETWEEN}{_MARK})*)\s*[\])]")
+_BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
 
 
 def token_count(sentence: str) -> int:
@@ -32,13 +30,15 @@ def add_article(article: Article, sink: Sink) -> None:
     sink.add_paper(article.paper)
     for reference in article.references:
         sink.add_reference(article.paper.paper_id, reference)
-    known = {reference.ref_id for reference in article.references}
+    numbers = {reference.ref_id: place for place, reference in enumerate(article.references, start=1)}
     number = 0
     for paragraph in article.paragraphs:
-        sentences = list(_sentences(paragraph))
+        sentences = list(_sentences(paragraph, sink.sentences))
         for sentence in sentences:
             sink.add_sentence(token_count(sentence.with_all_others()))
-        for context in _contexts(paragraph, sentences, known, sink.around):
+        texts = ((sentence.printed(numbers), sentence.with_all_others()) for sentence in sentences)
+        sink.add_text(article.paper.paper_id, paragraph.section, texts)
+        for context in _contexts(paragraph, sentences, numbers.keys(), sink.around):
             name = f"{article.paper.paper_id}_{number:04d}"
             sink.add_context(article.paper.paper_id, _named(context, name))
             number += 1
@@ -47,8 +47,8 @@ def add_article(article: Article, sink: Sink) -> None:
 class _Sentence:
     """A sentence whose marks are still single characters."""
 
-    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
-        self.text, self.marks = text, marks
+    def __init__(self, text: str, marks: Sequence[Mark], zone: str | None = None) -> None:
+        self.text, self.marks, self.zone = text, marks, zone
         self.groups = list(_GROUP.finditer(text))
 
     def with_all_others(self) -> str:
@@ -57,10 +57,15 @@ class _Sentence:
     def with_placeholder(self, group: int) -> str:
         return self._with({group: PLACEHOLDER})
 
+    def printed(self, numbers: Mapping[str, int]) -> str:
+        """With the marks as the paper prints them; a mark that is a token has its reference's number."""
+        marks = (_printed(mark, numbers) for mark in self.marks)
+        return " ".join("".join(next(marks) if part == MARK else part for part in self.text).split())
+
     def marks_of(self, group: int) -> Sequence[Mark]:
         found = self.groups[group]
-        first = self.text.count(_MARK, 0, found.start())
-        return self.marks[first : first + found[0].count(_MARK)]
+        first = self.text.count(MARK, 0, found.start())
+        return self.marks[first : first + found[0].count(MARK)]
 
     def _with(self, shown: Mapping[int, str]) -> str:
         parts, end = [], 0
@@ -70,23 +75,36 @@ class _Sentence:
         return " ".join("".join([*parts, self.text[end:]]).split())
 
 
-def _sentences(paragraph: Paragraph) -> Iterator[_Sentence]:
-    parts, end, marks = [], 0, []
-    for mark in sorted(paragraph.marks, key=lambda mark: mark.start):
+def _printed(mark: Mark, numbers: Mapping[str, int]) -> str:
+    if mark.text.startswith("{{"):
+        return f"[{numbers.get(mark.ref_id or '', '?')}]"
+    return f"[{mark.text}]" if mark.text.isdecimal() else mark.text
+
+
+def _sentences(paragraph: Paragraph, splitter: Splitter) -> Iterator[_Sentence]:
+    for given in paragraph.sentences:
+        text, marks = _marked(given.text, given.marks)
+        yield _Sentence(text, marks, given.zone)
+    text, marks = _marked(paragraph.text, paragraph.marks)
+    for start, stop in splitter.spans(text, [mark.text for mark in marks]):
+        first = text.count(MARK, 0, start)
+        yield _Sentence(text[start:stop], marks[first : first + text.count(MARK, start, stop)])
+
+
+def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+    """The text with a single character for each mark, and these marks in its order."""
+    parts, end, ordered = [], 0, []
+    for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:
             continue
-        parts += [paragraph.text[end : mark.start], _MARK]
-        marks.append(mark)
+        parts += [text[end : mark.start], MARK]
+        ordered.append(mark)
         end = mark.end
-    text = "".join([*parts, paragraph.text[end:]])
-    text = _BRACKETED.sub(r"\1", text)
-    for start, stop in sentence_spans(text):
-        first = text.count(_MARK, 0, start)
-        yield _Sentence(text[start:stop], marks[first : first + text.count(_MARK, start, stop)])
+    return _BRACKETED.sub(r"\1", "".join([*parts, text[end:]])), ordered
 
 
 def _contexts(
-    paragraph: Paragraph, sentences: Sequence[_Sentence], known: set[str], around: int
+    paragraph: Paragraph, sentences: Sequence[_Sentence], known: Collection[str], around: int
 ) -> Iterator[Context]:
     """Contexts with a reference that is in the list; they have no name yet."""
     for place, sentence in enumerate(sentences):
@@ -107,6 +125,7 @@ def _contexts(
                 markers=len(marks),
                 marker=printed,
                 style=style_of(printed) if len(marks) == 1 else "",
+                zone=sentence.zone,
             )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from scoring.tools.builders.sentences import Splitter
 
 #: Stands for the citation, or the group of citations, that a context is about; and for the other ones.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
@@ -14,7 +16,8 @@ PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 class Paper:
     """A paper of the corpus; ``field`` is its discipline, ``text`` its full text without marks where known.
 
-    ``citations`` counts the papers that cite it.
+    ``citations`` counts the papers that cite it; ``author_ids`` name its authors in their order, of whom the
+    corpus may say more.
     """
 
     paper_id: str
@@ -26,6 +29,18 @@ class Paper:
     year: int | None = None
     citations: int | None = None
     licence: str = ""
+    author_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Author:
+    """What a source says of an author; ``citations`` counts who cites any of the papers."""
+
+    author_id: str
+    name: str = ""
+    h_index: int | None = None
+    papers: int | None = None
+    citations: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +64,8 @@ class Context:
     """A sentence with a citation or a group of citations in direct succession, which ``<REF>`` stands for.
 
     ``gold`` are the distinct references of the group that are in the list, ``marker`` is how the text printed
-    it, ``style`` which style of citation that is (``""`` for none that is known).
+    it, ``style`` which style of citation that is (``""`` for none that is known), ``zone`` the rhetorical
+    zone of the sentence where the corpus has them.
     """
 
     context_id: str
@@ -62,6 +78,7 @@ class Context:
     marker: str = ""
     style: str = ""
     context_type: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,10 +95,22 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Paragraph:
-    section: str
+class Sentence:
+    """A sentence as the corpus itself has split its text, with the places of its marks in it."""
+
     text: str
     marks: Sequence[Mark] = ()
+    zone: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Paragraph:
+    """Running text with its marks, or ``sentences`` where the corpus has split it."""
+
+    section: str
+    text: str = ""
+    marks: Sequence[Mark] = ()
+    sentences: Sequence[Sentence] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +139,13 @@ class Sink(Protocol):
     def around(self) -> int:
         """So many sentences before and after the one with a citation are kept."""
 
+    @property
+    def sentences(self) -> Splitter:
+        """What says where the sentences of a paragraph end."""
+
     def add_paper(self, paper: Paper) -> None: ...
+
+    def add_author(self, author: Author) -> None: ...
 
     def add_reference(self, paper_id: str, reference: Reference) -> None: ...
 
@@ -120,3 +155,6 @@ class Sink(Protocol):
 
     def add_sentence(self, tokens: int) -> None:
         """Any sentence of a paper, cited or not: what lengths are compared with."""
+
+    def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
+        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.discourse import scholarly_sentences
 from scoring.tools.builders.bars import bar_chart, number
 from scoring.tools.builders.built import Built
 from scoring.tools.builders.distributions import Distribution
 from scoring.tools.builders.eligible import counted
-from scoring.tools.builders.rules import SIDE_CONDITIONS
+from scoring.tools.builders.rules import COMBINED, EACH, OFFICIAL, SIDE_CONDITIONS, Rules
 from scoring.tools.builders.tagging import GROUPS, OTHERS
 
 SHEET, FACTS, CARD, CHARTS = "datasheet.md", "datasheet.json", "card.md", "charts"
@@ -47,7 +46,7 @@ def _facts(built: Built) -> dict[str, Any]:
         "selected": built.tables.selected,
         "classes": built.tables.classes,
         "distributions": [asdict(distribution) for distribution in built.tables.distributions],
-        "programs": {"sentences": scholarly_sentences.RULES, "python": platform.python_version()},
+        "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }
 
 
@@ -62,13 +61,10 @@ def _sheet(built: Built) -> Iterator[str]:
     yield "## Left out\n"
     yield from _table(("why", "contexts"), counted(built.refused).items())
     yield "## Rules\n"
-    yield from _table(("rule", "value"), rule_rows(built))
+    yield from _table(("rule", "value"), [*rule_rows(built), *_further_rows(built)])
     if not built.rules.every_context:
-        yield "Each dimension is sampled on its own, while other features stay still:\n"
-        rows = [
-            (name, ", ".join(f"{k} {v}" for k, v in own.items()) or "none") for name, own in _conditions()
-        ]
-        yield from _table(("dimension", "side conditions"), rows)
+        yield f"{_HOW_DRAWN[built.rules.sampling]}\n"
+        yield from _table(("dimension", "side conditions"), _conditions(built))
     yield "## Classes\n"
     for dimension, counts in tables.classes.items():
         yield from _table((dimension, "contexts"), counts.items())
@@ -80,12 +76,26 @@ def _sheet(built: Built) -> Iterator[str]:
         yield from _before_and_after(distribution)
 
 
-def _conditions() -> list[tuple[str, Mapping[str, str]]]:
-    return list(SIDE_CONDITIONS.items())
+_HOW_DRAWN = {
+    EACH: "Each dimension is sampled on its own, while other features stay still:",
+    OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of them; "
+    "other sets are made of the contexts of these:",
+}
+
+
+def _conditions(built: Built) -> Iterator[tuple[str, str]]:
+    """Of every dimension; of the h-index where the corpus has one."""
+    for name, own in SIDE_CONDITIONS.items():
+        if name == "h_index_group" and name not in built.tables.classes:
+            continue
+        if built.rules.sampling == OFFICIAL and name in COMBINED:
+            yield name, "the contexts of the other sets"
+        else:
+            yield name, ", ".join(f"{k} {v}" for k, v in own.items()) or "none"
 
 
 def rule_rows(built: Built) -> list[tuple[str, object]]:
-    """Every rule in words, with its number."""
+    """The rule of every feature in words, with its number."""
     rules, thresholds = built.rules, built.thresholds
     length = f"short below {thresholds.low:.4f}, long above {thresholds.high:.4f} white-space tokens"
     if thresholds.mean is not None:
@@ -96,7 +106,6 @@ def rule_rows(built: Built) -> list[tuple[str, object]]:
     low, high = rules.location_bounds
     years = f"{rules.first_year} to {rules.last_year} in groups of {rules.years_a_group}"
     groups = f"{rules.citation_groups} equal groups within field and years; {rules.fewest_citations} or more"
-    strata = f"field, years, citation count group, class; {rules.per_stratum} in each"
     rows: list[tuple[str, object]] = [
         ("length", length),
         ("location", f"start up to {low:.4f} of the sentence's tokens, end beyond {high:.4f}"),
@@ -105,21 +114,34 @@ def rule_rows(built: Built) -> list[tuple[str, object]]:
         ("field", f"of the {rules.field_of} paper"),
         ("low resource", f"fields with less than {rules.low_resource_share:.0%} of the papers"),
         ("parts of speech", built.tagger or "not worked out"),
-        (
-            "sentences",
-            scholarly_sentences.RULES if built.form not in ("lines", "clsumm") else "as the corpus has them",
-        ),
     ]
+    if "h_index_group" in built.tables.classes:
+        h_index = f"highest of an author of the cited paper; {rules.h_index_groups} equal groups within field"
+        rows.append(("h-index", h_index))
+    return rows
+
+
+def _further_rows(built: Built) -> list[tuple[str, object]]:
+    rules = built.rules
+    rows: list[tuple[str, object]] = [("sentences", built.sentences)]
     if rules.every_context:
         return [*rows, ("sampling", "none: every context that could be taken")]
     most = ("most contexts of a class", rules.most_per_class)
-    return [*rows, ("strata", strata), most, ("seed", rules.seed)]
+    return [*rows, ("strata", _strata(rules)), most, ("seed", rules.seed)]
+
+
+def _strata(rules: Rules) -> str:
+    if rules.sampling == OFFICIAL:
+        each = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
+    else:
+        each = f"{rules.per_stratum} in each"
+    return f"field, years, citation count group, class; {each}"
 
 
 def _card(built: Built) -> Iterator[str]:
     """What participants read above the task type's own card: thresholds are part of the task."""
     yield f"{built.tables.selected:,} contexts, drawn by rules that are shown here.\n"
-    yield from _table(("feature", "classes"), rule_rows(built)[:7])
+    yield from _table(("feature", "classes"), rule_rows(built))
     rows = [
         (dimension, ", ".join(f"{label} {count:,}" for label, count in own.items()))
         for dimension, own in built.tables.classes.items()

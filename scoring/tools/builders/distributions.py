@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scoring.tools.builders.rules import SIDE_CONDITIONS
+from scoring.tools.builders.rules import SIDE_CONDITIONS, Rules
 from scoring.tools.builders.store import Store
 
 #: A step in the chart of token counts.
@@ -65,6 +65,16 @@ _FEATURES: Mapping[str, Callable[[sqlite3.Row], str]] = {
     "parts of speech after": _class("pos_after"),
 }
 TAGGED = frozenset({"parts of speech before", "parts of speech after"})
+PAPERS = "papers by field and years"
+#: Each paper whose field counts once, with its year: how many there are, and how many are selected.
+_PAPERS = """
+SELECT field, year, count(*) AS before, sum(chosen) AS after FROM (
+    SELECT f.field, min(CASE WHEN :cited THEN f.cited_year ELSE p.year END) AS year,
+        max(:every OR EXISTS (SELECT 1 FROM sampled s WHERE s.number = f.number)) AS chosen
+    FROM features f LEFT JOIN papers p ON p.paper_id = f.paper_id WHERE f.field IS NOT NULL
+    GROUP BY f.field, CASE WHEN :cited THEN f.target ELSE f.paper_id END
+) WHERE year IS NOT NULL GROUP BY field, year ORDER BY field, year
+"""
 CITATIONS = "mean citations of the cited papers by field"
 
 
@@ -92,8 +102,9 @@ class _Side:
         return {field: self._citations[field] / count for field, count in sorted(self._cited.items())}
 
 
-def count_all(store: Store, *, is_everything: bool) -> Tables:
-    """One pass over the contexts; with ``is_everything`` the split is all of them."""
+def count_all(store: Store, rules: Rules) -> Tables:
+    """One pass over the contexts; the split may be all of them."""
+    is_everything = rules.every_context
     before, after = _Side(), _Side()
     classes: dict[str, Counter[str]] = {dimension: Counter() for dimension in SIDE_CONDITIONS}
     for row in store.rows(_ROWS):
@@ -105,11 +116,23 @@ def count_all(store: Store, *, is_everything: bool) -> Tables:
             if dimension and row[dimension] is not None:
                 classes[dimension][row[dimension]] += 1
     return Tables(
-        distributions=tuple(_distributions(before, after)),
+        distributions=(*_distributions(before, after), *_papers(store, rules)),
         classes={name: dict(sorted(own.items())) for name, own in classes.items() if own},
         eligible=before.total,
         selected=after.total,
     )
+
+
+def _papers(store: Store, rules: Rules) -> Iterator[Distribution]:
+    """The papers whose field counts, by that and the years that they are of."""
+    before: Counter[str] = Counter()
+    after: Counter[str] = Counter()
+    for row in store.rows(_PAPERS, {"cited": rules.field_of == "cited", "every": rules.every_context}):
+        label = f"{row['field']} {rules.years(row['year'])}"
+        before[label] += row["before"]
+        after[label] += row["after"]
+    if before:
+        yield Distribution(PAPERS, dict(before), dict(after))
 
 
 def _distributions(before: _Side, after: _Side) -> Iterator[Distribution]:

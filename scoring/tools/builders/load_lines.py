@@ -1,16 +1,19 @@
-"""Corpora in our own form: `papers.jsonl`, `references.jsonl` and `contexts.jsonl` in one folder."""
+"""Corpora in our own form: `papers.jsonl`, `references.jsonl` and `contexts.jsonl` in one folder, and
+`authors.jsonl` if there is one.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from scoring.tools.builders.contexts import token_count
-from scoring.tools.builders.corpus import PLACEHOLDER, Context, Paper, Reference, Sink
+from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
 from scoring.tools.builders.marks import ANONYMOUS
 from scoring.tools.builders.reading import Record, listed, records, text, whole, without_tokens
 from tasks.types.problems import InputRefused, Problem
 
 PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
+AUTHORS = "authors.jsonl"
 
 
 def fits(path: Path) -> bool:
@@ -19,8 +22,8 @@ def fits(path: Path) -> bool:
 
 def files(path: Path) -> list[Path]:
     """The files whose lines can be read on their own."""
-    papers = path / PAPERS
-    return [*([papers] if papers.is_file() else []), path / REFERENCES, path / CONTEXTS]
+    optional = [path / name for name in (AUTHORS, PAPERS) if (path / name).is_file()]
+    return [*optional, path / REFERENCES, path / CONTEXTS]
 
 
 def load(path: Path, sink: Sink) -> None:
@@ -33,6 +36,8 @@ def load(path: Path, sink: Sink) -> None:
 def add(record: Record, file: Path, sink: Sink) -> None:
     if file.name == PAPERS:
         sink.add_paper(_paper(record))
+    elif file.name == AUTHORS:
+        sink.add_author(_author(record))
     elif file.name == REFERENCES:
         sink.add_reference(_needed(record, "paper_id", REFERENCES), _reference(record))
     else:
@@ -52,6 +57,17 @@ def _paper(record: Record) -> Paper:
         year=whole(record, "year"),
         citations=whole(record, "citation_count"),
         licence=text(record, "license", "licence"),
+        author_ids=tuple(map(str, listed(record.get("author_ids")))),
+    )
+
+
+def _author(record: Record) -> Author:
+    return Author(
+        author_id=_needed(record, "author_id", AUTHORS),
+        name=text(record, "name"),
+        h_index=whole(record, "h_index"),
+        papers=whole(record, "paper_count"),
+        citations=whole(record, "citation_count"),
     )
 
 
@@ -80,6 +96,7 @@ def _context(record: Record) -> Context:
         marker=text(record, "marker"),
         style=text(record, "style") or ANONYMOUS,
         context_type=text(record, "context_type") or None,
+        zone=text(record, "zone") or None,
     )
 
 

@@ -1,7 +1,8 @@
 """S2ORC in its two forms: paragraphs with spans (2020, doc2json), and one text with annotations.
 
 Lo et al. 2020, S2ORC: The Semantic Scholar Open Research Corpus (ACL). Files of metadata may stand among the
-others, in any order, and so may S2AG's citations with their intents: a line is what its fields say it is.
+others, in any order, and so may S2AG's citations with their intents, and its authors: a line is what its
+fields say it is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
-from scoring.tools.builders.corpus import Article, Intent, Mark, Paper, Paragraph, Reference, Sink
+from scoring.tools.builders.corpus import Article, Author, Intent, Mark, Paper, Paragraph, Reference, Sink
 from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, records, text, whole
 from tasks.types.problems import InputRefused, Problem, quoted
 
@@ -24,7 +25,9 @@ files = corpus_files
 
 
 def fits_record(record: Record) -> bool:
-    names = {"corpusid", "pdf_parse", "latex_parse", "body_text", "mag_field_of_study", "citingcorpusid"}
+    names = {"corpusid", "pdf_parse", "latex_parse", "body_text", "mag_field_of_study", "citingcorpusid"} | {
+        "authorid"
+    }
     return bool(names & set(record))
 
 
@@ -38,6 +41,8 @@ def add(record: Record, file: Path, sink: Sink) -> None:
     if {"citingcorpusid", "citedcorpusid"} <= set(record):
         for intent in _intents(record):
             sink.add_intent(intent)
+    elif "authorid" in record and "corpusid" not in record:
+        sink.add_author(_metadata_of_author(record, file))
     elif article := _article(record):
         add_article(article, sink)
     else:
@@ -52,8 +57,8 @@ def _known(paper: Paper, record: Record, file: Path) -> Paper:
                 Problem(
                     file=str(file),
                     message=f"a line of no kind that is known here, with {', '.join(record) or 'no fields'}",
-                    expected="a text, the metadata of a paper (“corpusid” or “paper_id”), or a citation "
-                    "(“citingcorpusid” and “citedcorpusid”)",
+                    expected="a text, the metadata of a paper (“corpusid” or “paper_id”), a citation "
+                    "(“citingcorpusid” and “citedcorpusid”) or an author (“authorid”)",
                     quote=quoted(json.dumps(record, ensure_ascii=False)[:1000]),
                 )
             ]
@@ -110,6 +115,30 @@ def _paper(record: Record) -> Paper:
         field=str(fields[0]) if fields and fields[0] else None,
         year=whole(record, "year"),
         citations=whole(record, "citationcount") if inbound is None else len(listed(inbound)),
+        author_ids=tuple(
+            filter(None, (text(mapped(own), "authorId") for own in listed(record.get("authors"))))
+        ),
+    )
+
+
+def _metadata_of_author(record: Record, file: Path) -> Author:
+    """A line of S2AG's authors. Raises InputRefused where it names none, or a number is none."""
+    name = text(record, "authorid")
+    faults = [] if name else [("an author without “authorid”", "the id of an author")]
+    for key in ("hindex", "papercount", "citationcount"):
+        value = record.get(key)
+        if value is not None and (type(value) is not int or value < 0):
+            told = f"“{key}” of the author “{name}” is {quoted(json.dumps(value))}"
+            faults.append((told, "a whole number from 0"))
+    if faults:
+        problems = [Problem(file=str(file), message=told, expected=wanted) for told, wanted in faults]
+        raise InputRefused(problems)
+    return Author(
+        author_id=name,
+        name=text(record, "name"),
+        h_index=whole(record, "hindex"),
+        papers=whole(record, "papercount"),
+        citations=whole(record, "citationcount"),
     )
 
 

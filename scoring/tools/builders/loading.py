@@ -17,7 +17,10 @@ FORMS = {
     "clsumm": "scoring.tools.builders.load_clsumm",
     "unarxive": "scoring.tools.builders.load_unarxive",
     "s2orc": "scoring.tools.builders.load_s2orc",
+    "scixml": "scoring.tools.builders.load_scixml",
 }
+#: The forms whose texts are in sentences.
+SENTENCES = ("lines", "scixml", "clsumm")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Loader:
     load: Callable[[Path, Sink], None]
     files: Callable[[Path], Sequence[Path]] | None
     add: Callable[[Record, Path, Sink], None] | None
+    #: Whether its texts are paragraphs, and not sentences.
+    has_paragraphs: bool = True
 
 
 def loader(form: str, path: Path) -> Loader:
@@ -39,7 +44,8 @@ def loader(form: str, path: Path) -> Loader:
         raise InputRefused([Problem(file=str(path), message="there is no such file or folder")])
     name = form if form != "auto" else _form_of(path)
     module = importlib.import_module(FORMS[name])
-    return Loader(name, module.load, getattr(module, "files", None), getattr(module, "add", None))
+    own = {part: getattr(module, part, None) for part in ("files", "add")}
+    return Loader(name, module.load, **own, has_paragraphs=name not in SENTENCES)
 
 
 def _form_of(path: Path) -> str:

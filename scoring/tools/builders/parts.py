@@ -15,17 +15,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoring.metrics.discourse.scholarly_sentences import RULES
 from scoring.tools.builders.loading import Loader, loader
 from scoring.tools.builders.processes import UNFINISHED, Workers, whole
 from scoring.tools.builders.reading import records
+from scoring.tools.builders.sentences import BY_RULES, splitter
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
 
 #: Bytes of a part. Files that are packed, or smaller, are parts of their own.
 PART = 64 << 20
 #: Raised whenever a part would be read in another way.
-VERSION = 1
+VERSION = 2
 MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 
@@ -37,6 +37,7 @@ class Part:
     form: str
     with_texts: bool
     around: int
+    sentences: str
     out: Path
     start: int = 0
     end: int | None = None
@@ -44,7 +45,12 @@ class Part:
 
 def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Part]:
     """What is to be read, as the store is to have it."""
-    how: dict[str, Any] = {"form": form.name, "with_texts": store.with_texts, "around": store.around}
+    how: dict[str, Any] = {
+        "form": form.name,
+        "with_texts": store.with_texts,
+        "around": store.around,
+        "sentences": store.sentences.given,
+    }
     for number, (path, start, end) in enumerate(_stretches(corpus, form)):
         out = folder / f"{number:06d}"
         yield Part(path=path, out=out, start=start, end=end, **how)
@@ -67,7 +73,7 @@ def read_part(part: Part) -> list[Problem]:
     own = whole(part.out)
     try:
         form = loader(part.form, part.path)
-        with Store(own, with_texts=part.with_texts, around=part.around) as store:
+        with Store(own, with_texts=part.with_texts, around=part.around, sentences=part.sentences) as store:
             if form.add is None:
                 form.load(part.path, store)
             else:
@@ -90,23 +96,28 @@ def read_corpus(
     *,
     with_texts: bool = False,
     around: int = 1,
+    sentences: str = BY_RULES,
 ) -> Iterator[Store]:
     """A store with all that the corpus holds.
 
-    In ``work`` what was read stays, so that a build that was stopped goes on where it was.
-    Raises InputRefused.
+    In ``work`` what was read stays, so that a build that was stopped goes on where it was. ``sentences`` says
+    what splits paragraphs into sentences. Raises InputRefused, and Unavailable where that is missing.
     """
     found = loader(form, corpus)
+    if sentences != BY_RULES and not found.has_paragraphs:
+        message = f"a corpus of the form {found.name} has sentences already, which “{sentences}” cannot split"
+        raise _refused(corpus, message, "no --sentences, or full texts (unarxive, s2orc)")
     with ExitStack() as stack:
         if work is None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
         else:
             folder = work
-            how = {"form": found.name, "with_texts": with_texts, "around": around}
+            name = splitter(sentences).name
+            how = {"form": found.name, "with_texts": with_texts, "around": around, "sentences": name}
             stack.enter_context(_opened(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
-        store = stack.enter_context(Store(path, with_texts=with_texts, around=around))
+        store = stack.enter_context(Store(path, with_texts=with_texts, around=around, sentences=sentences))
         stack.callback(path.unlink)
         if work is None and workers.are_alone:
             found.load(corpus, store)
@@ -132,7 +143,6 @@ def _opened(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
     wanted = {
         "version": VERSION,
         **how,
-        "sentences": RULES,
         "part": PART,
         "files": _files(corpus),
     }

@@ -23,6 +23,8 @@ from tasks.types.ranking.sections import section_class
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
 #: The collection is the papers of the corpus, or whatever its papers refer to.
 COLLECTIONS = ("papers", "references")
+#: Corpora that come in sentences.
+SPLIT_FORMS = ("lines", "clsumm", "scixml")
 
 _INTERNAL = """
 CREATE TABLE internal AS
@@ -99,7 +101,7 @@ def build_resolution(
             _write(season.gold / INLINKS, inlinks_of(store))
         facts = {
             "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
-            "rules": {**_told(rules), "sentences": RULES if name not in ("lines", "clsumm") else "as given"},
+            "rules": {**_told(rules), "sentences": RULES if name not in SPLIT_FORMS else "as given"},
             "papers": store.value("SELECT count(*) FROM tested"),
             "candidates": store.value("SELECT coalesce(sum(candidates), 0) FROM tested"),
             **counts.facts(),
@@ -139,20 +141,23 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
                 **{key: row[key] for key in _SHOWN},
                 "gold": list(dict.fromkeys(cited)),
                 "n_markers": row["markers"],
+                **({"zone": row["zone"]} if row["zone"] else {}),
             }
 
 
 class _Counts:
-    """Group sizes and sections of the contexts that pass through."""
+    """Group sizes, sections and zones of the contexts that pass through."""
 
     def __init__(self) -> None:
         self._groups: Counter[str] = Counter()
         self._sections: Counter[str] = Counter()
+        self._zones: Counter[str] = Counter()
 
     def counting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
             self._groups[str(len(row["gold"]))] += 1
             self._sections[section_class(row["section"]) or "None"] += 1
+            self._zones[row.get("zone", "None")] += 1
             yield row
 
     def facts(self) -> dict[str, Any]:
@@ -161,6 +166,7 @@ class _Counts:
             "contexts": self._groups.total(),
             "group_sizes": {size: self._groups[size] for size in sizes},
             "sections": dict(sorted(self._sections.items())),
+            **({"zones": dict(sorted(self._zones.items()))} if set(self._zones) - {"None"} else {}),
         }
 
 

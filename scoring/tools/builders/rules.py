@@ -17,7 +17,14 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "pos_before": {"length_class": "medium", "location_class": "middle"},
     "pos_after": {"length_class": "medium", "location_class": "middle"},
     "low_resource": {"length_class": "medium", "location_class": "end"},
+    "h_index_group": {},
 }
+#: How the sets are drawn: `each` dimension on its own, or as the paper has it.
+EACH, OFFICIAL = "each", "official"
+#: The sets that are made of the contexts of all others where they are drawn as in the paper.
+COMBINED = ("field", "year_group", "citation_group", "h_index_group")
+#: Contexts that are taken of a stratum where nothing else is said.
+PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +37,10 @@ class Rules:
     """
 
     seed: int = 0
+    sampling: str = EACH
     per_stratum: int = 10
+    #: As in the paper: so many cited papers are drawn of each stratum, ``per_stratum`` of which are kept.
+    drawn: int = 10
     most_per_class: int = 1500
     every_context: bool = False
     outlier_z: float = 3.0
@@ -42,6 +52,7 @@ class Rules:
     years_a_group: int = 5
     citation_groups: int = 10
     fewest_citations: int = 5
+    h_index_groups: int = 4
     #: Whose field counts: of the `cited` paper or of the `citing` one; `auto` is decided by the corpus.
     field_of: str = "auto"
     #: A field with a smaller share of the corpus is a low-resource field, the others are its main fields.
@@ -54,6 +65,10 @@ class Rules:
         """The group of years, such as 2001-2005; None outside of all groups."""
         if year is None or not self.first_year <= year <= self.last_year:
             return None
+        return self.years(year)
+
+    def years(self, year: int) -> str:
+        """The years that are counted with this one, be they in a group or before or behind all groups."""
         first = year - (year - self.first_year) % self.years_a_group
         return f"{first}-{first + self.years_a_group - 1}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -12,10 +12,6 @@ from scoring.tools.builders.rules import SIDE_CONDITIONS, Rules
 from scoring.tools.builders.store import Store
 
 Stratum = tuple[str | None, ...]
-
-_TABLE = (
-    "CREATE TABLE sampled (number INTEGER, dimension TEXT, PRIMARY KEY (number, dimension)) WITHOUT ROWID"
-)
 
 
 @dataclass
@@ -26,31 +22,29 @@ class _Stratum:
     further: list[int] = field(default_factory=list)
 
 
-class _Dimension:
-    """The sample of one dimension, taken from contexts in the order of their draws."""
+class Dimension:
+    """The sample of one dimension, taken from contexts in the order of their draws.
 
-    def __init__(self, name: str, per_stratum: int) -> None:
-        self.name, self._per_stratum = name, per_stratum
+    ``unit`` is the paper of which there is one context if possible: the citing one (`paper_id`) or the cited
+    one (`target`).
+    """
+
+    def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
+        self.name, self._per_stratum, self._unit = name, per_stratum, unit
         self._strata: dict[str, dict[Stratum, _Stratum]] = defaultdict(lambda: defaultdict(_Stratum))
         self._papers: set[str] = set()
 
     def offer(self, row: sqlite3.Row) -> None:
         label = row[self.name]
-        if label is None or not self._is_still(row):
+        if label is None or not is_still(self.name, row):
             return
         stratum = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
-        if row["paper_id"] not in self._papers:
+        if row[self._unit] not in self._papers:
             if len(stratum.first) < self._per_stratum:
                 stratum.first.append(row["number"])
-                self._papers.add(row["paper_id"])
+                self._papers.add(row[self._unit])
         elif len(stratum.further) < self._per_stratum:
             stratum.further.append(row["number"])
-
-    def _is_still(self, row: sqlite3.Row) -> bool:
-        """Whether the features that are to stay still have the classes that they are to have."""
-        if self.name == "field" and row["low_resource"] is not None:
-            return False
-        return all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[self.name].items())
 
     def chosen(self, most: int) -> Iterator[int]:
         """Of each class at most so many, taken from its strata in turn."""
@@ -59,17 +53,24 @@ class _Dimension:
                 strata.items(), key=lambda stratum: [(part is None, part or "") for part in stratum[0]]
             )
             lists = [[*own.first, *own.further][: self._per_stratum] for _, own in ordered]
-            yield from [number for turn in zip_longest(*lists) for number in turn if number is not None][
-                :most
-            ]
+            yield from in_turn(lists, most)
 
 
-def sample(store: Store, rules: Rules) -> None:
-    """Fill the table `sampled`: which context stands in which dimension's sample."""
-    store.connection.execute(_TABLE)
-    if rules.every_context:
-        return
-    dimensions = [_Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
+def is_still(name: str, row: sqlite3.Row) -> bool:
+    """Whether the features that are to stay still in a dimension have the classes that they are to have."""
+    if name == "field" and row["low_resource"] is not None:
+        return False
+    return all(row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items())
+
+
+def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
+    """The first of each list, the second of each, and so on, at most so many."""
+    return [number for turn in zip_longest(*lists) for number in turn if number is not None][:most]
+
+
+def sample_each(store: Store, rules: Rules) -> None:
+    """Fill the table `sampled`: which context stands in which dimension's sample, each on its own."""
+    dimensions = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         for dimension in dimensions:
             dimension.offer(row)

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scoring.tools.builders.corpus import Context, Intent, Paper, Reference
+from scoring.tools.builders.corpus import Author, Context, Intent, Paper, Reference
+from scoring.tools.builders.sentences import BY_RULES, Splitter, splitter
 from tasks.types.problems import InputRefused, Problem
 
 #: Kibibytes of the database that stay in memory.
@@ -17,7 +18,10 @@ CACHE = 32_768
 _TABLES = """
 CREATE TABLE papers (
     paper_id TEXT PRIMARY KEY, title TEXT, authors TEXT, abstract TEXT, text TEXT, field TEXT, year INTEGER,
-    citations INTEGER, licence TEXT
+    citations INTEGER, licence TEXT, author_ids TEXT
+) WITHOUT ROWID;
+CREATE TABLE authors (
+    author_id TEXT PRIMARY KEY, name TEXT, h_index INTEGER, papers INTEGER, citations INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE refs (
     place INTEGER PRIMARY KEY, paper_id TEXT, ref_id TEXT, target TEXT, raw TEXT, title TEXT, year INTEGER,
@@ -25,7 +29,8 @@ CREATE TABLE refs (
 );
 CREATE TABLE contexts (
     number INTEGER PRIMARY KEY, context_id TEXT UNIQUE, paper_id TEXT, section TEXT, before TEXT,
-    sentence TEXT, after TEXT, gold TEXT, markers INTEGER, marker TEXT, style TEXT, context_type TEXT
+    sentence TEXT, after TEXT, gold TEXT, markers INTEGER, marker TEXT, style TEXT, context_type TEXT,
+    zone TEXT
 );
 CREATE TABLE intents (citing TEXT, cited TEXT, context TEXT, context_type TEXT);
 CREATE TABLE lengths (tokens INTEGER PRIMARY KEY, sentences INTEGER);
@@ -39,17 +44,26 @@ ON CONFLICT (paper_id) DO UPDATE SET
     text = coalesce(nullif(excluded.text, ''), text),
     field = coalesce(excluded.field, field), year = coalesce(excluded.year, year),
     citations = coalesce(excluded.citations, citations),
-    licence = coalesce(nullif(excluded.licence, ''), licence)
+    licence = coalesce(nullif(excluded.licence, ''), licence),
+    author_ids = coalesce(nullif(excluded.author_ids, '[]'), author_ids)
+"""
+_UPSERT_AUTHOR = """
+ON CONFLICT (author_id) DO UPDATE SET
+    name = coalesce(nullif(excluded.name, ''), name), h_index = coalesce(excluded.h_index, h_index),
+    papers = coalesce(excluded.papers, papers), citations = coalesce(excluded.citations, citations)
 """
 _PAPER = """
-INSERT INTO papers VALUES (:paper_id, :title, :authors, :abstract, :text, :field, :year, :citations, :licence)
+INSERT INTO papers VALUES (:paper_id, :title, :authors, :abstract, :text, :field, :year, :citations, :licence,
+    :author_ids)
 """
+_AUTHOR = "INSERT INTO authors VALUES (:author_id, :name, :h_index, :papers, :citations)"
 _PAPERS_OF_PART = "INSERT INTO papers SELECT * FROM part.papers WHERE true"
+_AUTHORS_OF_PART = "INSERT INTO authors SELECT * FROM part.authors WHERE true"
 _REST_OF_PART = """
 INSERT OR IGNORE INTO refs SELECT NULL, paper_id, ref_id, target, raw, title, year, citations
     FROM part.refs ORDER BY place;
 INSERT OR IGNORE INTO contexts SELECT NULL, context_id, paper_id, section, before, sentence, after, gold,
-    markers, marker, style, context_type FROM part.contexts ORDER BY number;
+    markers, marker, style, context_type, zone FROM part.contexts ORDER BY number;
 INSERT INTO intents SELECT * FROM part.intents ORDER BY rowid;
 INSERT INTO lengths SELECT * FROM part.lengths WHERE true
     ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + excluded.sentences;
@@ -70,12 +84,15 @@ class Store:
     Of one paper in several lines, as text and as metadata, each part that is not empty is kept.
     """
 
-    def __init__(self, path: Path, *, with_texts: bool = False, around: int = 1) -> None:
+    def __init__(
+        self, path: Path, *, with_texts: bool = False, around: int = 1, sentences: str = BY_RULES
+    ) -> None:
         self.path = path.resolve()
         self.connection = sqlite3.connect(path)
         self.connection.row_factory = sqlite3.Row
         self.with_texts = with_texts
         self.around = around
+        self.sentences: Splitter = splitter(sentences)
         # Nobody reads what is left after a crash, so nothing is written twice.
         self.connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE};"
@@ -94,7 +111,12 @@ class Store:
         values = {name: getattr(paper, name) for name in Paper.__slots__}
         if not self.with_texts:
             values["text"] = ""
+        values["author_ids"] = json.dumps(paper.author_ids, ensure_ascii=False)
         self.connection.execute(f"{_PAPER} {_UPSERT}", values)
+
+    def add_author(self, author: Author) -> None:
+        values = {name: getattr(author, name) for name in Author.__slots__}
+        self.connection.execute(f"{_AUTHOR} {_UPSERT_AUTHOR}", values)
 
     def add_reference(self, paper_id: str, reference: Reference) -> None:
         self.connection.execute(
@@ -116,7 +138,7 @@ class Store:
         try:
             self.connection.execute(
                 "INSERT INTO contexts VALUES (NULL, :context_id, :paper, :section, :before, :sentence,"
-                " :after, :gold, :markers, :marker, :style, :context_type)",
+                " :after, :gold, :markers, :marker, :style, :context_type, :zone)",
                 {"paper": paper_id, **values},
             )
         except sqlite3.IntegrityError as twice:
@@ -125,6 +147,9 @@ class Store:
     def add_intent(self, intent: Intent) -> None:
         row = (intent.citing, intent.cited, intent.context, intent.context_type)
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
+
+    def add_text(self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]) -> None:
+        """Paragraphs are not kept: see `topics.Texts`."""
 
     def add_sentence(self, tokens: int) -> None:
         self.connection.execute(
@@ -137,7 +162,9 @@ class Store:
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))
         before, more = self.value(_LAST), self.value(_LAST_OF_PART)
-        self.connection.executescript(f"BEGIN; {_PAPERS_OF_PART} {_UPSERT}; {_REST_OF_PART} COMMIT;")
+        self.connection.executescript(
+            f"BEGIN; {_PAPERS_OF_PART} {_UPSERT}; {_AUTHORS_OF_PART} {_UPSERT_AUTHOR};{_REST_OF_PART} COMMIT;"
+        )
         if self.value(_LAST) != before + more:
             raise _stands_twice(self.value(_TWICE, (before,)))
         self.connection.execute("DETACH part")

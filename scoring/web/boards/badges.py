@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
@@ -38,9 +39,9 @@ def _public_phase(request: HttpRequest, season: str, task: str, phase: str) -> P
     """A phase whose board says to everybody who stands where. Raises Http404."""
     found = phase_for(request.user, season, task, phase)
     if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
-        raise Http404("The ranks of this board are not published.")
+        raise Http404(_("The ranks of this board are not published."))
     if not shows_teams(found, Audience.PUBLIC):
-        raise Http404("Whose the systems of this board are is not published.")
+        raise Http404(_("Whose the systems of this board are is not published."))
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.cache import phase_page
@@ -26,7 +27,7 @@ def changes_of_gold(request: HttpRequest, season: str, task: str, phase: str) ->
     found = phase_for(request.user, season, task, phase)
     audience = audience_of(found, request.user)
     if visibility_of(found, audience) == Visibility.NOTHING:
-        raise Http404("The board of this phase is not published.")
+        raise Http404(_("The board of this phase is not published."))
     query = BoardQuery.of(request.GET)
 
     def body() -> str:
@@ -44,7 +45,7 @@ def _context(phase: Phase, request: HttpRequest, query: BoardQuery, audience: Au
     wanted = query.gold or (versions[0].number if versions else None)
     gold = next((version for version in versions if version.number == wanted), None)
     if gold is None:
-        raise Http404("There is no such version of the gold of this phase.")
+        raise Http404(_("There is no such version of the gold of this phase."))
     try:
         two = boards(phase, request.user, gold, query.rules, audience)
     except UnknownRules as unknown:

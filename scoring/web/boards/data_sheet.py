@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.human_columns import published_sheet
@@ -43,5 +44,5 @@ def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
     audience = audience_of(phase, request.user)
     sheet = published_sheet(phase, frozen_at(phase, audience))
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
-        raise Http404("No human evaluation stands on this board.")
+        raise Http404(_("No human evaluation stands on this board."))
     return sheet

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.charts import heat_map, in_words, significant_in_words, system_bars
@@ -29,8 +30,10 @@ from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, interval, shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
+from scoring.board.transfer import DATA_SET
 from scoring.web.boards.sections import DIFFERENCES, section_page
 from tasks.models import Phase
+from tasks.models.run_cards import trained_on
 from tasks.seasons.access import phase_for
 
 
@@ -54,6 +57,7 @@ def _address(phase: Phase, name: str) -> str:
 def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
     board.rows = board.systems
     dimensions = offered_dimensions(board)
+    has_transfer = DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
     is_every = query.dimension == EVERY and len(dimensions) > 1
     dimension, metric = shown_classes(board, query)
     current = EVERY if is_every else dimension
@@ -80,13 +84,14 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
         "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
         "parts": parts,
         "is_every": is_every,
+        "has_transfer": has_transfer,
         "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
         "export": query.with_(dimension=current, metric=metric, figure=""),
     }
 
 
 def _choice(dimension: str) -> str:
-    return "all of them" if dimension == EVERY else dimension_label(dimension)
+    return _("all of them") if dimension == EVERY else dimension_label(dimension)
 
 
 def _part(

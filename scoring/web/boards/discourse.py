@@ -9,6 +9,8 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
@@ -38,8 +40,7 @@ from tasks.seasons.access import phase_for
 
 #: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
 OWN, PUBLISHED = "own", "published"
-FORMS = {OWN: "each data set by itself", PUBLISHED: "the published form"}
-GOLD_NAME = "gold"
+FORMS = {OWN: gettext_lazy("each data set by itself"), PUBLISHED: gettext_lazy("the published form")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def discourse(request: HttpRequest, season: str, task: str, phase: str) -> HttpR
         board = board_with_scores(found, request.user, query, audience)
         schemes = schemes_of([column.name for column in board.columns])
         if not schemes:
-            raise Http404("No labels of sentences are counted on this board.")
+            raise Http404(_("No labels of sentences are counted on this board."))
         context = _context(board, query, schemes)
         if query.figure:
             return figure_file(context["figures"], query.figure)
@@ -87,10 +88,12 @@ def _context(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dic
     return {
         **place_of(board.phase),
         "carried": query.pairs(dataset=dataset, systems=()),
-        "what": SCHEMES[scheme],
-        "schemes": query.choices("scheme", schemes, scheme, SCHEMES.__getitem__),
-        "forms": query.choices("form", FORMS, query.form, FORMS.__getitem__),
-        "datasets": query.choices("dataset", ["", *datasets], dataset, lambda name: name or "all together"),
+        "what": str(SCHEMES[scheme]),
+        "schemes": query.choices("scheme", schemes, scheme, lambda name: str(SCHEMES[name])),
+        "forms": query.choices("form", FORMS, query.form, lambda form: str(FORMS[form])),
+        "datasets": query.choices(
+            "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
+        ),
         "dataset": dataset,
         "systems": [(row, row.evaluation in wanted) for row, _ in counted],
         "most": MAX_DRAWN,
@@ -147,7 +150,7 @@ def _divergences(
 
 def _shares(drawn: Sequence[tuple[Row, LabelCounts]], dataset: str) -> dict[str, Any]:
     """The bars of gold and systems, and the table behind them."""
-    named = [(GOLD_NAME, drawn[0][1], GOLD)] if drawn else []
+    named = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     labels, lines = share_lines([*named, *((row.system, own, RUN) for row, own in drawn)], dataset)
     return {
         "bars": share_bars(labels, lines),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
@@ -39,14 +40,14 @@ board_json = readable_anywhere(board_export)
 
 @require_safe
 def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    board, _ = _exported(request, season, task, phase)
+    board, _rows = _exported(request, season, task, phase)
     board.rows = board.systems
     return as_file(class_exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
 
 
 @require_safe
 def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    board, _ = _exported(request, season, task, phase)
+    board, _rows = _exported(request, season, task, phase)
     board.rows = board.systems
     return as_file(class_exports.classes_json(board), JSON, board, "classes.json")
 
@@ -54,12 +55,12 @@ def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> Ht
 @require_safe
 def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The table of the page whose query this is."""
-    board, _ = _exported(request, season, task, phase)
+    board, _rows = _exported(request, season, task, phase)
     board.rows = board.systems
     query = BoardQuery.of(request.GET)
     dimension, metric = shown_classes(board, query)
     if not metric:
-        raise Http404("No run has been scored by class yet.")
+        raise Http404(_("No run has been scored by class yet."))
     chosen = chosen_systems(board, query.systems)
     wanted = [dimension]
     if query.dimension == EVERY:
@@ -84,7 +85,7 @@ def board_hugging_face(request: HttpRequest, season: str, task: str, phase: str)
     results = _results(request, season, task, phase)
     dataset = request.GET.get("dataset", "")
     if dataset and not DATASET.fullmatch(dataset):
-        raise BadRequest("A data set of the Hub is named by its owner and name, such as owner/name.")
+        raise BadRequest(_("A data set of the Hub is named by its owner and name, such as owner/name."))
     return as_file(as_hugging_face(results, dataset), ZIP, results.board, "hugging-face.zip")
 
 

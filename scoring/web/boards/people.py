@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
@@ -23,7 +25,7 @@ from tasks.seasons.access import may_organise, phase_for
 
 #: Correlations have as many decimals as shares.
 SCALE = 1.0
-SYSTEMS, INSTANCES = "over systems", "over single texts"
+SYSTEMS, INSTANCES = gettext_lazy("over systems"), gettext_lazy("over single texts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ def _judged_numbers(board: Board, *, organises: bool) -> dict[str, Values]:
 
 def _context(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict[str, Any]:
     if not known:
-        raise Http404("Nobody has judged the texts of this board.")
+        raise Http404(_("Nobody has judged the texts of this board."))
     criterion = query.criterion if query.criterion in known else next(iter(known))
     found = lines(board, known[criterion])
     return {
@@ -72,7 +74,7 @@ def _context(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict
         "texts": max((each.n for line in found for each in line.over_instances.values()), default=0),
         "titles": {name: title for name, (title, _) in SIDES.items()},
         "figures": {
-            name: chart([(line.metric, side(line)) for line in found], title)
+            name: chart([(line.metric, side(line)) for line in found], str(title))
             for name, (title, side) in SIDES.items()
         },
     }
@@ -101,7 +103,7 @@ def _cell(found: Correlation) -> tuple[str, str]:
 def chart(rows: Sequence[tuple[str, Sequence[Correlation]]], title: str) -> Dots:
     """A dot with its interval for each coefficient of each metric, the first metric at the top."""
     return Dots(
-        title=f"Correlation {title}",
+        title=_("Correlation %(over)s") % {"over": title},
         labels=[metric for metric, _ in rows],
         series=[
             Series(
@@ -113,7 +115,7 @@ def chart(rows: Sequence[tuple[str, Sequence[Correlation]]], title: str) -> Dots
             )
             for place, name in enumerate(COEFFICIENTS)
         ],
-        axis=Axis(title="Correlation", decimals=3, bounds=(-1.0, 1.0), has_zero=True),
+        axis=Axis(title=_("Correlation"), decimals=3, bounds=(-1.0, 1.0), has_zero=True),
     )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import asking_user
 from scoring.board.open_gold import may_have_gold, open_run
+from scoring.exchange.label_bundle import open_labels, write_labels
 from scoring.exchange.results import place, site_address
 from scoring.metrics.entailment.stored import stored_model
 from scoring.models import Evaluation
@@ -41,7 +44,7 @@ def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) 
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     if not may_have_gold(found, person):
-        raise Http404("The gold of this phase is not given out.")
+        raise Http404(_("The gold of this phase is not given out."))
     own = get_object_or_404(Gold, task=found.task_id, split=found.split, number=number)
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
     return download(request, storage.gold, own.file, filename=name, content_type="application/zip")
@@ -56,9 +59,28 @@ def standing_run(
     found = phase_for(person, season, task, phase)
     run = open_run(found, person, submission)
     if run is None:
-        raise Http404("The runs of this board are not given out.")
+        raise Http404(_("The runs of this board are not given out."))
     name = f"{season}-{task}-{run.pk}-{run.neutral_filename}"
     return download(request, storage.runs, run.file, filename=name, content_type="application/octet-stream")
+
+
+@require_safe
+def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponseBase:
+    """The entailment labels that decide the board's runs, where all gold behind them is given out too."""
+    person = asking_user(request)
+    found = phase_for(person, season, task, phase)
+    deciding = open_labels(found, person)
+    if not deciding:
+        raise Http404(
+            _(
+                "The entailment labels of this phase are not given out. They are where a site keeps them and "
+                "every phase that they decide gives out its inputs and its gold."
+            )
+        )
+    out = tempfile.TemporaryFile()  # noqa: SIM115  (the answer closes it)
+    write_labels(out, found, deciding)
+    out.seek(0)
+    return FileResponse(out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip")
 
 
 def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[Recomputation]:
@@ -97,9 +119,9 @@ def _recomputed(
 def _files_of(options: Mapping[str, str]) -> str:
     """What the command would need besides gold and run."""
     if stored_model(options):
-        return "the entailment labels that decided it are the season's own"
+        return _("the entailment labels that decided it are the season's own")
     named = [name for name, value in options.items() if Path(value).is_absolute()]
-    return f"it rests on a file of the season: {', '.join(named)}" if named else ""
+    return _("it rests on a file of the season: %(names)s") % {"names": ", ".join(named)} if named else ""
 
 
 def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -> str:

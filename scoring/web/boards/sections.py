@@ -8,6 +8,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from scoring.board.cache import HTML, phase_page
 from scoring.board.query import BoardQuery
@@ -24,49 +26,49 @@ class Section:
     """``name`` is that of its address; ``link`` and ``rest`` stand on the board page until it is fetched."""
 
     name: str
-    title: str
-    link: str
-    rest: str
+    title: Promise
+    link: Promise
+    rest: Promise
     is_fetched: bool = True
 
 
 DIFFERENCES = Section(
     name="differences",
-    title="Where systems differ",
-    link="The scores by class",
-    rest="as charts and as a table.",
+    title=_("Where systems differ"),
+    link=_("The scores by class"),
+    rest=_("as charts and as a table."),
 )
 PAIRINGS = Section(
     name="pairings",
-    title="Metrics against each other",
-    link="Two at a time",
-    rest="as charts and as tables.",
+    title=_("Metrics against each other"),
+    link=_("Two at a time"),
+    rest=_("as charts and as tables."),
 )
 COSTS = Section(
     name="costs",
-    title="Reported by the teams",
-    link="What their runs cost",
-    rest="against the scores.",
+    title=_("Reported by the teams"),
+    link=_("What their runs cost"),
+    rest=_("against the scores."),
 )
 OUTSIDE = Section(
     name="outside",
-    title="Measured elsewhere",
-    link="What an evaluation outside of this site measured",
-    rest="entered by the organisers, and never ranked.",
+    title=_("Measured elsewhere"),
+    link=_("What an evaluation outside of this site measured"),
+    rest=_("entered by the organisers, and never ranked."),
     is_fetched=False,
 )
 PEOPLE = Section(
     name="people",
-    title="Metrics against people",
-    link="How well metrics agree with people's judgement",
-    rest="correlations over systems and over single texts.",
+    title=_("Metrics against people"),
+    link=_("How well metrics agree with people's judgement"),
+    rest=_("correlations over systems and over single texts."),
     is_fetched=False,
 )
 DISCOURSE = Section(
     name="discourse",
-    title="What the sentences do",
-    link="Shares of intents and discourse tags",
-    rest="systems against gold, and how far they are apart in each data set.",
+    title=_("What the sentences do"),
+    link=_("Shares of intents and discourse tags"),
+    rest=_("systems against gold, and how far they are apart in each data set."),
     is_fetched=False,
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.any_origin import readable_anywhere
@@ -39,7 +40,7 @@ def cite(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespon
         messages.error(request, sentence(refused))
         return redirect("board", season, task, phase)
     if stored is None:
-        raise Http404("Nothing stands on this board that could be cited.")
+        raise Http404(_("Nothing stands on this board that could be cited."))
     return redirect("snapshot", season, task, phase, stored.short)
 
 
@@ -75,7 +76,7 @@ def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
     """Raises Http404 where none is, and where the viewer might not see so much of the board."""
     stored = snapshot_for(request.user, phase, digest)
     if stored is None:
-        raise Http404("No board is kept at this address, or it is not published.")
+        raise Http404(_("No board is kept at this address, or it is not published."))
     return stored
 
 
@@ -94,7 +95,7 @@ def _has_number(cell: dict[str, Any] | None) -> bool:
 
 def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool) -> dict[str, Any]:
     competes = row["kind"] not in Submission.TEAMLESS
-    contrastive = "contrastive" if row["kind"] == Submission.Kind.CONTRASTIVE else ""
+    contrastive = _("contrastive") if row["kind"] == Submission.Kind.CONTRASTIVE else ""
     return {
         "submission": row["submission"],
         "rank": ranks(row["rank_low"], row["rank_high"]) if is_compared else str(row["rank"] or ""),
@@ -109,7 +110,7 @@ def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bo
 def _owner(row: dict[str, Any]) -> str:
     if row["kind"] in Submission.TEAMLESS:
         return str(Submission.Kind(row["kind"]).label)
-    return str(row["team"] or "a team")
+    return str(row["team"] or _("a team"))
 
 
 def _number(cell: dict[str, Any] | None, scale: float) -> tuple[str, str]:

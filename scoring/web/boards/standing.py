@@ -5,13 +5,16 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.open_gold import may_have_gold
 from scoring.board.public_results import names_publicly, system_slug
 from scoring.board.standings import Board, standing_of
 from scoring.board.visibility import may_see_claims, shows_teams
+from scoring.comparison.one_run import rights_to
 from scoring.exchange.citations import of_run
+from scoring.exchange.label_bundle import open_labels
 from scoring.human.explained import rated
 from scoring.models import Evaluation
 from scoring.runs.claims import has_claims
@@ -30,7 +33,7 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
     found = phase_for(request.user, season, task, phase)
     its_place = standing_of(found, request.user, submission)
     if its_place is None:
-        raise Http404("No row of this board is of that run.")
+        raise Http404(_("No row of this board is of that run."))
     board, row = its_place
     run = Submission.objects.get(pk=submission)
     groups = [*_numbers(board, run), *rated(found, run, board.frozen_at)]
@@ -38,7 +41,7 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
     if wanted is not None:
         numbers = [number for _, group in groups for number in group if str(number.id) == wanted]
         if not numbers:
-            raise Http404("This row has no such number.")
+            raise Http404(_("This row has no such number."))
         return render(request, "boards/_number.html", {"number": numbers[0], "row": row, "board": board})
     context = {
         **place_of(found),
@@ -53,8 +56,10 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         "place": board.place_of(row),
         "recomputations": recomputations(found, request.user, run, board.gold),
         "gives_gold": may_have_gold(found, request.user),
+        "gives_labels": bool(open_labels(found, request.user)),
         "citation": of_run(board, row),
         "site": settings.BASE_URL,
+        "shows_instances": rights_to(run, request.user) is not None,
         "shows_claims": may_see_claims(run, request.user, stands=True)
         and any(map(has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
         "has_threshold": run.built_in in baselines() and bool(baselines()[run.built_in].sweep),

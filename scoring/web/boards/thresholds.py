@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board.query import BoardQuery
@@ -24,7 +25,7 @@ def thresholds(request: HttpRequest, season: str, task: str, phase: str) -> Http
     board = board_with_scores(found, request.user, query, audience_of(found, request.user))
     sweeps = sweeps_of(board, dict(built_in_runs(found).values_list("pk", "built_in")))
     if not sweeps:
-        raise Http404("No baseline of this task has a threshold.")
+        raise Http404(_("No baseline of this task has a threshold."))
     context = {
         **place_of(found),
         "board": board,

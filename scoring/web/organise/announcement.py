@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.teams.models import User
@@ -25,8 +26,12 @@ def announcement(request: HttpRequest, season: str) -> HttpResponse:
     form = AnnouncementForm(request.POST or None, initial={"text": found.announcement}, label_suffix="")
     if request.method == "POST" and form.is_valid():
         changed = announce(season=found, text=form.cleaned_data["text"], by=request.user)
-        said = "stands on the season's page now" if changed.announcement else "is taken away"
-        messages.success(request, f"The announcement {said}.")
+        messages.success(
+            request,
+            _("The announcement stands on the season's page now.")
+            if changed.announcement
+            else _("The announcement is taken away."),
+        )
         return redirect("organise-announcement", found.slug)
     earlier = Announcement.objects.filter(season=found).select_related("announced_by")[:SHOWN]
     context = {"season": found, "part": "announcement", "form": form, "announcements": earlier}
@@ -44,7 +49,7 @@ def edit(request: HttpRequest, season: str, announcement: int) -> HttpResponse:
     form.fields["text"].required = True
     if request.method == "POST" and form.is_valid():
         edit_announcement(announcement=own, text=form.cleaned_data["text"], by=request.user)
-        messages.success(request, "The announcement is edited; what it said before can be read too.")
+        messages.success(request, _("The announcement is edited; what it said before can be read too."))
         return redirect("organise-announcement", found.slug)
     context = {"season": found, "part": "announcement", "form": form, "announcement": own}
     status = 422 if request.method == "POST" else 200
@@ -58,5 +63,5 @@ def take_back(request: HttpRequest, season: str, announcement: int) -> HttpRespo
     found = season_to_help(request.user, season)
     own = get_object_or_404(Announcement, pk=announcement, season=found)
     take_back_announcement(announcement=own, by=request.user)
-    messages.success(request, "The announcement is taken back.")
+    messages.success(request, _("The announcement is taken back."))
     return redirect("organise-announcement", found.slug)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, listed
 from scoring.board.confirming import results_of
@@ -84,9 +86,11 @@ def _failed_runs(season: Season) -> Concern:
     runs = failed_runs(season).exclude(Acknowledgement.objects.of_run())
     return Concern(
         name="failed-runs",
-        title="Runs that failed",
-        advice="Their tries came back to their teams. Where the reason is on our side, mend it and score the "
-        "runs again.",
+        title=_("Runs that failed"),
+        advice=_(
+            "Their tries came back to their teams. Where the reason is on our side, mend it and score the "
+            "runs again."
+        ),
         lines=[
             replace(_run_line(run, run.reason), failure=Failure(submission=run.pk)) for run in runs[:SHOWN]
         ],
@@ -100,7 +104,10 @@ def _failed_rescorings(season: Season) -> Concern:
     lines = [
         replace(
             _run_line(
-                job.submission, f"under {job.rules}, gold v{job.gold.number}: {job.reason}", job.finished_at
+                job.submission,
+                _("under %(rules)s, gold v%(gold)s: %(reason)s")
+                % {"rules": job.rules, "gold": job.gold.number, "reason": job.reason},
+                job.finished_at,
             ),
             failure=Failure(submission=job.submission_id, job=job.pk),
         )
@@ -108,8 +115,8 @@ def _failed_rescorings(season: Season) -> Concern:
     ]
     return Concern(
         name="failed-rescorings",
-        title="Scored runs that could not be scored again",
-        advice="They keep the scores they have; under the newest gold or other rules they have none.",
+        title=_("Scored runs that could not be scored again"),
+        advice=_("They keep the scores they have; under the newest gold or other rules they have none."),
         lines=lines,
         total=jobs.count(),
     )
@@ -119,7 +126,7 @@ def _gold_problems(season: Season) -> Concern:
     lines = [line for phase in _phases(season) for line in _gold_lines(phase)]
     return Concern(
         name="gold",
-        title="Gold",
+        title=_("Gold"),
         advice="",
         lines=lines,
         total=len(lines),
@@ -133,16 +140,19 @@ def _gold_lines(phase: Phase) -> Iterator[Line]:
     at = now()
     if newest is None:
         if phase.closes > at and phase.opens < at + SOON:
-            words = f"The split “{phase.split}” has no gold, so that no run is accepted."
+            words = _("The split “%(split)s” has no gold, so that no run is accepted.") % {
+                "split": phase.split
+            }
             yield Line(name=name, href=href, words=words)
         return
     standing = board_gold(phase)
     if standing is not None and standing.pk != newest.pk:
         waiting = unsettled(phase, newest).count()
-        words = (
-            f"The board stands on gold v{standing.number}; {counted(waiting, 'run')} "
-            f"{'has' if waiting == 1 else 'have'} not been scored against v{newest.number}."
-        )
+        words = ngettext(
+            "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
+            "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
+            waiting,
+        ) % {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
         yield Line(name=name, href=href, words=words, since=newest.created_at)
 
 
@@ -153,8 +163,18 @@ def _columns_without_value(season: Season) -> Concern:
         Line(
             name=str(task),
             href=href,
-            words=f"Under {rules} {counted(len(lacking), 'metric')} can have no value, since the task does "
-            f"not give the option {listed(sorted(set(lacking.values())))}.",
+            words=ngettext(
+                "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
+                "%(options)s.",
+                "Under %(rules)s %(metrics)s can have no value, since the task does not give the option "
+                "%(options)s.",
+                len(lacking),
+            )
+            % {
+                "rules": rules,
+                "metrics": counted(len(lacking), "metric"),
+                "options": listed(sorted(set(lacking.values()))),
+            },
         )
         for task in season.tasks.filter(is_reported_only=False)
         for rules in task.rules
@@ -162,8 +182,8 @@ def _columns_without_value(season: Season) -> Concern:
     ]
     return Concern(
         name="columns-without-value",
-        title="Metrics without a value",
-        advice="Give the option and score the runs again, or leave the rules out.",
+        title=_("Metrics without a value"),
+        advice=_("Give the option and score the runs again, or leave the rules out."),
         lines=lines,
         total=len(lines),
     )
@@ -176,8 +196,8 @@ def _same_files(season: Season) -> Concern:
     same = runs.filter(Exists(others.exclude(team=OuterRef("team")))).order_by("sha256", "submitted_at")
     return Concern(
         name="same-files",
-        title="The same file from several teams",
-        advice="A mistake, or somebody else's work; a run can be hidden or disqualified on its page.",
+        title=_("The same file from several teams"),
+        advice=_("A mistake, or somebody else's work; a run can be hidden or disqualified on its page."),
         lines=[_run_line(run, f"SHA-256 {run.sha256[:12]}.", run.submitted_at) for run in same[:SHOWN]],
         total=same.count(),
     )
@@ -188,7 +208,8 @@ def _contested_results(season: Season) -> Concern:
     asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
     lines = [
         Line(
-            name=f"{result.run.system} of {result.run.team}, {phase.task}, {phase}",
+            name=_("%(system)s of %(team)s, %(task)s, %(phase)s")
+            % {"system": result.run.system, "team": result.run.team, "task": phase.task, "phase": phase},
             href=reverse("submission", args=[result.run.submission]),
             words=result.said.message,
             since=result.said.at,
@@ -199,9 +220,11 @@ def _contested_results(season: Season) -> Concern:
     ]
     return Concern(
         name="contested-results",
-        title="Contested results",
-        advice="Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
-        "confirmation with a reason.",
+        title=_("Contested results"),
+        advice=_(
+            "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
+            "confirmation with a reason."
+        ),
         lines=lines[:SHOWN],
         total=len(lines),
     )
@@ -212,10 +235,10 @@ def _waiting_teams(season: Season) -> Concern:
     href = _address("organise-teams", season)
     return Concern(
         name="waiting-teams",
-        title="Teams that wait for approval",
-        advice="They cannot send runs until you approve them.",
+        title=_("Teams that wait for approval"),
+        advice=_("They cannot send runs until you approve them."),
         lines=[
-            Line(name=entry.team.name, href=href, words="asks to take part", since=entry.registered_at)
+            Line(name=entry.team.name, href=href, words=_("asks to take part"), since=entry.registered_at)
             for entry in entries.order_by("registered_at")[:SHOWN]
         ],
         total=entries.count(),
@@ -227,11 +250,11 @@ def _open_questions(season: Season) -> Concern:
     asked = Question.objects.filter(season=season).unanswered()
     return Concern(
         name="open-questions",
-        title="Questions without an answer",
+        title=_("Questions without an answer"),
         advice="",
         lines=[
             Line(
-                name=f"Question {question.pk}",
+                name=_("Question %(number)s") % {"number": question.pk},
                 href=reverse("organise-answer", args=[season.slug, question.pk]),
                 words=" ".join(question.text.split())[:200],
                 since=question.asked_at,
@@ -249,13 +272,13 @@ def _waiting_runs(season: Season) -> Concern:
     stuck = unbegun & Q(status_since__lt=now() - PATIENCE)
     runs = _runs(season).filter(Q(status=Status.WAITING) | stuck).distinct()
     lines = [
-        _run_line(run, run.reason or "Nobody has begun to score it; see whether a worker is running.")
+        _run_line(run, run.reason or _("Nobody has begun to score it; see whether a worker is running."))
         for run in runs.order_by("status_since")[:SHOWN]
     ]
     return Concern(
         name="waiting-runs",
-        title="Runs that wait",
-        advice="They go on by themselves when what they wait for is there.",
+        title=_("Runs that wait"),
+        advice=_("They go on by themselves when what they wait for is there."),
         lines=lines,
         total=runs.count(),
         all_href=f"{_address('organise-runs', season)}?status=waiting",
@@ -268,9 +291,9 @@ def _unserved_queues(season: Season) -> Concern:
     rows = queued.values_list("queue").annotate(Count("submission", distinct=True), Min("created_at"))
     lines = [
         Line(
-            name=f"Queue {queue}",
+            name=_("Queue %(queue)s") % {"queue": queue},
             href=f"{_address('organise-runs', season)}?status=queued",
-            words=f"{counted(runs, 'run')} in it: {why}.",
+            words=_("%(runs)s in it: %(why)s.") % {"runs": counted(runs, "run"), "why": why},
             since=oldest,
         )
         for queue, runs, oldest in sorted(rows)
@@ -278,8 +301,10 @@ def _unserved_queues(season: Season) -> Concern:
     ]
     return Concern(
         name="unserved-queues",
-        title="Queues that nothing is taken from",
-        advice="A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it.",
+        title=_("Queues that nothing is taken from"),
+        advice=_(
+            "A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."
+        ),
         lines=lines,
         total=len(lines),
     )
@@ -305,7 +330,7 @@ def _teams_without_score(season: Season) -> Concern:
     runs = _address("organise-runs", season)
     return Concern(
         name="teams-without-score",
-        title="Teams without a scored run",
+        title=_("Teams without a scored run"),
         advice="",
         lines=[
             Line(
@@ -323,9 +348,9 @@ def _teams_without_score(season: Season) -> Concern:
 
 
 def _sent_so_far(moving: int, failed: int) -> str:
-    told = [f"{counted(moving, 'run')} on the way"] if moving else []
-    told += [f"{counted(failed, 'run')} failed"] if failed else []
-    return ", ".join(told) or "no run that could be scored"
+    told = [_("%(runs)s on the way") % {"runs": counted(moving, "run")}] if moving else []
+    told += [_("%(runs)s failed") % {"runs": counted(failed, "run")}] if failed else []
+    return ", ".join(told) or _("no run that could be scored")
 
 
 def _none(name: str) -> Concern:
@@ -347,7 +372,8 @@ def _phases(season: Season) -> QuerySet[Phase]:
 def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
     display_name = run.team.name if run.team else run.get_kind_display()
     return Line(
-        name=f"{run.system}, run {run.number} of {display_name}"
+        name=_("%(system)s, run %(number)s of %(team)s")
+        % {"system": run.system, "number": run.number, "team": display_name}
         if run.team
         else f"{run.system}, {display_name}",
         href=reverse("submission", args=[run.pk]),

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
@@ -71,8 +72,13 @@ def compute(request: HttpRequest, season: str, phase: int) -> HttpResponse:
         messages.error(request, sentence(reason))
     else:
         new = sum(request.is_new for request in asked)
-        words = f"{counted(new, 'baseline')} queued" if new else "they were computed before, or are under way"
-        messages.success(request, f"{own.task}, {own}: {words}.")
+        said = (
+            _("%(task)s, %(phase)s: %(baselines)s queued.")
+            if new
+            else _("%(task)s, %(phase)s: they were computed before, or are under way.")
+        )
+        shown = {"task": own.task, "phase": own, "baselines": counted(new, "baseline")}
+        messages.success(request, said % shown)
     return redirect("organise-baselines", found.slug)
 
 
@@ -97,7 +103,7 @@ def _lines(phase: Phase) -> PhaseLines:
 
 def _line(name: str, run: Submission | None, value: str) -> Line:
     if name == baseline_requests.HUMAN:
-        summary, source, sees = baseline_requests.HUMAN_DESCRIPTION, "", "gold of several annotators"
+        summary, source, sees = baseline_requests.HUMAN_DESCRIPTION, "", _("gold of several annotators")
     else:
         own = baselines()[name]
         summary, source, sees = own.summary, own.source, own.sees

@@ -9,6 +9,7 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.words import sentence
@@ -25,10 +26,10 @@ from tasks.models import Submission
 from tasks.submissions.uploads import UploadTooLarge, received
 
 TITLES = {
-    RECALL: "Citation recall, claims",
-    PRECISION: "Citation precision, marks",
-    "utility": "Utility, 1 to 5",
-    "citation_utility": "Utility of citations, 0 or 1",
+    RECALL: _("Citation recall, claims"),
+    PRECISION: _("Citation precision, marks"),
+    "utility": _("Utility, 1 to 5"),
+    "citation_utility": _("Utility of citations, 0 or 1"),
 }
 
 
@@ -36,11 +37,11 @@ class JudgementsForm(forms.Form):
     """The annotators' file."""
 
     file = forms.FileField(
-        label="Judgements",
-        help_text="JSON lines, as the guide on positional citations describes them.",
+        label=_("Judgements"),
+        help_text=_("JSON lines, as the guide on positional citations describes them."),
         error_messages={
-            "required": "Choose the file that holds the judgements.",
-            "empty": "The file is empty.",
+            "required": _("Choose the file that holds the judgements."),
+            "empty": _("The file is empty."),
         },
     )
 
@@ -90,9 +91,9 @@ def _shown(judged: JudgedRun | None) -> dict[str, Any]:
     return {
         "judged": judged,
         "decided": [
-            _decided(TITLES[kind], found[kind]) for kind in (RECALL, PRECISION) if found[kind]["items"]
+            _decided(str(TITLES[kind]), found[kind]) for kind in (RECALL, PRECISION) if found[kind]["items"]
         ],
-        "rated": [_rated(TITLES[kind], found[kind]) for kind in RATINGS if found[kind]["items"]],
+        "rated": [_rated(str(TITLES[kind]), found[kind]) for kind in RATINGS if found[kind]["items"]],
     }
 
 

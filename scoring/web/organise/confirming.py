@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import sentence
@@ -59,7 +60,7 @@ def end(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     own = _phase(found, phase)
     form = EndForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"The reason: {form.errors['reason'][0]}")
+        messages.error(request, _("The reason: %(fault)s") % {"fault": form.errors["reason"][0]})
         return redirect("organise-confirmation", found.slug, own.pk)
     try:
         end_confirmation(phase=own, reason=form.cleaned_data["reason"], by=request.user)
@@ -68,7 +69,9 @@ def end(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     except NotInThisState as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"The results of {own.task}, {own}, are official.")
+        messages.success(
+            request, _("The results of %(task)s, %(phase)s, are official.") % {"task": own.task, "phase": own}
+        )
     return redirect("organise-confirmation", found.slug, own.pk)
 
 
@@ -83,7 +86,11 @@ def reopen(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     except NotInThisState as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"The results of {own.task}, {own}, wait for their teams again.")
+        messages.success(
+            request,
+            _("The results of %(task)s, %(phase)s, wait for their teams again.")
+            % {"task": own.task, "phase": own},
+        )
     return redirect("organise-confirmation", found.slug, own.pk)
 
 

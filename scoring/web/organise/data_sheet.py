@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from citeboard.teams.models import User
@@ -25,7 +26,7 @@ class DataSheetForm(forms.Form):
         for questions in SECTIONS.values():
             for name, question in questions.items():
                 self.fields[name] = forms.CharField(
-                    label=question,
+                    label=_(question),
                     required=False,
                     max_length=MAX_ANSWER,
                     widget=forms.Textarea(attrs={"rows": 2}),
@@ -33,7 +34,7 @@ class DataSheetForm(forms.Form):
 
     @property
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
-        return [(section, [self[name] for name in questions]) for section, questions in SECTIONS.items()]
+        return [(_(section), [self[name] for name in questions]) for section, questions in SECTIONS.items()]
 
 
 @login_required
@@ -46,7 +47,7 @@ def data_sheet(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
     form = DataSheetForm(request.POST if request.method == "POST" else None, initial=own.data_sheet)
     if request.method == "POST" and form.is_valid():
         save_data_sheet(sheet=own, answers=form.cleaned_data, by=request.user)
-        messages.success(request, "The data sheet is saved.")
+        messages.success(request, _("The data sheet is saved."))
         return redirect("organise-sheet", found.slug, own.pk)
     context = {"season": found, "part": "human", "sheet": own, "phase": own.phase, "form": form}
     status = 422 if request.method == "POST" else 200

@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from citeboard.teams.models import User
@@ -19,7 +21,7 @@ class ErratumForm(forms.Form):
     """It cannot be changed later; another one can follow."""
 
     text = forms.CharField(
-        label="What was wrong, and what holds now",
+        label=gettext_lazy("What was wrong, and what holds now"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 6}),
     )
@@ -35,7 +37,10 @@ def errata(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     form = ErratumForm(request.POST or None, label_suffix="")
     if request.method == "POST" and form.is_valid():
         publish_erratum(phase=own, text=form.cleaned_data["text"], by=request.user)
-        messages.success(request, f"The erratum stands on the board of {own.task}, {own}.")
+        messages.success(
+            request,
+            _("The erratum stands on the board of %(task)s, %(phase)s.") % {"task": own.task, "phase": own},
+        )
         return redirect("organise-errata", found.slug, own.pk)
     context = {
         "season": found,

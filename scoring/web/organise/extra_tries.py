@@ -11,6 +11,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import sentence
@@ -24,10 +26,12 @@ from tasks.submissions.refusals import NotRegistered
 class ExtraTriesForm(forms.Form):
     """Phases that have no limit of runs are not offered: there is nothing to add to."""
 
-    team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
-    phase = forms.TypedChoiceField(coerce=int)
-    tries = forms.IntegerField(label="How many more", min_value=1, max_value=MAX_TRIES, initial=1)
-    reason = forms.CharField(label="Reason, which the team reads", max_length=MAX_REASON)
+    team = forms.ModelChoiceField(label=gettext_lazy("Team"), queryset=Team.objects.none(), empty_label=None)
+    phase = forms.TypedChoiceField(label=gettext_lazy("Phase"), coerce=int)
+    tries = forms.IntegerField(
+        label=gettext_lazy("How many more"), min_value=1, max_value=MAX_TRIES, initial=1
+    )
+    reason = forms.CharField(label=gettext_lazy("Reason, which the team reads"), max_length=MAX_REASON)
 
     def __init__(self, data: Any = None, *, season: Season) -> None:
         super().__init__(data, label_suffix="")
@@ -58,7 +62,11 @@ def extra_tries(request: HttpRequest, season: str) -> HttpResponse:
         except NotRegistered as refused:
             form.add_error("team", sentence(refused))
         else:
-            messages.success(request, f"{made.team} has {made.tries} more in {made.phase}.")
+            messages.success(
+                request,
+                _("%(team)s has %(tries)s more in %(phase)s.")
+                % {"team": made.team, "tries": made.tries, "phase": made.phase},
+            )
             return redirect("organise-tries", found.slug)
     given = ExtraTries.objects.filter(phase__task__season=found)
     context = {
@@ -78,7 +86,7 @@ def take_back(request: HttpRequest, season: str, given: int) -> HttpResponse:
     rows = ExtraTries.objects.select_related("phase__task__season", "team")
     taken = get_object_or_404(rows, pk=given, phase__task__season=found)
     take_tries_back(given=taken, by=_person(request))
-    messages.success(request, f"The extra tries of {taken.team} are taken back.")
+    messages.success(request, _("The extra tries of %(team)s are taken back.") % {"team": taken.team})
     return redirect("organise-tries", found.slug)
 
 

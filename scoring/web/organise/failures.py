@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from citeboard.core.query import whole_number
@@ -32,7 +33,7 @@ def acknowledge_failure(request: HttpRequest, season: str, submission: int) -> H
     except ValidationError as faults:
         messages.error(request, " ".join(sentence(fault) for fault in faults.messages))
     else:
-        messages.success(request, "Acknowledged. It comes back if it fails again.")
+        messages.success(request, _("Acknowledged. It comes back if it fails again."))
     return redirect("organise", found.slug)
 
 
@@ -43,5 +44,5 @@ def take_back(request: HttpRequest, season: str, acknowledgement: int) -> HttpRe
     found = season_to_help(request.user, season)
     taken = get_object_or_404(Acknowledgement, pk=acknowledgement, submission__phase__task__season=found)
     take_acknowledgement_back(acknowledgement=taken, by=request.user)
-    messages.success(request, "The failure needs attention again.")
+    messages.success(request, _("The failure needs attention again."))
     return redirect("organise", found.slug)

@@ -6,6 +6,8 @@ import datetime as dt
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from scoring.web.organise.setting_fields import MomentField
 from tasks.models import Phase, Season
@@ -28,8 +30,8 @@ class TimesForm(MomentsForm):
 
     def __init__(self, data: Any = None, *, phase: Phase) -> None:
         super().__init__(data, initial={"opens": phase.opens, "closes": phase.closes}, label_suffix="")
-        self.fields["opens"] = MomentField(label="Opens", zone=phase.zone)
-        self.fields["closes"] = MomentField(label="Closes", zone=phase.zone)
+        self.fields["opens"] = MomentField(label=_("Opens"), zone=phase.zone)
+        self.fields["closes"] = MomentField(label=_("Closes"), zone=phase.zone)
 
     @property
     def instants(self) -> dict[str, dt.datetime]:
@@ -40,21 +42,21 @@ class TimesForm(MomentsForm):
 class BoardForm(MomentsForm):
     """Who sees the board of a phase, and from when somebody else."""
 
-    board = forms.ChoiceField(label="Who sees the board", choices=Phase.Audience.choices)
+    board = forms.ChoiceField(label=gettext_lazy("Who sees the board"), choices=Phase.Audience.choices)
 
     def __init__(self, data: Any = None, *, phase: Phase) -> None:
         initial = {name: getattr(phase, name) for name in ("board", "board_from", "board_then")}
         super().__init__(data, initial=initial, label_suffix="")
         self.fields["board_from"] = MomentField(
-            label="Until",
+            label=_("Until"),
             required=False,
-            help_text="Leave it empty where that does not change.",
+            help_text=_("Leave it empty where that does not change."),
             zone=phase.zone,
         )
         self.fields["board_then"] = forms.ChoiceField(
-            label="Who sees it from then on",
+            label=_("Who sees it from then on"),
             required=False,
-            choices=[("", "the same"), *Phase.Audience.choices],
+            choices=[("", _("the same")), *Phase.Audience.choices],
         )
 
 
@@ -65,10 +67,10 @@ class FreezeForm(MomentsForm):
         initial = {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until}
         super().__init__(data, initial=initial, label_suffix="")
         self.fields["frozen_from"] = MomentField(
-            label="Frozen from", required=False, help_text="Empty: it is not frozen.", zone=phase.zone
+            label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen."), zone=phase.zone
         )
         self.fields["frozen_until"] = MomentField(
-            label="Revealed at", required=False, help_text="Empty: when you reveal it.", zone=phase.zone
+            label=_("Revealed at"), required=False, help_text=_("Empty: when you reveal it."), zone=phase.zone
         )
 
 
@@ -82,21 +84,23 @@ class DecisionForm(forms.Form):
 class EntryForm(forms.Form):
     """How teams enter a season."""
 
-    registration = forms.ChoiceField(label="How teams enter", choices=Season.Entry.choices)
+    registration = forms.ChoiceField(label=gettext_lazy("How teams enter"), choices=Season.Entry.choices)
 
 
 class TeamRulesForm(MomentsForm):
     """Who may enter by list, the size of a team, and when its members are settled."""
 
     entry_list = forms.CharField(
-        label="Addresses that may enter",
+        label=gettext_lazy("Addresses that may enter"),
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text="For entering by list: an address, or @ and a domain, a line. Every member needs one.",
+        help_text=gettext_lazy(
+            "For entering by list: an address, or @ and a domain, a line. Every member needs one."
+        ),
     )
     max_team_size = forms.IntegerField(
-        label="Members of a team at most", required=False, min_value=1, max_value=10_000
+        label=gettext_lazy("Members of a team at most"), required=False, min_value=1, max_value=10_000
     )
 
     def __init__(self, data: Any = None, *, season: Season) -> None:
@@ -104,9 +108,11 @@ class TeamRulesForm(MomentsForm):
         initial = {name: getattr(season, name) for name in names}
         super().__init__(data, initial=initial, label_suffix="")
         self.fields["members_until"] = MomentField(
-            label="Members may change until",
+            label=_("Members may change until"),
             required=False,
-            help_text="From then on nobody joins a team or is removed from one. Everybody may still leave.",
+            help_text=_(
+                "From then on nobody joins a team or is removed from one. Everybody may still leave."
+            ),
             zone=season.zone,
         )
 
@@ -115,9 +121,9 @@ class AnnouncementForm(forms.Form):
     """What stands on top of the season's page."""
 
     text = forms.CharField(
-        label="Announcement",
+        label=gettext_lazy("Announcement"),
         required=False,
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 8}),
-        help_text="Markdown. Leave it empty to take the announcement away.",
+        help_text=gettext_lazy("Markdown. Leave it empty to take the announcement away."),
     )

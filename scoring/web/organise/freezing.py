@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import sentence
@@ -32,7 +33,11 @@ def freeze(request: HttpRequest, season: str, phase: int) -> HttpResponse:
         except FreezeRefused as refused:
             form.add_error("frozen_from", sentence(refused))
         else:
-            messages.success(request, f"When the board of {done.task}, {done}, is frozen: {said(done)}.")
+            messages.success(
+                request,
+                _("When the board of %(task)s, %(phase)s, is frozen: %(when)s.")
+                % {"task": done.task, "phase": done, "when": said(done)},
+            )
             return redirect("organise-freeze", found.slug, done.pk)
     context = {"season": found, "part": "phases", "phase": frozen, "task": frozen.task, "form": form}
     status = 422 if request.method == "POST" else 200
@@ -46,7 +51,9 @@ def now(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     found = season_to_organise(request.user, season)
     frozen = freeze_now(phase=_phase(found, phase), by=request.user)
     keep_frozen(frozen)
-    messages.success(request, f"The board of {frozen.task}, {frozen}, is frozen.")
+    messages.success(
+        request, _("The board of %(task)s, %(phase)s, is frozen.") % {"task": frozen.task, "phase": frozen}
+    )
     return redirect("organise-freeze", found.slug, frozen.pk)
 
 
@@ -61,7 +68,9 @@ def unfreeze(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     except FreezeRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"The board of {own.task}, {own}, is revealed.")
+        messages.success(
+            request, _("The board of %(task)s, %(phase)s, is revealed.") % {"task": own.task, "phase": own}
+        )
     return redirect("organise-freeze", found.slug, own.pk)
 
 

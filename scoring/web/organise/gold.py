@@ -10,6 +10,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import counted, sentence
@@ -36,25 +38,34 @@ from tasks.types.problems import capped
 class GoldForm(forms.Form):
     """A new version of one split's gold."""
 
-    split = forms.ChoiceField(label="Task and split")
+    split = forms.ChoiceField(label=gettext_lazy("Task and split"))
     also = forms.MultipleChoiceField(
-        label="The same file is also the gold of",
+        label=gettext_lazy("The same file is also the gold of"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="One publication for several tasks, such as 1A and 1B: all of them get it, or none.",
+        help_text=gettext_lazy(
+            "One publication for several tasks, such as 1A and 1B: all of them get it, or none."
+        ),
     )
     file = forms.FileField(
-        label="Gold",
-        error_messages={"required": "Choose the file that holds the gold.", "empty": "The file is empty."},
+        label=gettext_lazy("Gold"),
+        error_messages={
+            "required": gettext_lazy("Choose the file that holds the gold."),
+            "empty": gettext_lazy("The file is empty."),
+        },
     )
     reason = forms.CharField(
-        label="Reason",
+        label=gettext_lazy("Reason"),
         max_length=500,
-        help_text="What is new or was corrected. Teams read it beside the change of their scores.",
-        error_messages={"required": "Say what is new or was corrected."},
+        help_text=gettext_lazy(
+            "What is new or was corrected. Teams read it beside the change of their scores."
+        ),
+        error_messages={"required": gettext_lazy("Say what is new or was corrected.")},
     )
     again = forms.BooleanField(
-        label="Publish what an earlier version holds again", required=False, widget=forms.HiddenInput
+        label=gettext_lazy("Publish what an earlier version holds again"),
+        required=False,
+        widget=forms.HiddenInput,
     )
 
     def __init__(self, data: Any, files: Any, *, splits: list[tuple[Task, str]]) -> None:
@@ -66,11 +77,10 @@ class GoldForm(forms.Form):
             choice.choices = [(key, f"{task}, {split}") for key, (task, split) in self.splits.items()]
         if len(self.splits) < 2:
             del self.fields["also"]
-        megabytes = counted(upload_limit() >> 20, "megabyte")
-        self.fields["file"].help_text = (
-            f"One file, or a zip of files, at most {megabytes}. Larger gold is loaded by "
+        self.fields["file"].help_text = _(
+            "One file, or a zip of files, at most %(megabytes)s. Larger gold is loaded by "
             "manage.py load_gold where the site runs."
-        )
+        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
     @property
     def chosen(self) -> list[tuple[Task, str]]:
@@ -127,11 +137,16 @@ def rescore(request: HttpRequest, season: str, phase: int, how: str) -> HttpResp
     if how == "stop":
         taken = stop(phase=own, by=_person(request))
         messages.success(
-            request, f"{own.task}, {own}: {counted(taken, 'scoring')} taken out of the queue. It can go on."
+            request,
+            _("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on.")
+            % {"task": own.task, "phase": own, "scorings": counted(taken, "scoring")},
         )
     else:
         ask_for_phase(phase=own, by=_person(request))
-        messages.success(request, f"{own.task}, {own}: what is out of date is scored again.")
+        messages.success(
+            request,
+            _("%(task)s, %(phase)s: what is out of date is scored again.") % {"task": own.task, "phase": own},
+        )
     return redirect("organise-gold", found.slug)
 
 
@@ -140,7 +155,8 @@ def rescore(request: HttpRequest, season: str, phase: int, how: str) -> HttpResp
 def rescore_season(request: HttpRequest, season: str) -> HttpResponse:
     found = season_to_organise(request.user, season)
     orders = ask_for_season(season=found, by=_person(request))
-    messages.success(request, f"Runs of {counted(len(orders), 'phase')} are looked through and scored again.")
+    said = _("Runs of %(phases)s are looked through and scored again.")
+    messages.success(request, said % {"phases": counted(len(orders), "phase")})
     return redirect("organise-gold", found.slug)
 
 
@@ -150,14 +166,14 @@ def rescore_run(request: HttpRequest, pk: int) -> HttpResponse:
     """Score one run anew: for organisers, who come from its page."""
     run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
     if not may_see_submission(run, request.user) or not may_organise(request.user, run.phase.task.season):
-        raise Http404("There is no run of yours to organise at this address.")
+        raise Http404(_("There is no run of yours to organise at this address."))
     try:
         queued = score_again(submission=run, by=_person(request))
     except NotScored as refused:
         messages.error(request, sentence(refused))
     else:
         messages.success(
-            request, "The run is scored again." if queued else "The run is being scored again already."
+            request, _("The run is scored again.") if queued else _("The run is being scored again already.")
         )
     return redirect("submission", pk)
 
@@ -175,13 +191,16 @@ def _publish(request: HttpRequest, form: GoldForm) -> None:
     for new in made:
         number, task = new.gold.number, new.gold.task
         if not new.is_new:
-            of_task = f" of {task}" if len(made) > 1 else ""
-            messages.info(request, f"This is gold v{number}{of_task} as it is; nothing has changed.")
-        else:
-            instances = counted(new.gold.instances, "instance")
-            messages.success(
-                request, f"Gold v{number} of {task} has {instances}. All runs are scored against it."
+            said = (
+                _("This is gold v%(number)s of %(task)s as it is; nothing has changed.")
+                if len(made) > 1
+                else _("This is gold v%(number)s as it is; nothing has changed.")
             )
+            messages.info(request, said % {"number": number, "task": task})
+        else:
+            said = _("Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it.")
+            instances = counted(new.gold.instances, "instance")
+            messages.success(request, said % {"number": number, "task": task, "instances": instances})
 
 
 def _splits(season: Season) -> list[tuple[Task, str]]:

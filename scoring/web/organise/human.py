@@ -15,6 +15,8 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
@@ -57,14 +59,17 @@ class SheetForm(forms.Form):
     """What a sheet is drawn from."""
 
     instances = forms.IntegerField(
-        label="Instances", min_value=1, max_value=MAX_INSTANCES, help_text="Drawn by the seed."
+        label=gettext_lazy("Instances"),
+        min_value=1,
+        max_value=MAX_INSTANCES,
+        help_text=gettext_lazy("Drawn by the seed."),
     )
-    seed = forms.IntegerField(label="Seed", min_value=0, max_value=2**31 - 1, initial=0)
+    seed = forms.IntegerField(label=gettext_lazy("Seed"), min_value=0, max_value=2**31 - 1, initial=0)
     runs = forms.TypedMultipleChoiceField(
-        label="Systems",
+        label=gettext_lazy("Systems"),
         coerce=int,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose the systems whose texts are judged."},
+        error_messages={"required": gettext_lazy("Choose the systems whose texts are judged.")},
     )
 
     def __init__(self, data: Any = None, *, phase: Phase, by: User) -> None:
@@ -83,9 +88,10 @@ class SheetForm(forms.Form):
 class AnnotatorForm(forms.Form):
     """Somebody who rates in the site."""
 
-    email = forms.EmailField(label="E-mail address of their account")
+    email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
     is_adjudicator = forms.BooleanField(
-        label="Adjudicates: rates only what the others differ on, and decides it", required=False
+        label=gettext_lazy("Adjudicates: rates only what the others differ on, and decides it"),
+        required=False,
     )
 
 
@@ -93,25 +99,28 @@ class DistanceForm(forms.Form):
     """From which distance between ratings an adjudicator decides."""
 
     distance = forms.TypedChoiceField(
-        label="An adjudicator decides",
+        label=gettext_lazy("An adjudicator decides"),
         coerce=int,
         empty_value=None,
         required=False,
-        choices=[
-            ("", "never: all ratings count alike"),
-            *(
-                (distance, f"where two ratings of a text differ by {distance} or more")
-                for distance in DISTANCES
-            ),
-        ],
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        differ = _("where two ratings of a text differ by %(distance)s or more")
+        choice = self.fields["distance"]
+        assert isinstance(choice, forms.TypedChoiceField)
+        choice.choices = [
+            ("", _("never: all ratings count alike")),
+            *((distance, differ % {"distance": distance}) for distance in DISTANCES),
+        ]
 
 
 class RatingsForm(forms.Form):
     """The ratings of somebody who does not sign in."""
 
-    name = forms.CharField(label="Name of the annotator", max_length=80)
-    file = forms.FileField(label="Ratings, as CSV")
+    name = forms.CharField(label=gettext_lazy("Name of the annotator"), max_length=80)
+    file = forms.FileField(label=gettext_lazy("Ratings, as CSV"))
 
 
 @login_required
@@ -163,7 +172,7 @@ def add_annotator(request: HttpRequest, season: str, sheet: int) -> HttpResponse
         except AnnotatorRefused as refused:
             form.add_error("email", sentence(refused))
         else:
-            messages.success(request, f"{added} can rate the sheet.")
+            messages.success(request, _("%(name)s can rate the sheet.") % {"name": added})
             return redirect("organise-sheet", found.slug, own.pk)
     return _sheet_page(request, found, own, {"form": form}, status=422)
 
@@ -174,7 +183,7 @@ def adjudication(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
     """Whether, and from which distance on, an adjudicator decides."""
     found = season_to_organise(request.user, season)
     own = _sheet(found, sheet)
-    form = DistanceForm(request.POST, label_suffix="")
+    form = DistanceForm(request.POST)
     if not form.is_valid():
         return _sheet_page(request, found, own, {"distance_form": form}, status=422)
     try:
@@ -182,7 +191,7 @@ def adjudication(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
     except AdjudicationRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, "Adjudication is as you chose.")
+        messages.success(request, _("Adjudication is as you chose."))
     return redirect("organise-sheet", found.slug, own.pk)
 
 
@@ -197,7 +206,7 @@ def references(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
     except ReferencesRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, "Annotators read the gold text of each instance now.")
+        messages.success(request, _("Annotators read the gold text of each instance now."))
     return redirect("organise-sheet", found.slug, own.pk)
 
 
@@ -213,7 +222,11 @@ def remove(request: HttpRequest, season: str, sheet: int, annotator: int) -> Htt
     except AnnotatorRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{gone} is off the sheet, with {counted(ratings, 'rating')}.")
+        messages.success(
+            request,
+            _("%(name)s is off the sheet, with %(ratings)s.")
+            % {"name": gone, "ratings": counted(ratings, "rating")},
+        )
     return redirect("organise-sheet", found.slug, own.pk)
 
 
@@ -238,7 +251,10 @@ def bring_ratings(request: HttpRequest, season: str, sheet: int) -> HttpResponse
         except RatingsRefused as refused:
             problems = refused.problems
         else:
-            messages.success(request, f"{counted(count, 'text')} rated by {annotator}.")
+            messages.success(
+                request,
+                _("%(texts)s rated by %(name)s.") % {"texts": counted(count, "text"), "name": annotator},
+            )
             return redirect("organise-sheet", found.slug, own.pk)
     context = {"ratings_form": form, "problems": problems[:200]}
     return _sheet_page(request, found, own, context, status=422)
@@ -259,8 +275,12 @@ def settle(request: HttpRequest, season: str, sheet: int, how: str) -> HttpRespo
     except outcome.NotPublished as refused:
         messages.error(request, sentence(refused))
     else:
-        said = "stands on the board" if how == "publish" else "is off the board and takes ratings again"
-        messages.success(request, f"The human evaluation {said}.")
+        messages.success(
+            request,
+            _("The human evaluation stands on the board.")
+            if how == "publish"
+            else _("The human evaluation is off the board and takes ratings again."),
+        )
     return redirect("organise-sheet", found.slug, own.pk)
 
 
@@ -309,7 +329,7 @@ def _sheet_page(
         "instances": own.instances.count(),
         "annotators": annotators,
         "agreement": [_agreement(name, found) for name, found in outcome.agreement(own).items()],
-        "criteria": CRITERIA,
+        "criteria": [_(name) for name in CRITERIA],
         "means": [] if own.is_open else _means(own),
         "class_tables": [] if own.is_open else _class_tables(own),
         "unfinished": outcome.unfinished(own) if own.is_open else [],
@@ -319,7 +339,7 @@ def _sheet_page(
         and could_show_references(own)
         and not any(annotator.rated for annotator in annotators),
         "in_dispute": len(all_disputed(own)),
-        "distance_form": DistanceForm(initial={"distance": own.adjudicated_from}, label_suffix=""),
+        "distance_form": DistanceForm(initial={"distance": own.adjudicated_from}),
         "form": AnnotatorForm(label_suffix=""),
         "ratings_form": RatingsForm(label_suffix=""),
         **(more or {}),
@@ -329,7 +349,7 @@ def _sheet_page(
 
 def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
     return {
-        "criterion": criterion,
+        "criterion": _(criterion),
         "mean": _kappa(found.mean_kappa),
         "alpha": _kappa(found.alpha),
         "pairs": [
@@ -365,7 +385,7 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     return [
         {
             "dimension": dimension_label(dimension),
-            "criterion": criterion,
+            "criterion": _(criterion),
             "runs": runs,
             "lines": [
                 {

@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from citeboard.core.words import counted, sentence
@@ -22,11 +24,16 @@ from tasks.seasons.access import season_to_organise
 class MergeForm(forms.Form):
     """Which team goes into which, and why."""
 
-    team = forms.ModelChoiceField(label="Team", queryset=Team.objects.none(), to_field_name="slug")
-    into = forms.ModelChoiceField(
-        label="Goes into", queryset=Team.objects.none(), to_field_name="slug", help_text="This team stays."
+    team = forms.ModelChoiceField(
+        label=gettext_lazy("Team"), queryset=Team.objects.none(), to_field_name="slug"
     )
-    reason = forms.CharField(label="Reason, which both teams read", max_length=MAX_REASON)
+    into = forms.ModelChoiceField(
+        label=gettext_lazy("Goes into"),
+        queryset=Team.objects.none(),
+        to_field_name="slug",
+        help_text=gettext_lazy("This team stays."),
+    )
+    reason = forms.CharField(label=gettext_lazy("Reason, which both teams read"), max_length=MAX_REASON)
 
     def __init__(self, data: Any = None, *, season: Season) -> None:
         super().__init__(data, label_suffix="", prefix="merge")
@@ -42,7 +49,7 @@ def merge(request: HttpRequest, season: str) -> HttpResponse:
     form = MergeForm(request.POST, season=found)
     if not form.is_valid():
         faults = [str(fault) for errors in form.errors.values() for fault in errors]
-        messages.error(request, f"The teams were not merged: {' '.join(faults)}")
+        messages.error(request, _("The teams were not merged: %(faults)s") % {"faults": " ".join(faults)})
         return redirect("organise-teams", found.slug)
     chosen = form.cleaned_data
     try:
@@ -50,7 +57,11 @@ def merge(request: HttpRequest, season: str) -> HttpResponse:
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        words = f"{chosen['team']} is part of {chosen['into']} now, with {counted(moved, 'run')}."
+        words = _("%(team)s is part of %(into)s now, with %(runs)s.") % {
+            "team": chosen["team"],
+            "into": chosen["into"],
+            "runs": counted(moved, "run"),
+        }
         messages.success(request, words)
     return redirect("organise-teams", found.slug)
 

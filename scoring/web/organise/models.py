@@ -14,9 +14,11 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import counted, sentence, thousands
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of
 from scoring.background.imports import ask_for_labels
@@ -33,19 +35,19 @@ from tasks.submissions.uploads import UploadTooLarge, received, upload_limit
 AT_A_TIME = 25
 IMPORTS_SHOWN = 10
 MAX_NUMBER = 18
-NO_LABELS = "No task of the season asks for labels of this model, or there are none."
+NO_LABELS = gettext_lazy("No task of the season asks for labels of this model, or there are none.")
 NDJSON = "application/x-ndjson; charset=utf-8"
 
 
 class LabelsForm(forms.Form):
     """A file of labels of one of the models that the season's tasks ask for."""
 
-    model = forms.ChoiceField(label="Model")
+    model = forms.ChoiceField(label=gettext_lazy("Model"))
     file = forms.FileField(
-        label="Labels",
+        label=gettext_lazy("Labels"),
         error_messages={
-            "required": "Choose the file that holds the labels.",
-            "empty": "The file is empty.",
+            "required": gettext_lazy("Choose the file that holds the labels."),
+            "empty": gettext_lazy("The file is empty."),
         },
     )
 
@@ -54,11 +56,10 @@ class LabelsForm(forms.Form):
         choice = self.fields["model"]
         assert isinstance(choice, forms.ChoiceField)
         choice.choices = [(name, name) for name in models]
-        megabytes = counted(upload_limit() >> 20, "megabyte")
-        self.fields["file"].help_text = (
-            f"JSON lines as “python -m scoring decide” writes them, at most {megabytes}. Larger files are "
+        self.fields["file"].help_text = _(
+            "JSON lines as “python -m scoring decide” writes them, at most %(megabytes)s. Larger files are "
             "brought by “manage.py import_labels” where the site runs."
-        )
+        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
 
 @login_required
@@ -151,10 +152,22 @@ def _import(request: HttpRequest, season: Season, form: LabelsForm) -> Backgroun
 
 
 def _described(done: Imported) -> str:
-    place = "" if done.model.season_id else " for all seasons"
-    known = f", {counted(done.known, 'other')} were there" if done.known else ""
-    resumed = f" {counted(done.resumed, 'scoring')} gone on with." if done.resumed else ""
-    return f"{counted(done.added, 'label')} of {done.model} added{place}{known}.{resumed}"
+    if done.model.season_id:
+        added, beside = (
+            _("%(labels)s of %(model)s added."),
+            _("%(labels)s of %(model)s added, %(others)s were there."),
+        )
+    else:
+        added = _("%(labels)s of %(model)s added for all seasons.")
+        beside = _("%(labels)s of %(model)s added for all seasons, %(others)s were there.")
+    others = ngettext("%(number)s other", "%(number)s others", done.known) % {"number": thousands(done.known)}
+    said = [
+        (beside if done.known else added)
+        % {"labels": counted(done.added, "label"), "model": done.model, "others": others}
+    ]
+    if done.resumed:
+        said.append(_("%(scorings)s gone on with.") % {"scorings": counted(done.resumed, "scoring")})
+    return " ".join(said)
 
 
 def _waiting(season: Season) -> QuerySet[PendingLabels]:

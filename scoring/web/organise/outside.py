@@ -8,6 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.words import sentence
@@ -17,30 +19,36 @@ from scoring.models import OutsideMeasure
 from tasks.models import Phase, Submission
 from tasks.seasons.access import season_to_organise
 
-DIRECTIONS = (("up", "higher is better"), ("down", "lower is better"))
+DIRECTIONS = (("up", gettext_lazy("higher is better")), ("down", gettext_lazy("lower is better")))
 
 
 class MeasureForm(forms.Form):
     """What is wrong with it is said by `enter_measure`."""
 
     name = forms.CharField(
-        label="Measure", max_length=MAX_NAME, help_text="One of the same name takes its place."
+        label=gettext_lazy("Measure"),
+        max_length=MAX_NAME,
+        help_text=gettext_lazy("One of the same name takes its place."),
     )
-    better = forms.ChoiceField(label="Direction", choices=DIRECTIONS)
+    better = forms.ChoiceField(label=gettext_lazy("Direction"), choices=DIRECTIONS)
     source = forms.CharField(
-        label="Source",
+        label=gettext_lazy("Source"),
         max_length=MAX_SOURCE,
         required=False,
-        help_text="Who measured it, how, and where that is written. Everybody who sees the scores reads it.",
+        help_text=gettext_lazy(
+            "Who measured it, how, and where that is written. Everybody who sees the scores reads it."
+        ),
     )
     values = forms.CharField(
-        label="Values",
+        label=gettext_lazy("Values"),
         max_length=MAX_TEXT,
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8}),
-        help_text="On each line the number of a run and its value, such as “41 0.532”. Left empty, the "
-        "measure of this name is taken away.",
+        help_text=gettext_lazy(
+            "On each line the number of a run and its value, such as “41 0.532”. Left empty, the "
+            "measure of this name is taken away."
+        ),
     )
 
 
@@ -81,6 +89,6 @@ def _entered(form: MeasureForm, phase: Phase, request: HttpRequest) -> bool:
         for name, errors in faults.message_dict.items():
             form.add_error(name, [sentence(error) for error in errors])
         return False
-    words = "stands beside the board" if made else "is taken away"
-    messages.success(request, f"“{said['name']}” {words}.")
+    done = _("“%(name)s” stands beside the board.") if made else _("“%(name)s” is taken away.")
+    messages.success(request, done % {"name": said["name"]})
     return True

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.audit import history
@@ -114,5 +115,5 @@ def undo_entry(request: HttpRequest, season: str, entry: int) -> HttpResponse:
     except NotUndone as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{chosen.subject}: as before.")
+        messages.success(request, _("%(subject)s: as before.") % {"subject": chosen.subject})
     return redirect("organise-history", found.slug)

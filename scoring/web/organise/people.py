@@ -10,6 +10,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import sentence
@@ -24,11 +26,13 @@ class PersonForm(forms.Form):
 
     HAND_OVER = "hand-over"
 
-    email = forms.EmailField(label="E-mail address of their account")
+    email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
     role = forms.ChoiceField(
-        label="They become",
-        choices=[*Organiser.Role.choices, (HAND_OVER, "organiser in my place")],
-        help_text="A helper sees runs and scores, decides on teams and announces; no gold, no settings.",
+        label=gettext_lazy("They become"),
+        choices=[*Organiser.Role.choices, (HAND_OVER, gettext_lazy("organiser in my place"))],
+        help_text=gettext_lazy(
+            "A helper sees runs and scores, decides on teams and announces; no gold, no settings."
+        ),
     )
     user: User
 
@@ -36,7 +40,7 @@ class PersonForm(forms.Form):
         email: str = self.cleaned_data["email"]
         found = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
         if found is None:
-            raise forms.ValidationError("Nobody has an account with this address; they can sign up first.")
+            raise forms.ValidationError(_("Nobody has an account with this address; they can sign up first."))
         self.user = found
         return email
 
@@ -53,7 +57,7 @@ def people(request: HttpRequest, season: str) -> HttpResponse:
         except LastOrganiser as refused:
             form.add_error("role", sentence(refused))
         else:
-            messages.success(request, f"{form.user} is what you chose now.")
+            messages.success(request, _("%(name)s is what you chose now.") % {"name": form.user})
             return _back(request, found)
     context = {
         "season": found,
@@ -77,7 +81,7 @@ def remove(request: HttpRequest, season: str, organiser: int) -> HttpResponse:
     except LastOrganiser as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{gone.user} does not run the season any more.")
+        messages.success(request, _("%(name)s does not run the season any more.") % {"name": gone.user})
     return _back(request, found)
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import sentence
@@ -41,7 +42,10 @@ def times(request: HttpRequest, season: str, phase: int) -> HttpResponse:
         except TimesRefused as refused:
             form.add_error("closes", sentence(refused))
         else:
-            messages.success(request, f"{moved.task}, {moved}: the times are changed.")
+            messages.success(
+                request,
+                _("%(task)s, %(phase)s: the times are changed.") % {"task": moved.task, "phase": moved},
+            )
             return redirect("organise-phases", found.slug)
     context = {"season": found, "part": "phases", "phase": moved, "form": form}
     return render(request, "organise/times.html", context, status=422 if form.errors else 200)
@@ -63,7 +67,11 @@ def board(request: HttpRequest, season: str, phase: int) -> HttpResponse:
         except BoardRefused as refused:
             form.add_error("board_from", sentence(refused))
         else:
-            messages.success(request, f"Who sees the board of {done.task}, {done}: {said(done)}.")
+            messages.success(
+                request,
+                _("Who sees the board of %(task)s, %(phase)s: %(who)s.")
+                % {"task": done.task, "phase": done, "who": said(done)},
+            )
             return redirect("organise-phases", found.slug)
     context = {"season": found, "part": "phases", "phase": changed, "form": form}
     status = 422 if request.method == "POST" else 200
@@ -76,7 +84,10 @@ def reveal(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     """Show the board to everybody at once."""
     found = season_to_organise(request.user, season)
     shown = reveal_now(phase=_phase(found, phase), by=_person(request))
-    messages.success(request, f"Everybody sees the board of {shown.task}, {shown}, now.")
+    messages.success(
+        request,
+        _("Everybody sees the board of %(task)s, %(phase)s, now.") % {"task": shown.task, "phase": shown},
+    )
     return redirect("organise-phases", found.slug)
 
 
@@ -92,8 +103,12 @@ def switch(request: HttpRequest, season: str, phase: int, how: str) -> HttpRespo
     except TimesRefused as refused:
         messages.error(request, sentence(refused))
     else:
-        is_now = {"open": "open", "close": "closed"}[how]
-        messages.success(request, f"{changed.task}, {changed}, is {is_now} now.")
+        done = (
+            _("%(task)s, %(phase)s, is open now.")
+            if how == "open"
+            else _("%(task)s, %(phase)s, is closed now.")
+        )
+        messages.success(request, done % {"task": changed.task, "phase": changed})
     return redirect("organise-phases", found.slug)
 
 

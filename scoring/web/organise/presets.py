@@ -9,10 +9,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from citeboard.core.words import sentence
 from citeboard.teams.models import User
+from scoring.web.organise.settings_form import said
 from tasks.models import Season
 from tasks.seasons.access import may_create_seasons
 from tasks.seasons.file.settings import Fault, SettingsRefused
@@ -23,13 +25,18 @@ from tasks.types import task_types
 class PresetForm(forms.Form):
     """What every season is asked, and the dates of the preset."""
 
-    title = forms.CharField(label="Title", max_length=120)
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=120)
     slug = forms.CharField(
-        label="Name in addresses", max_length=60, help_text="Small letters, digits and single hyphens."
+        label=gettext_lazy("Name in addresses"),
+        max_length=60,
+        help_text=gettext_lazy("Small letters, digits and single hyphens."),
     )
-    task_type = forms.ChoiceField(label="Task type")
+    task_type = forms.ChoiceField(label=gettext_lazy("Task type"))
     time_zone = forms.CharField(
-        label="Time zone", max_length=60, initial="UTC", help_text="Such as Europe/Rome, UTC or AoE."
+        label=gettext_lazy("Time zone"),
+        max_length=60,
+        initial="UTC",
+        help_text=gettext_lazy("Such as Europe/Rome, UTC or AoE."),
     )
 
     def __init__(self, data: Any = None, *, preset: Preset) -> None:
@@ -40,7 +47,7 @@ class PresetForm(forms.Form):
         chosen.choices = kinds
         self.dates = list(preset.dates)
         for name, label in preset.dates.items():
-            help_text = "In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
+            help_text = _("In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
             self.fields[name] = forms.CharField(label=label, max_length=80, help_text=help_text)
 
     def make(self, preset: Preset, by: User) -> Season | None:
@@ -56,8 +63,7 @@ class PresetForm(forms.Form):
 
     def _add(self, fault: Fault) -> None:
         name = fault.key.removeprefix("season.")
-        expected = f" Expected: {fault.expected}." if fault.expected else ""
-        self.add_error(name if name in self.fields else None, f"{sentence(fault.message)}{expected}")
+        self.add_error(name if name in self.fields else None, said(fault))
 
 
 @login_required
@@ -65,11 +71,15 @@ class PresetForm(forms.Form):
 def new_from_preset(request: HttpRequest, preset: str) -> HttpResponse:
     assert isinstance(request.user, User)
     if not may_create_seasons(request.user) or preset not in PRESETS:
-        raise Http404("Seasons are created by staff of the site.")
+        raise Http404(_("Seasons are created by staff of the site."))
     chosen = PRESETS[preset]
     form = PresetForm(request.POST if request.method == "POST" else None, preset=chosen)
     if request.method == "POST" and form.is_valid() and (made := form.make(chosen, request.user)):
-        messages.success(request, f"{made} is a draft. Bring its gold next, and look through its settings.")
+        messages.success(
+            request,
+            _("%(season)s is a draft. Bring its gold next, and look through its settings.")
+            % {"season": made},
+        )
         return redirect("organise-settings", made.slug)
     context = {"preset": chosen, "form": form}
     return render(request, "organise/preset.html", context, status=422 if form.errors else 200)

@@ -11,6 +11,8 @@ from django.core.paginator import Paginator
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.teams.models import User
@@ -23,12 +25,14 @@ PUBLIC, PRIVATE = "public", "private"
 
 
 class AnswerForm(forms.Form):
-    answer = forms.CharField(label="Answer", max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 8}))
+    answer = forms.CharField(
+        label=gettext_lazy("Answer"), max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 8})
+    )
     how = forms.ChoiceField(
-        label="Who reads it",
+        label=gettext_lazy("Who reads it"),
         choices=[
-            (PUBLIC, "everybody, with the question and without the name of who asked"),
-            (PRIVATE, "who asked, alone"),
+            (PUBLIC, gettext_lazy("everybody, with the question and without the name of who asked")),
+            (PRIVATE, gettext_lazy("who asked, alone")),
         ],
     )
 
@@ -58,7 +62,7 @@ def answer_page(request: HttpRequest, season: str, question: int) -> HttpRespons
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         answer(question=own, text=chosen["answer"], is_public=chosen["how"] == PUBLIC, by=request.user)
-        messages.success(request, "The question is answered.")
+        messages.success(request, _("The question is answered."))
         return redirect("organise-questions", found.slug)
     context = {"season": found, "part": "questions", "question": own, "form": form}
     status = 422 if request.method == "POST" else 200

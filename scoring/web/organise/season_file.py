@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.words import sentence
@@ -32,10 +34,12 @@ class SeasonFileForm(forms.Form):
     """A file, or the text of one whose plan has been shown."""
 
     file = forms.FileField(
-        label="Season file",
+        label=gettext_lazy("Season file"),
         required=False,
         max_length=200,
-        help_text="season.toml alone, at most 1 MB. Gold and other files that it names stay as they are.",
+        help_text=gettext_lazy(
+            "season.toml alone, at most 1 MB. Gold and other files that it names stay as they are."
+        ),
     )
     text = forms.CharField(required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False)
 
@@ -43,9 +47,9 @@ class SeasonFileForm(forms.Form):
         given = super().clean() or self.cleaned_data
         file = given.get("file")
         if file is not None and file.size > MAX_FILE:
-            raise forms.ValidationError("The file is larger than 1 MB.")
+            raise forms.ValidationError(_("The file is larger than 1 MB."))
         if file is None and not given.get("text"):
-            raise forms.ValidationError("Choose the file.")
+            raise forms.ValidationError(_("Choose the file."))
         return given
 
     @property
@@ -77,16 +81,18 @@ def season_toml(request: HttpRequest, season: str) -> HttpResponse:
 class CloneForm(forms.Form):
     """What next year's season is called; the checks are those of a season file."""
 
-    title = forms.CharField(label="Title", max_length=120)
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=120)
     slug = forms.CharField(
-        label="Name in addresses", max_length=60, help_text="Small letters, digits and single hyphens."
+        label=gettext_lazy("Name in addresses"),
+        max_length=60,
+        help_text=gettext_lazy("Small letters, digits and single hyphens."),
     )
     days = forms.IntegerField(
-        label="Days later",
+        label=gettext_lazy("Days later"),
         min_value=0,
         max_value=MAX_DAYS,
         initial=A_YEAR,
-        help_text="By how many phases move.",
+        help_text=gettext_lazy("By how many phases move."),
     )
 
 
@@ -104,7 +110,9 @@ def clone(request: HttpRequest, season: str) -> HttpResponse:
                 form.add_error(None, sentence(problem.message))
         else:
             messages.success(
-                request, f"{made} is a draft; its phases and its gold are yours to look through."
+                request,
+                _("%(season)s is a draft; its phases and its gold are yours to look through.")
+                % {"season": made},
             )
             return redirect("organise", made.slug)
     context = {"season": found, "part": "file", "form": form}
@@ -116,7 +124,7 @@ def clone(request: HttpRequest, season: str) -> HttpResponse:
 def new_season(request: HttpRequest) -> HttpResponse:
     """The same for a season that is not there yet; for staff."""
     if not may_create_seasons(request.user):
-        raise Http404("Seasons are created by staff of the site.")
+        raise Http404(_("Seasons are created by staff of the site."))
     return _answered(request, None)
 
 
@@ -181,8 +189,8 @@ def decisions_of(request: HttpRequest) -> Decisions:
 
 def _said(loaded: Loaded) -> str:
     if not loaded.changes:
-        return "The season is as the file says; nothing has changed."
-    return f"Loaded: {'; '.join(loaded.changes)}."
+        return _("The season is as the file says; nothing has changed.")
+    return _("Loaded: %(changes)s.") % {"changes": "; ".join(loaded.changes)}
 
 
 def _person(request: HttpRequest) -> User:

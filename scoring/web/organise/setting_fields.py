@@ -9,22 +9,33 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.db import models
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
 from citeboard.core.words import sentence
 from tasks.models.run_cards import REQUIRABLE
 from tasks.types import Option, task_types
 
-#: What the file says in the name of its key, the form says in words.
+#: What the file says in the name of its key, the form says in words; the models name the other fields.
 LABELS = {
-    "is_public": "Public: everybody sees the season",
-    "is_reported_only": "Shows published results only, without gold",
-    "allows_several_teams": "A person may take part with more than one team",
-    "split": "Split: the gold that its runs are scored with",
-    "rules": "Rule sets, one a line; the first ranks",
-    "type": "Task type",
+    "title": gettext_lazy("Title"),
+    "summary": gettext_lazy("Summary"),
+    "licence": gettext_lazy("Licence"),
+    "queue": gettext_lazy("Queue"),
+    "opens": gettext_lazy("Opens"),
+    "closes": gettext_lazy("Closes"),
+    "time_zone": gettext_lazy("Time zone"),
+    "runs_per_day": gettext_lazy("Runs per day"),
+    "runs_in_total": gettext_lazy("Runs in total"),
+    "is_public": gettext_lazy("Public: everybody sees the season"),
+    "is_reported_only": gettext_lazy("Shows published results only, without gold"),
+    "allows_several_teams": gettext_lazy("A person may take part with more than one team"),
+    "split": gettext_lazy("Split: the gold that its runs are scored with"),
+    "rules": gettext_lazy("Rule sets, one a line; the first ranks"),
+    "type": gettext_lazy("Task type"),
 }
-BLANK = "as it follows from the rest"
+BLANK = gettext_lazy("as it follows from the rest")
 
 
 class MomentField(forms.CharField):
@@ -32,11 +43,8 @@ class MomentField(forms.CharField):
 
     def __init__(self, *, zone: ZoneInfo, **options: Any) -> None:
         self.zone = zone
-        name = zone_name(zone.key)
-        own = options.pop("help_text", "")
-        help_text = (
-            f"{own} In {name}, such as 2026-05-01 23:59; write AoE or UTC behind it for those.".strip()
-        )
+        written = _("In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
+        help_text = f"{options.pop('help_text', '')} {written % {'zone': zone_name(zone.key)}}".strip()
         super().__init__(max_length=80, help_text=help_text, **options)
 
     def prepare_value(self, value: Any) -> Any:
@@ -94,7 +102,7 @@ def setting_field(known: models.Field[Any, Any], zone: ZoneInfo) -> forms.Field 
 
 def option_field(option: Option) -> forms.Field:
     shared: dict[str, Any] = {
-        "label": f"Option {option.name}",
+        "label": _("Option %(name)s") % {"name": option.name},
         "help_text": option.summary,
         "required": False,
         "show_hidden_initial": True,
@@ -110,4 +118,4 @@ def _types() -> list[tuple[str, str]]:
 
 def _choices(known: models.Field[Any, Any]) -> list[tuple[str, str]]:
     choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
-    return [("", capfirst(BLANK)), *choices] if known.blank else choices
+    return [("", capfirst(str(BLANK))), *choices] if known.blank else choices

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import sentence
@@ -64,7 +65,7 @@ def task_settings(request: HttpRequest, season: str, task: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_task(request: HttpRequest, season: str) -> HttpResponse:
     found = season_to_organise(request.user, season)
-    return _form(request, Place(found, Task, None, "A new task", above="tasks"))
+    return _form(request, Place(found, Task, None, _("A new task"), above="tasks"))
 
 
 @login_required
@@ -82,7 +83,9 @@ def new_phase(request: HttpRequest, season: str, task: int) -> HttpResponse:
     found = season_to_organise(request.user, season)
     own = _task(found, task)
     above = f"{task_prefix(own.slug)}.phases"
-    return _form(request, Place(found, Phase, None, f"A new phase of {own}", above=above))
+    return _form(
+        request, Place(found, Phase, None, _("A new phase of %(task)s") % {"task": own}, above=above)
+    )
 
 
 @require_POST
@@ -100,7 +103,7 @@ def delete(request: HttpRequest, season: str, what: str, number: int) -> HttpRes
     except NotDeleted as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{gone} is deleted. The history can bring it back.")
+        messages.success(request, _("%(name)s is deleted. The history can bring it back.") % {"name": gone})
     return redirect("organise-settings", found.slug)
 
 
@@ -111,14 +114,14 @@ def delete_draft(request: HttpRequest, season: str) -> HttpResponse:
     assert isinstance(request.user, User)
     found = season_to_organise(request.user, season)
     if request.POST.get("slug", "").strip() != found.slug:
-        messages.error(request, f"Type “{found.slug}” to delete the season.")
+        messages.error(request, _("Type “%(name)s” to delete the season.") % {"name": found.slug})
         return redirect("organise-settings", found.slug)
     try:
         delete_season(season=found, by=request.user)
     except NotDeleted as refused:
         messages.error(request, sentence(refused))
         return redirect("organise-settings", found.slug)
-    messages.success(request, f"The draft {found} is deleted.")
+    messages.success(request, _("The draft %(season)s is deleted.") % {"season": found})
     return redirect("home")
 
 
@@ -131,13 +134,13 @@ def _form(request: HttpRequest, place: Place) -> HttpResponse:
         prefix = place.prefix_of(form.cleaned_data.get("slug", ""))
         try:
             if form.is_new and _is_taken(place, form.cleaned_data["slug"]):
-                form.add_error("slug", "This name is taken.")
+                form.add_error("slug", _("This name is taken."))
             else:
                 change_settings(season=place.season, values=form.values(prefix), by=request.user)
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
-            messages.success(request, f"{place.title}: the settings are saved.")
+            messages.success(request, _("%(title)s: the settings are saved.") % {"title": place.title})
             return redirect("organise-settings", place.season.slug)
     context = {"season": place.season, "part": "settings", "form": form, "title": place.title, "zone": zone}
     return render(request, "organise/settings_form.html", context, status=422 if form.errors else 200)

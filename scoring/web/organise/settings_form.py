@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.db.models import Field, Model
+from django.utils.translation import gettext as _
 
 from citeboard.core.words import sentence
 from scoring.web.organise.setting_fields import option_field, setting_field
@@ -29,7 +30,9 @@ class SettingsForm(forms.Form):
         self.is_new, self.keys = row is None, dict[str, str]()
         if row is None:
             self.fields["slug"] = forms.CharField(
-                label="Name in addresses", max_length=60, help_text="Small letters, digits, single hyphens."
+                label=_("Name in addresses"),
+                max_length=60,
+                help_text=_("Small letters, digits, single hyphens."),
             )
         for name, default in settings_of(model).items():
             known = model._meta.get_field(name)  # noqa: SLF001  (documented)
@@ -69,12 +72,19 @@ class SettingsForm(forms.Form):
         fields = {key: name for name, key in self.keys.items()} | ({"slug": "slug"} if self.is_new else {})
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
-            expected = f" Expected: {fault.expected}." if fault.expected else ""
-            self.add_error(fields.get(key), f"{sentence(fault.message)}{expected}")
+            self.add_error(fields.get(key), said(fault))
 
     def _value(self, name: str) -> Any:
         value = self.cleaned_data[name]
         return None if value == "" else value
+
+
+def said(fault: Fault) -> str:
+    """What was found, and what was expected instead."""
+    found = sentence(fault.message)
+    if not fault.expected:
+        return found
+    return _("%(found)s Expected: %(expected)s.") % {"found": found, "expected": fault.expected}
 
 
 def _first(known: Field[Any, Any], default: Any) -> Any:

@@ -10,6 +10,7 @@ from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import sentence
@@ -57,15 +58,15 @@ def decide(request: HttpRequest, season: str, entry: int) -> HttpResponse:
     registration = get_object_or_404(Registration.objects.select_related("team"), pk=entry, season=found)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return HttpResponseBadRequest("Approve or refuse, with a reason of at most 500 characters.")
+        return HttpResponseBadRequest(_("Approve or refuse, with a reason of at most 500 characters."))
     by, team = _person(request), registration.team
     try:
         if form.cleaned_data["decision"] == "approve":
             approve_team(registration=registration, by=by)
-            messages.success(request, f"{team} takes part.")
+            messages.success(request, _("%(team)s takes part.") % {"team": team})
         else:
             refuse_team(registration=registration, by=by, reason=form.cleaned_data["reason"].strip())
-            messages.success(request, f"{team} does not take part.")
+            messages.success(request, _("%(team)s does not take part.") % {"team": team})
     except EntryRefused as refused:
         messages.error(request, sentence(refused))
     return redirect("organise-teams", found.slug)
@@ -78,9 +79,13 @@ def entry(request: HttpRequest, season: str) -> HttpResponse:
     found = season_to_organise(request.user, season)
     form = EntryForm(request.POST)
     if not form.is_valid():
-        return HttpResponseBadRequest("There is no such way of entering a season.")
+        return HttpResponseBadRequest(_("There is no such way of entering a season."))
     changed = change_entry(season=found, entry=form.cleaned_data["registration"], by=_person(request))
-    messages.success(request, f"Entering {changed} is {changed.get_registration_display()} now.")
+    messages.success(
+        request,
+        _("Entering %(season)s is %(entry)s now.")
+        % {"season": changed, "entry": changed.get_registration_display()},
+    )
     return redirect("organise-teams", found.slug)
 
 
@@ -104,7 +109,7 @@ def rules(request: HttpRequest, season: str) -> HttpResponse:
         except ValidationError as faults:
             form.add_error("entry_list", [sentence(fault) for fault in faults.messages])
         else:
-            messages.success(request, "The rules for teams are saved.")
+            messages.success(request, _("The rules for teams are saved."))
             return redirect("organise-teams", found.slug)
     return _page(request, found, form)
 

@@ -11,6 +11,8 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.spreadsheets import plain
@@ -24,11 +26,13 @@ class TermsForm(forms.Form):
     """The text of the next version."""
 
     text = forms.CharField(
-        label="Terms",
+        label=gettext_lazy("Terms"),
         max_length=MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 16}),
-        help_text="Markdown. Another text is a new version, to be accepted before data are given out again.",
-        error_messages={"required": "Write the terms."},
+        help_text=gettext_lazy(
+            "Markdown. Another text is a new version, to be accepted before data are given out again."
+        ),
+        error_messages={"required": gettext_lazy("Write the terms.")},
     )
 
 
@@ -43,7 +47,9 @@ def terms(request: HttpRequest, season: str) -> HttpResponse:
     form = TermsForm(request.POST or None, initial=initial, label_suffix="")
     if request.method == "POST" and form.is_valid():
         published = publish_terms(season=found, text=form.cleaned_data["text"], by=request.user)
-        messages.success(request, f"Version {published.number} of the terms holds now.")
+        messages.success(
+            request, _("Version %(number)s of the terms holds now.") % {"number": published.number}
+        )
         return redirect("organise-terms", found.slug)
     context = {"season": found, "part": "terms", "versions": versions, "form": form}
     status = 422 if request.method == "POST" else 200

@@ -8,6 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -30,7 +32,9 @@ DELIVERIES_A_PAGE = 50
 
 class WebhookForm(forms.Form):
     url = forms.CharField(
-        label="Address", max_length=400, help_text="It begins with https:// and is posted to at each event."
+        label=gettext_lazy("Address"),
+        max_length=400,
+        help_text=gettext_lazy("It begins with https:// and is posted to at each event."),
     )
 
 
@@ -65,7 +69,7 @@ def renew(request: HttpRequest, season: str, webhook: int) -> HttpResponse:
 def remove(request: HttpRequest, season: str, webhook: int) -> HttpResponse:
     found, own = _own(request, season, webhook)
     remove_webhook(webhook=own, by=_person(request))
-    messages.success(request, "The webhook is removed, and its deliveries with it.")
+    messages.success(request, _("The webhook is removed, and its deliveries with it."))
     return redirect("organise-webhooks", found.slug)
 
 
@@ -86,7 +90,7 @@ def repeat(request: HttpRequest, season: str, delivery: int) -> HttpResponse:
         Delivery.objects.select_related("webhook__season"), pk=delivery, webhook__season=found
     )
     repeat_delivery(delivery=own, by=_person(request))
-    messages.success(request, "It is posted again within seconds.")
+    messages.success(request, _("It is posted again within seconds."))
     return redirect("organise-deliveries", found.slug, own.webhook_id)
 
 

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.teams.access import teams_of
@@ -73,7 +74,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
     if found is None or not (
         teams_of(request.user).filter(pk=found.team_id).exists() or may_help(request.user, found.season)
     ):
-        raise Http404("There are no runs of yours at this address.")
+        raise Http404(_("There are no runs of yours at this address."))
     runs = [as_told(run, request.user) for run in runs_of(found)]
     context = {
         "season": found.season,
@@ -127,7 +128,7 @@ def _looked_at(
             if isinstance(part.refusal, CardIncomplete):
                 form.add_missing(part.refusal.missing)
         return Looked(
-            "Nothing was stored and nothing counts: all parts of a file are taken, or none.",
+            _("Nothing was stored and nothing counts: all parts of a file are taken, or none."),
             parts=[_described(part) for part in refused.parts],
         )
     except (UploadTooLarge, RunNotTaken) as refused:
@@ -135,24 +136,33 @@ def _looked_at(
     except ValidationError as faults:
         for name, errors in faults.message_dict.items():
             form.add_error(name if name in form.fields else None, [capitalised(error) for error in errors])
-        return Looked("Something is missing below.")
+        return Looked(_("Something is missing below."))
 
 
 def _checked(parts: Sequence[Part]) -> Looked:
     told = [_described(part) for part in parts]
     if all(part.is_good for part in parts):
-        return Looked("All of this can be scored. Nothing was stored or counted.", is_good=True, parts=told)
-    return Looked("This file would be refused. Nothing was stored or counted.", parts=told)
+        return Looked(
+            _("All of this can be scored. Nothing was stored or counted."), is_good=True, parts=told
+        )
+    return Looked(_("This file would be refused. Nothing was stored or counted."), parts=told)
 
 
 def _described(part: Part) -> tuple[Phase, Outcome]:
     more = part.refusal.more if isinstance(part.refusal, RunRejected) else 0
     if part.refusal is None:
-        words = "can be scored; look at the warnings" if part.problems else "can be scored"
+        words = (
+            _("The part for this task can be scored; look at the warnings.")
+            if part.problems
+            else _("The part for this task can be scored.")
+        )
         return part.phase, Outcome(words, is_good=True, problems=part.problems)
     if isinstance(part.refusal, RunRejected):
-        return part.phase, Outcome("cannot be scored", problems=part.problems, more=more)
-    return part.phase, Outcome(f"is not taken: {part.refusal}", problems=part.problems)
+        return part.phase, Outcome(
+            _("The part for this task cannot be scored."), problems=part.problems, more=more
+        )
+    words = _("The part for this task is not taken: %(reason)s.") % {"reason": part.refusal}
+    return part.phase, Outcome(words, problems=part.problems)
 
 
 def _page(

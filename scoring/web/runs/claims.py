@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.query import Query, number_from, text_from
@@ -43,7 +44,7 @@ def claims(request: HttpRequest, pk: int) -> HttpResponse:
     found = runs.filter(pk=pk).first()
     stands = found is not None and _stands(found, request.user)
     if found is None or not may_see_claims(found, request.user, stands=stands):
-        raise Http404("There are no claims for you to see at this address.")
+        raise Http404(_("There are no claims for you to see at this address."))
     at = frozen_at(found.phase, audience_of(found.phase, request.user))
     evaluations = {
         rules: evaluation
@@ -51,7 +52,7 @@ def claims(request: HttpRequest, pk: int) -> HttpResponse:
         if has_claims(evaluation)
     }
     if not evaluations:
-        raise Http404("This run has not been split into claims, or not yet.")
+        raise Http404(_("This run has not been split into claims, or not yet."))
     query = ClaimsQuery.of(request.GET)
     rules, evaluation = _chosen(evaluations, current_rules(query.rules))
     page = page_of(

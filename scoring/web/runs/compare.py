@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.teams.models import User
@@ -33,7 +34,7 @@ def compare(request: HttpRequest, season: str, task: str, phase: str) -> HttpRes
     board = board_of(found, request.user, query.rules, query.gold)
     shown, own = on_board(board), own_runs(board, request.user)
     if not shown and not own and query.a is None:
-        raise Http404("No numbers of this phase are shown to you.")
+        raise Http404(_("No numbers of this phase are shown to you."))
     chosen = chosen_two(board, request.user, shown + own, (query.a, query.b))
     context: dict[str, Any] = {
         **place_of(found),

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from citeboard.core.words import sentence
@@ -37,7 +38,7 @@ def answer(request: HttpRequest, pk: int, how: str) -> HttpResponse:
     assert isinstance(user, User)
     run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
     if run.team is None:
-        raise Http404("There is no run of yours at this address.")
+        raise Http404(_("There is no run of yours at this address."))
     team_for_lead(user, run.team.slug)
     form = AnswerForm(request.POST)
     if not form.is_valid():
@@ -54,8 +55,12 @@ def answer(request: HttpRequest, pk: int, how: str) -> HttpResponse:
     except NotInThisState as refused:
         messages.error(request, sentence(refused))
     else:
-        done = "confirmed" if how == "confirm" else "contested; the organisers read why"
-        messages.success(request, f"The result of run {run.number} is {done}.")
+        done = (
+            _("The result of run %(number)s is confirmed.")
+            if how == "confirm"
+            else _("The result of run %(number)s is contested; the organisers read why.")
+        )
+        messages.success(request, done % {"number": run.number})
     return redirect("submission", pk)
 
 

@@ -73,7 +73,7 @@ def _context(page: ReadPage, query: ReadQuery, viewer: object) -> dict[str, Any]
         "metrics": own.choices("metric", metrics, page.metric.name, metric_label, which="")
         if page.rights.values
         else [],
-        "ways": own.choices("which", page.offered, page.which, WHICH.__getitem__),
+        "ways": own.choices("which", page.offered, page.which, lambda which: str(WHICH[which])),
         "metric_label": metric_label(page.metric.name),
         "has_claims": all(_shows_claims(side, viewer) for side in (page.pair.a, page.pair.b)),
         "lines": [_line(instance, metrics, page, own) for instance in page.instances],

@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core import storage
@@ -61,6 +63,14 @@ CHANGES: dict[str, Callable[..., Submission]] = {
     "priority": set_priority,
     **BY_ORGANISERS,
 }
+DONE = {
+    "select": gettext_lazy("Run %(number)s counts for %(team)s now."),
+    "priority": gettext_lazy("Run %(number)s of %(team)s has priority %(priority)s now."),
+    "accept": gettext_lazy("Run %(number)s of %(team)s is accepted as if it had come in time."),
+    "disqualify": gettext_lazy("Run %(number)s of %(team)s is disqualified."),
+    "hide": gettext_lazy("Run %(number)s of %(team)s stands on no board now."),
+    "reinstate": gettext_lazy("Run %(number)s of %(team)s may stand on the board again."),
+}
 
 
 @login_required
@@ -98,7 +108,7 @@ def status(request: HttpRequest, pk: int) -> HttpResponse:
 def run_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     found = _own(request, pk)
     if not found.file:
-        raise Http404("This run has no file.")
+        raise Http404(_("This run has no file."))
     return download(
         request, storage.runs, found.file, filename=found.filename, content_type="application/octet-stream"
     )
@@ -112,10 +122,10 @@ def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
     if not _acts_as_organiser(found, user) and (how in BY_ORGANISERS or not _is_member(found, user)):
-        raise Http404("There is no run of yours at this address.")
+        raise Http404(_("There is no run of yours at this address."))
     reason = request.POST.get("reason", "").strip() if _acts_as_organiser(found, user) else ""
     if _acts_as_organiser(found, user) and not reason:
-        messages.error(request, "Say why: the team reads it.")
+        messages.error(request, _("Say why: the team reads it."))
         return redirect("submission", pk)
     service = take_back if how in ("cancel", "withdraw") and hides_outcome(found, user) else CHANGES[how]
     if how == "priority":
@@ -125,15 +135,14 @@ def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
     except NotInThisState as refused:
         messages.error(request, f"{_sentence(refused)}.")
     else:
-        words = {
-            "select": f"Run {done.number} counts for {done.team} now.",
-            "priority": f"Run {done.number} of {done.team} has priority {done.priority} now.",
-            "accept": f"Run {done.number} of {done.team} is accepted as if it had come in time.",
-            "disqualify": f"Run {done.number} of {done.team} is disqualified.",
-            "hide": f"Run {done.number} of {done.team} stands on no board now.",
-            "reinstate": f"Run {done.number} of {done.team} may stand on the board again.",
+        words = str(DONE.get(how, _("The run is %(status)s.")))
+        facts = {
+            "number": done.number,
+            "team": done.team,
+            "priority": done.priority,
+            "status": done.get_status_display(),
         }
-        messages.success(request, words.get(how, f"The run is {done.get_status_display()}."))
+        messages.success(request, words % facts)
     return redirect("submission", pk)
 
 
@@ -154,7 +163,7 @@ def describe(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as faults:
         messages.error(request, " ".join(_faults(faults)))
     else:
-        messages.success(request, "What you say of the run is saved.")
+        messages.success(request, _("What you say of the run is saved."))
     return redirect("submission", pk)
 
 
@@ -175,7 +184,7 @@ def delete_run_file(request: HttpRequest, pk: int) -> HttpResponse:
     except NotInThisState as refused:
         messages.error(request, f"{_sentence(refused)}.")
     else:
-        messages.success(request, "The file is deleted. Its digest and its numbers stay.")
+        messages.success(request, _("The file is deleted. Its digest and its numbers stay."))
     return redirect("submission", pk)
 
 
@@ -183,7 +192,7 @@ def _of_member(request: HttpRequest, pk: int) -> Submission:
     """Raises Http404 for whoever is not in its team."""
     found = _own(request, pk)
     if not _is_member(found, request.user):
-        raise Http404("There is no run of yours at this address.")
+        raise Http404(_("There is no run of yours at this address."))
     return found
 
 
@@ -209,7 +218,7 @@ def _own(request: HttpRequest, pk: int) -> Submission:
     runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
     found = runs.filter(pk=pk).first()
     if found is None or not may_see_submission(found, request.user):
-        raise Http404("There is no run of yours at this address.")
+        raise Http404(_("There is no run of yours at this address."))
     return found
 
 

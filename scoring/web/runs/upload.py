@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.spreadsheets import plain
@@ -109,22 +110,22 @@ def _checked(form: RunForm, phase: Phase, user: object) -> Outcome:
         return Outcome(f"{capitalised(refused)}.")
     except ValidationError as faults:
         _add_faults(form, faults)
-        return Outcome("Something is missing above.")
+        return Outcome(_("Something is missing above."))
     problems, more = capped(found.problems)
     if found.errors:
         return Outcome(
-            "This run would be refused. Nothing was stored or counted.", problems=problems, more=more
+            _("This run would be refused. Nothing was stored or counted."), problems=problems, more=more
         )
     if not found.is_read:
-        sentence = (
+        sentence = _(
             "This file opens, and is too large to be read while you wait. Nothing was stored or counted."
         )
         return Outcome(sentence, is_good=True, problems=problems, more=more)
     if problems:
-        sentence = "This run can be scored. Look at these warnings before you submit it."
+        sentence = _("This run can be scored. Look at these warnings before you submit it.")
         return Outcome(sentence, is_good=True, problems=problems, more=more)
     return Outcome(
-        "This run can be scored; nothing is odd about it. Nothing was stored or counted.", is_good=True
+        _("This run can be scored; nothing is odd about it. Nothing was stored or counted."), is_good=True
     )
 
 
@@ -136,8 +137,11 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome
             before = None if said["again"] else sent_before(phase, team, file)
             if before is not None:
                 return Outcome(
-                    f"This very file was sent before, as run {before.number} ({before.system}). Nothing was "
-                    "stored or counted. To send it once more, say so below the file and submit again.",
+                    _(
+                        "This very file was sent before, as run %(number)s (%(system)s). Nothing was "
+                        "stored or counted. To send it once more, say so below the file and submit again."
+                    )
+                    % {"number": before.number, "system": before.system},
                     asks=True,
                 )
             return submit_run(
@@ -155,15 +159,16 @@ def _submitted(form: RunForm, phase: Phase, team: Team, user: object) -> Outcome
             )
     except CardIncomplete as refused:
         form.add_missing(refused.missing)
-        return Outcome(f"{capitalised(refused)}. Nothing was stored or counted.")
+        reason = capitalised(refused)
+        return Outcome(_("%(reason)s. Nothing was stored or counted.") % {"reason": reason})
     except RunRejected as refused:
-        sentence = "This run was refused. Nothing was stored, and it does not count."
+        sentence = _("This run was refused. Nothing was stored, and it does not count.")
         return Outcome(sentence, problems=refused.problems, more=refused.more)
     except (UploadTooLarge, RunNotTaken) as refused:
         return Outcome(f"{capitalised(refused)}.")
     except ValidationError as faults:
         _add_faults(form, faults)
-        return Outcome("Something is missing above.")
+        return Outcome(_("Something is missing above."))
 
 
 def _add_faults(form: RunForm, faults: ValidationError) -> None:

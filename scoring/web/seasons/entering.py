@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -59,7 +60,11 @@ def remove(request: HttpRequest, slug: str, member: int) -> HttpResponse:
     except (EntryRefused, MembershipRefused) as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{gone} is not in {team} any more, and the invitation link has ended.")
+        messages.success(
+            request,
+            _("%(person)s is not in %(team)s any more, and the invitation link has ended.")
+            % {"person": gone, "team": team},
+        )
     return redirect(f"{reverse('team', args=[team.slug])}#members")
 
 
@@ -72,13 +77,16 @@ def take_back(request: HttpRequest, season: str) -> HttpResponse:
     team = team_for_member(request.user, request.POST.get("team", ""))
     registration = Registration.objects.filter(season=found, team=team).first()
     if registration is None:
-        raise Http404("The team takes no part in this season.")
+        raise Http404(_("The team takes no part in this season."))
     try:
         take_back_entry(registration=registration, by=request.user)
     except HasSentRuns as refused:
         messages.error(request, sentence(refused))
     else:
-        messages.success(request, f"{team} does not take part in {found} any more.")
+        messages.success(
+            request,
+            _("%(team)s does not take part in %(season)s any more.") % {"team": team, "season": found},
+        )
     return redirect("season", found.slug)
 
 
@@ -89,5 +97,5 @@ def _joined(request: HttpRequest, invitation: Invitation | MailedInvitation, use
     except (EntryRefused, InvitationNotValid) as refused:
         context = {"ended": sentence(refused)}
         return render(request, "seasons/join.html", context, status=409)
-    messages.success(request, f"You are in {team} now.")
+    messages.success(request, _("You are in %(team)s now.") % {"team": team})
     return redirect("team", team.slug)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from scoring.board import overall_exports
@@ -43,7 +44,7 @@ def overall_file(request: HttpRequest, season: str, form: str) -> HttpResponse:
 def _table(request: HttpRequest, season: str) -> tuple[Season, Overall]:
     found = season_for(request.user, season)
     if not found.shows_overall:
-        raise Http404("This season does not rank teams over its tasks.")
+        raise Http404(_("This season does not rank teams over its tasks."))
     return found, overall_table(found)
 
 

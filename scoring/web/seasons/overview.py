@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef, QuerySet
@@ -15,17 +16,26 @@ from citeboard.core.query import whole_number
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
+from scoring.board.reader import reader_of
 from scoring.board.sql import site_facts
 from scoring.exchange import signposting
 from scoring.exchange.citations import of_season
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
 from scoring.publications.reproduced import is_reproduced
+from scoring.web.alike import page_alike
 from scoring.web.seasons.summaries import season_lines
 from tasks.models import JoinRequest, Organiser, Registration, Season, Submission
 from tasks.registration.joining import requests_of
 from tasks.registration.terms import current_terms, terms_to_accept
-from tasks.seasons.access import entered_teams, listed_entries, may_help, season_for, teams_to_ask
+from tasks.seasons.access import (
+    entered_teams,
+    listed_entries,
+    may_create_seasons,
+    may_help,
+    season_for,
+    teams_to_ask,
+)
 
 SEASONS_A_PAGE = 12
 
@@ -37,25 +47,43 @@ KEPT_SECONDS = 60
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     number = whole_number(request.GET.get("page", ""))
-    return _page(request, number, lambda: _home(request, number))
+    reader = reader_of(request.user)
+    sees = (reader.is_staff, reader.seasons)
+    return _page(request, "seasons/home.html", number, lambda: _home(request, number), sees)
 
 
 @require_safe
 def season(request: HttpRequest, season: str) -> HttpResponse:
     found = season_for(request.user, season)
-    response = _page(request, None, lambda: _season(request, found))
+    reader = reader_of(request.user)
+    response = _page(request, "seasons/season.html", None, lambda: _season(request, found), reader.key)
     response["Link"] = signposting.of_season(found)
     return response
 
 
-def _page(request: HttpRequest, query: int | None, body: Callable[[], str]) -> HttpResponse:
-    """Kept for visitors until something changes on the site."""
+def _page(
+    request: HttpRequest,
+    template: str,
+    query: int | None,
+    context: Callable[[], dict[str, Any]],
+    reader: tuple[object, ...],
+) -> HttpResponse:
+    """Kept until something changes on the site: for visitors, and for all who have signed in and are the
+    same ``reader``.
+    """
+    if isinstance(request.user, User):
+        facts = (request.path, query, site_facts(), reader)
+        return HttpResponse(page_alike(request, template, context, facts, KEPT_SECONDS))
     if not is_visitor(request):
-        return HttpResponse(body())
+        return HttpResponse(render_to_string(template, context(), request))
+
+    def body() -> str:
+        return render_to_string(template, context(), request)
+
     return kept_for_visitors(request, tag_of(request, query, *site_facts()), body, KEPT_SECONDS)
 
 
-def _home(request: HttpRequest, number: int) -> str:
+def _home(request: HttpRequest, number: int) -> dict[str, Any]:
     """Open seasons first, then those to come and past ones; many stand on several pages."""
     seasons = Season.objects.visible_to(request.user).with_teams().current_first()
     page = Paginator(seasons, SEASONS_A_PAGE).get_page(number or 1)
@@ -64,18 +92,22 @@ def _home(request: HttpRequest, number: int) -> str:
         state: [line for line in lines if line.state == state]
         for state in ("open", "ahead", "closed", "published")
     }
-    context = {**by_state, "page": page, "archives": [] if page.has_next() else mounted_archives()}
-    return render_to_string("seasons/home.html", context, request)
+    return {
+        **by_state,
+        "page": page,
+        "archives": [] if page.has_next() else mounted_archives(),
+        "may_create_seasons": may_create_seasons(request.user),
+    }
 
 
-def _season(request: HttpRequest, found: Season) -> str:
+def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
     entries = Registration.objects.filter(season=found).select_related("team").order_by("team__name")
     sent = Submission.objects.filter(team=OuterRef("team"), phase__task__season=found)
     mine = list(teams_of(request.user))
     line = season_lines(list(Season.objects.with_teams().filter(pk=found.pk)))[0]
     registrations = list(listed_entries(request.user, found).not_refused().marked())
     is_helper = may_help(request.user, found)
-    context = {
+    return {
         "season": found,
         "line": line,
         "citation": of_season(found),
@@ -94,7 +126,6 @@ def _season(request: HttpRequest, found: Season) -> str:
         "terms_to_accept": terms_to_accept(found, request.user),
         "to_rate": _sheets_to_rate(request, found),
     }
-    return render_to_string("seasons/season.html", context, request)
 
 
 def _could_ask(request: HttpRequest, season: Season) -> QuerySet[Team]:

@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core import storage
@@ -32,8 +33,8 @@ def overview_paper(request: HttpRequest, season: str) -> HttpResponse:
         "parts": [_part(part) for part in paper.parts],
         "has_boards": bool(paper.boards),
         "choices": [
-            ("what I may see", query.with_(for_everybody=False), not query.for_everybody),
-            ("what everybody may see", query.with_(for_everybody=True), query.for_everybody),
+            (_("what I may see"), query.with_(for_everybody=False), not query.for_everybody),
+            (_("what everybody may see"), query.with_(for_everybody=True), query.for_everybody),
         ]
         if may_help(request.user, paper.season)
         else [],
@@ -61,10 +62,10 @@ def archive(request: HttpRequest, season: str) -> HttpResponseBase:
 @require_safe
 def one_file(request: HttpRequest, season: str, rest: str) -> HttpResponse:
     """One of the files of the zip, by its path there."""
-    paper, _ = _asked(request, season)
+    paper = _asked(request, season)[0]
     found = paper.files.get(rest)
     if found is None:
-        raise Http404("There is no such file for this season's overview paper.")
+        raise Http404(_("There is no such file for this season's overview paper."))
     return _file(found.written(), found.content_type, f"{season}-{rest.replace('/', '-')}")
 
 

@@ -8,6 +8,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.words import sentence
@@ -20,11 +22,13 @@ QUESTIONS_A_PAGE = 50
 
 class QuestionForm(forms.Form):
     text = forms.CharField(
-        label="Your question",
+        label=gettext_lazy("Your question"),
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Organisers read it, with your name. If they answer in public, everybody reads question "
-        "and answer, without your name.",
+        help_text=gettext_lazy(
+            "Organisers read it, with your name. If they answer in public, everybody reads question "
+            "and answer, without your name."
+        ),
     )
 
 
@@ -41,7 +45,7 @@ def questions(request: HttpRequest, season: str) -> HttpResponse:
         except TooManyQuestions as refused:
             form.add_error("text", sentence(refused))
         else:
-            messages.success(request, "The organisers have your question. You are told when they answer.")
+            messages.success(request, _("The organisers have your question. You are told when they answer."))
             return redirect("questions", found.slug)
     own = readable_questions(found, request.user)
     context = {

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core import storage
@@ -51,6 +52,7 @@ def task(request: HttpRequest, season: str, task: str) -> HttpResponse:
         "is_released": bool(released),
         "described": schema_org.in_page(found, released) if released else "",
         "has_trec": found.task_type.trec is not None,
+        "has_data_sets": found.task_type.statistics is not None,
         "phases": [
             (phase, golds.get(phase.split) if may_have_inputs(request.user, phase) else None)
             for phase in phases
@@ -76,11 +78,12 @@ def inputs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
         gold = None
     except TermsNotAccepted as refused:
         terms = f"{settings.BASE_URL}{reverse('terms', args=[found.task.season.slug])}"
-        raise PermissionDenied(f"{sentence(refused)} They are at {terms}.") from refused
+        where = _("They are at %(address)s.") % {"address": terms}
+        raise PermissionDenied(f"{sentence(refused)} {where}") from refused
     else:
         gold = Gold.objects.current(found)
     if gold is None:
-        raise Http404("The inputs of this phase are not published yet.")
+        raise Http404(_("The inputs of this phase are not published yet."))
     name = f"{found.task.season.slug}-{found.task.slug}-{found.split}-inputs.zip"
     return download(request, storage.gold, gold.public, filename=name, content_type="application/zip")
 
@@ -101,6 +104,10 @@ def enter(request: HttpRequest, season: str) -> HttpResponse:
     except EntryRefused as refused:
         messages.error(request, f"{refused}.")
     else:
-        waits = "" if registration.is_approved else "; an organiser has yet to approve it"
-        messages.success(request, f"{team} takes part in {found}{waits}.")
+        told = (
+            _("%(team)s takes part in %(season)s.")
+            if registration.is_approved
+            else _("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
+        )
+        messages.success(request, told % {"team": team, "season": found})
     return redirect("season", found.slug)

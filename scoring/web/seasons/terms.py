@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from citeboard.core.query import whole_number
@@ -29,7 +30,7 @@ def terms(request: HttpRequest, season: str) -> HttpResponse:
         except NotTheTerms as refused:
             messages.error(request, sentence(refused))
             return redirect("terms", found.slug)
-        messages.success(request, f"You have accepted the terms of {found}.")
+        messages.success(request, _("You have accepted the terms of %(season)s.") % {"season": found})
         return redirect("season", found.slug)
     current = current_terms(found)
     acceptance = acceptance_of(current, request.user) if current else None

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from citeboard.core.audit import as_json
 from citeboard.teams.models import User
 from tasks.gold.packing import PreparedGold
@@ -31,7 +34,7 @@ class _Unsaid:
     """The file has never said anything that the site remembers."""
 
     def __repr__(self) -> str:
-        return "not known"
+        return _("not known")
 
 
 UNSAID = _Unsaid()
@@ -82,15 +85,19 @@ class LoadConflicts(Exception):
 
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
-        noun = "key was" if len(conflicts) == 1 else "keys were"
-        super().__init__(f"{len(conflicts)} {noun} changed in the site since the file was last loaded")
+        words = ngettext(
+            "%(number)s key was changed in the site since the file was last loaded",
+            "%(number)s keys were changed in the site since the file was last loaded",
+            len(conflicts),
+        )
+        super().__init__(words % {"number": len(conflicts)})
 
 
 class KeyNotKnown(Exception):
     """A decision names a key that the file does not have."""
 
     def __init__(self, keys: list[str]) -> None:
-        super().__init__(f"the file says nothing of {', '.join(keys)}")
+        super().__init__(_("the file says nothing of %(keys)s") % {"keys": ", ".join(keys)})
 
 
 class Remembered:

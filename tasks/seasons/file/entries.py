@@ -14,6 +14,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext as _
 
 from citeboard.core.instants import zone_of
 from tasks.models import Phase, Season
@@ -22,7 +23,7 @@ from tasks.models.seasons import MIN_CLASS_SIZE, MIN_MEMORY_MB, validate_zone
 from tasks.registration.entry_list import entry_lines
 from tasks.registration.terms import MAX_LENGTH, terms_text
 from tasks.seasons.file.lines import KeyLines
-from tasks.seasons.file.tables import Findings, Table, near, one_of
+from tasks.seasons.file.tables import Findings, Table, names_twice, near, one_of
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import current_rules
 
@@ -45,7 +46,8 @@ class Roots:
         """
         roots = [root for root in (self.folder, self.data) if root is not None]
         if not name or Path(name).is_absolute() or "\0" in name:
-            table.refuse(key, f"“{name}” is not a relative path", f"a path below {_either(roots)}")
+            words = _("“%(name)s” is not a relative path") % {"name": name}
+            table.refuse(key, words, _("a path below %(folders)s") % {"folders": _either(roots)})
             return None
         leads_out = False
         for root in roots:
@@ -55,10 +57,15 @@ class Roots:
             elif path.exists():
                 return path
         if leads_out:
-            table.refuse(key, f"{name} leads out of the folder", f"a path below {_either(roots)}")
+            words = _("%(name)s leads out of the folder") % {"name": name}
+            table.refuse(key, words, _("a path below %(folders)s") % {"folders": _either(roots)})
         else:
-            hint = "" if self.data else "; --data names another folder to look in"
-            table.refuse(key, f"there is no {name}", f"a file or folder below {_either(roots)}{hint}")
+            if self.data:
+                expected = _("a file or folder below %(folders)s")
+            else:
+                expected = _("a file or folder below %(folders)s; --data names another folder to look in")
+            words = _("there is no %(name)s") % {"name": name}
+            table.refuse(key, words, expected % {"folders": _either(roots)})
         return None
 
 
@@ -181,7 +188,7 @@ def read_season_file(roots: Roots) -> SeasonEntry:
     try:
         content = path.read_bytes()
     except FileNotFoundError as missing:
-        raise InputRefused([Problem(file=str(path), message="there is no such file")]) from missing
+        raise InputRefused([Problem(file=str(path), message=_("there is no such file"))]) from missing
     return parse_season_file(content, roots)
 
 
@@ -191,7 +198,7 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         text = content.decode("utf-8-sig")
         values = tomllib.loads(text)
     except UnicodeDecodeError as fault:
-        raise InputRefused([Problem(file=NAME, message="not UTF-8 text")]) from fault
+        raise InputRefused([Problem(file=NAME, message=_("not UTF-8 text"))]) from fault
     except tomllib.TOMLDecodeError as fault:
         raise InputRefused([_no_toml(fault)]) from fault
     findings = Findings(NAME, KeyLines(text))
@@ -202,8 +209,9 @@ def _no_toml(fault: tomllib.TOMLDecodeError) -> Problem:
     """The reader gives the line at the end of its words alone."""
     found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(fault))
     if not found:
-        return Problem(file=NAME, message=f"not TOML: {fault}")
-    return Problem(file=NAME, line=int(found[2]), message=f"not TOML: {found[1]} at column {found[3]}")
+        return Problem(file=NAME, message=_("not TOML: %(fault)s") % {"fault": fault})
+    words = _("not TOML: %(fault)s at column %(column)s")
+    return Problem(file=NAME, line=int(found[2]), message=words % {"fault": found[1], "column": found[3]})
 
 
 def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
@@ -247,7 +255,8 @@ def _addresses(table: Table) -> Iterable[str]:
         try:
             validate_email(address)
         except ValidationError:
-            table.refuse("organisers", f"“{address}” is not an e-mail address")
+            words = _("“%(address)s” is not an e-mail address")
+            table.refuse("organisers", words % {"address": address})
         else:
             yield address
 
@@ -285,7 +294,8 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
     known_rules = list(task_type.rules) if task_type else []
     rules = _rules(table, known_rules) if task_type else table.texts("rules", ())
     if "rules" in table and not table.values["rules"]:
-        table.refuse("rules", "“rules” is empty", "the rule sets to score under, the ranking one first")
+        words = _("“%(name)s” is empty") % {"name": "rules"}
+        table.refuse("rules", words, _("the rule sets to score under, the ranking one first"))
     options = table.words("options")
     if task_type:
         options |= _files_of_options(table, task_type, options, roots)
@@ -327,8 +337,9 @@ def _refuse_no_ranking(
     if option := task_type.without_value(rules[0], options).get(ranking):
         table.refuse(
             "options",
-            f"rules “{rules[0]}” rank by {ranking}, which has no value without the option “{option}”",
-            "that option, or other rules first",
+            _("rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”")
+            % {"rules": rules[0], "metric": ranking, "option": option},
+            _("that option, or other rules first"),
         )
 
 
@@ -339,17 +350,21 @@ def _rules(table: Table, known: Sequence[str]) -> tuple[str, ...]:
     for name, own in zip(given, rules, strict=True):
         if own not in known:
             table.refuse(
-                "rules", f"{table.values['type']} has no rules “{name}”", f"some of {', '.join(known)}"
+                "rules",
+                _("%(task_type)s has no rules “%(name)s”")
+                % {"task_type": table.values["type"], "name": name},
+                _some_of(known),
             )
         elif own != name and rules.count(own) > 1:
-            table.refuse("rules", f"“rules” names “{own}” twice")
+            table.refuse("rules", names_twice("rules", own))
     return tuple(dict.fromkeys(rules))
 
 
 def _free_slug(table: Table, reserved: Sequence[str]) -> str:
     slug = table.slug("slug")
     if slug in reserved:
-        table.refuse("slug", f"“{slug}” leads to another page of the site", "another name")
+        words = _("“%(slug)s” leads to another page of the site") % {"slug": slug}
+        table.refuse("slug", words, _("another name"))
     return slug
 
 
@@ -357,14 +372,15 @@ def _summary(table: Table, roots: Roots) -> str:
     """The task's own text, in the file or in a Markdown file beside it."""
     summary, card = table.text("summary", ""), table.text("card", "")
     if summary and card:
-        table.refuse("card", "“summary” and “card” are two texts for one place", "one of them")
+        table.refuse("card", _("“summary” and “card” are two texts for one place"), _("one of them"))
     path = roots.file(table, "card", card) if card else None
     if path is None:
         return summary
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as fault:
-        table.refuse("card", f"{card} cannot be read as UTF-8 text: {fault}")
+        words = _("%(file)s cannot be read as UTF-8 text: %(fault)s")
+        table.refuse("card", words % {"file": card, "fault": fault})
         return ""
 
 
@@ -379,17 +395,23 @@ def _phase(table: Table) -> PhaseEntry | None:
     board_then = table.choice("board_then", ["", *Phase.Audience.values], "")
     if (board_from is None) != (not board_then):
         table.refuse(
-            "board_from", "“board_from” and “board_then” say together when who sees the board", "both"
+            "board_from",
+            _("“board_from” and “board_then” say together when who sees the board"),
+            _("both"),
         )
     frozen_from, frozen_until = (table.moment(name, zone, None) for name in ("frozen_from", "frozen_until"))
     if frozen_until is not None and (frozen_from is None or frozen_until <= frozen_from):
         table.refuse(
-            "frozen_until", "the board would be revealed before it is frozen", "a time after “frozen_from”"
+            "frozen_until",
+            _("the board would be revealed before it is frozen"),
+            _("a time after “frozen_from”"),
         )
     gold_is_public = table.boolean("gold_public", default=False)
     gold_from = table.moment("gold_from", zone, None)
     if gold_from is not None and not gold_is_public:
-        table.refuse("gold_from", "the gold would not be given out at all", "“gold_public = true” beside it")
+        table.refuse(
+            "gold_from", _("the gold would not be given out at all"), _("“gold_public = true” beside it")
+        )
     described = partial(
         PhaseEntry,
         table=table,
@@ -420,13 +442,16 @@ def _phase(table: Table) -> PhaseEntry | None:
     if opens is None or closes is None:
         return None
     if closes <= opens:
-        table.refuse("closes", f"the phase closes at {closes}, which is not after it opens at {opens}")
+        words = _("the phase closes at %(closes)s, which is not after it opens at %(opens)s")
+        table.refuse("closes", words % {"closes": closes, "opens": opens})
     if inputs_from is not None and inputs_from > opens:
         table.refuse(
-            "inputs_from", "the inputs would come after the phase opens", "a time before it, or none"
+            "inputs_from", _("the inputs would come after the phase opens"), _("a time before it, or none")
         )
     if late_until is not None and late_until <= closes:
-        table.refuse("late_until", "late runs would be taken no longer than others", "a time after the end")
+        table.refuse(
+            "late_until", _("late runs would be taken no longer than others"), _("a time after the end")
+        )
     return described(opens=opens, closes=closes, inputs_from=inputs_from, late_until=late_until)
 
 
@@ -436,7 +461,9 @@ def _card_required(table: Table) -> tuple[str, ...]:
     for name in given:
         if name not in REQUIRABLE:
             table.refuse(
-                "card_required", f"a run card has no “{name}”{near(name, REQUIRABLE)}", one_of(REQUIRABLE)
+                "card_required",
+                _("a run card has no “%(name)s”%(near)s") % {"name": name, "near": near(name, REQUIRABLE)},
+                one_of(REQUIRABLE),
             )
     return tuple(name for name in REQUIRABLE if name in given)
 
@@ -477,25 +504,32 @@ def _refuse_contradictions(task: TaskEntry) -> None:
     _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
     _refuse_repeated((baseline.table, "system", baseline.system) for baseline in task.baselines)
     if task.is_reported_only and task.gold:
-        task.table.refuse("reported_only", "a task with gold is more than reported", "no [[tasks.gold]]")
+        task.table.refuse(
+            "reported_only", _("a task with gold is more than reported"), _("no [[tasks.gold]]")
+        )
     slugs = [phase.slug for phase in task.phases]
     for baseline in task.baselines:
         for slug in baseline.phases:
             if slug not in slugs:
                 baseline.table.refuse(
-                    "phases", f"the task has no phase “{slug}”", f"some of {', '.join(slugs)}"
+                    "phases", _("the task has no phase “%(phase)s”") % {"phase": slug}, _some_of(slugs)
                 )
 
 
 def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
     listed: Sequence[tuple[Table, str, str]] = list(names)
-    counts = Counter(value for _, _, value in listed if value)
+    counts = Counter(value for *rest, value in listed if value)
     seen: set[str] = set()
     for table, key, value in listed:
         if counts[value] > 1 and value in seen:
-            table.refuse(key, f"{key} “{value}” is given a second time")
+            words = _("%(key)s “%(value)s” is given a second time")
+            table.refuse(key, words % {"key": key, "value": value})
         seen.add(value)
 
 
 def _either(roots: list[Path]) -> str:
-    return " or ".join(str(root) for root in roots)
+    return _(" or ").join(str(root) for root in roots)
+
+
+def _some_of(names: Iterable[str]) -> str:
+    return _("some of %(names)s") % {"names": ", ".join(names)}

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.teams.models import User
@@ -115,9 +116,11 @@ def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> L
 def _alone(text: bytes, slug: str) -> SeasonEntry:
     entry = parse_season_file(text, FileAlone())
     if slug and entry.slug and entry.slug != slug:
-        entry.table.refuse("slug", f"the file is of season “{entry.slug}”", f"“{slug}”")
+        words = _("the file is of season “%(season)s”") % {"season": entry.slug}
+        entry.table.refuse("slug", words, f"“{slug}”")
     if not slug and Season.objects.filter(slug=entry.slug).exists():
-        entry.table.refuse("slug", f"there is a season “{entry.slug}” already", "another name")
+        words = _("there is a season “%(season)s” already") % {"season": entry.slug}
+        entry.table.refuse("slug", words, _("another name"))
     return entry
 
 
@@ -348,14 +351,17 @@ def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
     yield from map(str, plan.results.oddities)
     for address in entry.organisers:
         if not User.objects.filter(email__iexact=address).exists():
-            yield f"organiser {address} has no account yet; load the season again when there is one"
+            words = _("organiser %(address)s has no account yet; load the season again when there is one")
+            yield words % {"address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
-        name = f"phase {phase.task.slug}/{phase.slug}"
+        name = f"{phase.task.slug}/{phase.slug}"
         if Gold.objects.current(phase) is None:
-            yield f"{name}: split {phase.split} has no gold yet, so that no run is accepted"
+            words = _("phase %(phase)s: split %(split)s has no gold yet, so that no run is accepted")
+            yield words % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
-            yield f"{name} is over: it closed {phase.closes:%Y-%m-%d %H:%M} UTC"
+            words = _("phase %(phase)s is over: it closed %(instant)s")
+            yield words % {"phase": name, "instant": f"{phase.closes:%Y-%m-%d %H:%M} UTC"}
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
-            yield f"gold {gold.task.slug}/{gold.split}: no phase is scored on it"
+            yield _("gold %(gold)s: no phase is scored on it") % {"gold": f"{gold.task.slug}/{gold.split}"}

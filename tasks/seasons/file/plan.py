@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from tasks.gold.gold_files import index_of
 from tasks.gold.packing import PreparedGold, prepare_gold
@@ -27,7 +29,9 @@ from tasks.types.runs import read_run
 
 #: Named, because scoring imports tasks and not the other way round.
 READER = "scoring.publications.season_results.SeasonResults"
-IN_THE_FILE = "the same in the file, or it deleted in the admin by someone who knows what is lost"
+IN_THE_FILE = gettext_lazy(
+    "the same in the file, or it deleted in the admin by someone who knows what is lost"
+)
 #: Runs that count for nothing do not bind a season to what it was.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
 
@@ -203,16 +207,18 @@ def _refuse_unexplained_fix(
         return
     told = Gold.objects.filter(task=present.task, split=gold.split).values_list("reason", flat=True)
     if gold.reason in ("", *told):
-        message = f"the gold of split {gold.split} is not that of version {present.number}"
+        message = _("the gold of split %(split)s is not that of version %(version)s")
+        message %= {"split": gold.split, "version": present.number}
         key = "reason" if gold.reason else "paths"
-        gold.table.refuse(key, message, "a new “reason”, or --reason, that says what was corrected")
+        gold.table.refuse(key, message, _("a new “reason”, or --reason, that says what was corrected"))
 
 
 def _baseline_problems(
     plan: Plan, task: TaskEntry, task_type: TaskType, baseline: BaselineEntry
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
-        baseline.table.refuse("run", f"{baseline.run.name} is a folder", "one file, or a zip of the folder")
+        words = _("%(name)s is a folder") % {"name": baseline.run.name}
+        baseline.table.refuse("run", words, _("one file, or a zip of the folder"))
         return []
     found: dict[str, Problem] = {}
     splits = {phase.slug: phase.split for phase in task.phases}
@@ -223,7 +229,8 @@ def _baseline_problems(
             # Gold that was refused has been told of already.
             if all(gold.split != split for gold in task.gold):
                 baseline.table.refuse(
-                    "phases", f"split {split} has no gold that the run could be scored with"
+                    "phases",
+                    _("split %(split)s has no gold that the run could be scored with") % {"split": split},
                 )
             continue
         for problem in _run_problems(task, task_type, baseline.run, index):
@@ -255,11 +262,13 @@ def _refuse_removals(entry: SeasonEntry) -> None:
     entries = {task.slug: task for task in entry.tasks}
     for task in Task.objects.filter(season=season):
         if task.slug not in entries:
-            entry.table.refuse("slug", f"task “{task.slug}” is on the site and not in the file", IN_THE_FILE)
+            words = _("task “%(task)s” is on the site and not in the file") % {"task": task.slug}
+            entry.table.refuse("slug", words, str(IN_THE_FILE))
             continue
         for kind, name in _left_out(task, entries[task.slug], entry):
-            message = f"{kind} “{name}” of task {task.slug} is on the site and not in the file"
-            entries[task.slug].table.refuse("slug", message, IN_THE_FILE)
+            words = _("%(kind)s “%(name)s” of task %(task)s is on the site and not in the file")
+            words %= {"kind": kind, "name": name, "task": task.slug}
+            entries[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
 
 
 def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
@@ -276,8 +285,8 @@ def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
         if present and present.endswith(f"/{value}"):
             task.options[option.name] = present
         else:
-            message = f"option {option.name} names a file, {value}"
-            task.table.refuse("options", message, "a file that load_season brings, where the site runs")
+            words = _("option %(option)s names a file, %(file)s") % {"option": option.name, "file": value}
+            task.table.refuse("options", words, _("a file that load_season brings, where the site runs"))
 
 
 def _names_a_file(option: Option, value: str) -> bool:
@@ -290,19 +299,19 @@ def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tup
     phases = {phase.slug for phase in entry.phases}
     for phase in Phase.objects.filter(task=task):
         if phase.slug not in phases:
-            yield "phase", phase.slug
+            yield _("phase"), phase.slug
     if not season.is_from_file:
         return
     splits = {gold.split for gold in entry.gold}
     for split in sorted(set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits):
-        yield "gold", split
+        yield _("gold"), split
     systems = {baseline.system for baseline in entry.baselines}
     if season.is_alone:
         return
     baselines = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
     standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
     for system in sorted(set(standing) - systems):
-        yield "baseline", system
+        yield _("baseline"), system
 
 
 def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
@@ -312,10 +321,10 @@ def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
     )
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     if before and before.type != task.type and runs.exists():
-        message = f"the task has runs of the type {before.type}"
-        task.table.refuse("type", message, "a new task for the new type")
+        message = _("the task has runs of the type %(task_type)s") % {"task_type": before.type}
+        task.table.refuse("type", message, _("a new task for the new type"))
     for phase in task.phases:
         own = runs.filter(phase__slug=phase.slug).select_related("phase").first()
         if own and own.phase.split != phase.split:
-            message = f"the phase has runs on split {own.phase.split}"
-            phase.table.refuse("split", message, "a new phase for the new split")
+            message = _("the phase has runs on split %(split)s") % {"split": own.phase.split}
+            phase.table.refuse("split", message, _("a new phase for the new split"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
 from tasks.models import Season
@@ -52,7 +53,7 @@ def change_settings(*, season: Season, values: Mapping[str, Any], by: User | Non
         said = structure_of(held)
         unknown = [key for key, value in values.items() if not _set(said, key, value)]
         if unknown:
-            raise SettingsRefused([Fault(key, "there is no such setting") for key in unknown])
+            raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])
         return _loaded(said, by, held.slug)
 
 

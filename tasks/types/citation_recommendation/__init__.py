@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.types.base import (
@@ -27,12 +27,17 @@ from tasks.types.trec import TrecForm
 if TYPE_CHECKING:
     from tasks.types.citation_recommendation.collection import Collection
     from tasks.types.ranking.gathering import RankedRun
+    from tasks.types.ranking.lists import Lists
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
 TREC = "tasks.types.citation_recommendation.trec"
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
 MAX_CUTS = 10
+F1_CLASSES = {
+    "contexts": "scoring.metrics.ranking_f1:RankingF1",
+    "means": "scoring.metrics.ranking_f1:F1OfMeans",
+}
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
 
@@ -52,6 +57,20 @@ LONGEST = Option(
     name="longest",
     default="1000",
     summary="A run with a ranking of more candidates is refused.",
+)
+F1 = Option(
+    name="f1",
+    default="no",
+    summary="Whether F1 of precision and recall is computed: the mean of that of each context, or from the "
+    "means of both.",
+    choices=("no", "contexts", "means"),
+)
+PERPLEXITY = Option(
+    name="perplexity",
+    default="no",
+    summary="Whether the perplexity of what is cited is computed, for runs that declare probabilities of "
+    "candidates.",
+    choices=("no", "yes"),
 )
 
 
@@ -87,10 +106,20 @@ def _class_of(measure: str) -> str:
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """What the options ``graded`` and ``k`` add."""
+    """What the options ``graded``, ``k``, ``f1`` and ``perplexity`` add."""
     more = GRADED if rules == CORRECTED and options[GRADES.name] == "yes" else ()
     further = [(cut, (*MEASURES[rules], *more)) for cut in cuts(options)[1:]]
-    return tuple(metric for cut, measures in [(CUT, more), *further] for metric in measures_at(cut, measures))
+    ranked = (metric for cut, measures in [(CUT, more), *further] for metric in measures_at(cut, measures))
+    return (*ranked, *(_asked_for(options) if rules == CORRECTED else ()))
+
+
+def _asked_for(options: Options) -> Iterator[MetricRef]:
+    """What the paper names for further work."""
+    if (form := options[F1.name]) != "no":
+        metric = {"contexts": "f1", "means": "f1_of_means"}[form]
+        yield from (MetricRef(f"{metric}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options))
+    if options[PERPLEXITY.name] == "yes":
+        yield MetricRef("perplexity", "scoring.metrics.perplexity:Perplexity")
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
@@ -98,7 +127,9 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     from tasks.types.ranking.gathering import RunLimits
     from tasks.types.ranking.runs import read_ranked_run
 
-    return read_ranked_run(files, index, RunLimits(longest=_longest(options), kept=max(cuts(options))))
+    declares = options[PERPLEXITY.name] == "yes"
+    limits = RunLimits(longest=_longest(options), kept=max(cuts(options)), declares=declares)
+    return read_ranked_run(files, index, limits)
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
@@ -110,7 +141,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     collection: Collection = split.content
     return Pairs(
         gold=collection.gold,
-        answers=run.lists,
+        answers=_answers(split, run),
         units=collection.papers,
         features=collection.classes,
         names=collection.ids,
@@ -120,6 +151,15 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
             "tied_scores": run.ties,
         },
     )
+
+
+def _answers(split: Split, run: RankedRun) -> Lists:
+    """The rankings, with the probabilities of candidates where the run declares any."""
+    from tasks.types.ranking.declared import DeclaredLists
+
+    if not run.declared:
+        return run.lists
+    return DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
 
 
 TASK_TYPE = TaskType(
@@ -136,7 +176,7 @@ TASK_TYPE = TaskType(
     pair=pair,
     public_files=lazy(COLLECTION, "public_files"),
     is_gold_file=is_gold_file,
-    options=(CUTS, GRADES, LONGEST),
+    options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
     show_instances=lazy("tasks.types.ranking.showing", "show_instances"),
     trec=TrecForm(

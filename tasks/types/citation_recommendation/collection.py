@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
+from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
@@ -20,7 +20,20 @@ from tasks.types.ranking.records import Rows, canonical, digest_of, label, shown
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
 #: What a candidate shows: not which paper cites it, since that paper may be the one of the context.
-SHOWN_OF_CANDIDATE = ("ref_id", "raw", "title", "abstract", "authors", "year", "venue", "doi", "arxiv_ids")
+SHOWN_OF_CANDIDATE = (
+    *(
+        "ref_id",
+        "raw",
+        "title",
+        "abstract",
+        "authors",
+        "author_metadata",
+        "year",
+        "venue",
+        "doi",
+        "arxiv_ids",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +140,8 @@ class _Reader:
         paper = label(record, "citing_id") or name
         sampled_for = record.get(SAMPLED_FOR)
         sampled = sampled_for if isinstance(sampled_for, list) else DIMENSIONS
-        labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
+        found = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
+        labels = {name: own for name, own in found.items() if own is not None or name not in LATER}
         own = sorted(grades.items()) if "grades" in record else []
         self.facts.append(digest_of(canonical([name, paper, cited, labels, *([own] if own else [])])))
         self._is_graded |= bool(own)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
-#: The dimensions of the diagnostic benchmark, and the order of their classes where it is not the alphabet's.
+#: The dimensions of the diagnostic benchmark and that of authors, with the order of their classes where it is
+#: not the alphabet's.
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "field": (),
     "year_group": (),
@@ -16,7 +17,10 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "pos_before": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
     "pos_after": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
     "low_resource": (),
+    "h_index_group": ("0", "1", "2", "3"),
 }
+#: Dimensions that are part of a gold's digest only where a context has a class of them.
+LATER = frozenset({"h_index_group"})
 #: Which dimensions a context was sampled for; in others it does not count. Without it, it counts in all.
 SAMPLED_FOR = "sampled_for"
 

@@ -32,7 +32,7 @@ TASK_TYPE = TaskType(
         "scoring.tools.baselines.retrieval_references:BASELINES",
         "scoring.tools.baselines.retrieval_methods:BASELINES",
     ),
-    dimensions=("group_size", "candidates", "section", "discipline"),
+    dimensions=("group_size", "candidates", "section", "zone", "discipline"),
     read_gold=lazy(COLLECTION, "read_gold"),
     read_inputs=lazy(COLLECTION, "read_inputs"),
     read_run=lazy(PAIRING, "read_run"),

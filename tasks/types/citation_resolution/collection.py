@@ -47,6 +47,8 @@ class Resolution:
     gold: Lists
     papers: Classes
     sections: Classes
+    #: Rhetorical zones of the sentences, as whoever annotated them calls them.
+    zones: Classes
     disciplines: Classes
     candidates: Mapping[str, tuple[str, ...]]
     #: How many candidates each context has.
@@ -163,6 +165,7 @@ class _Reader:
     _gold: ListsBuilder = field(default_factory=ListsBuilder)
     _papers: ClassesBuilder = field(default_factory=ClassesBuilder)
     _sections: ClassesBuilder = field(default_factory=ClassesBuilder)
+    _zones: ClassesBuilder = field(default_factory=ClassesBuilder)
     _disciplines: ClassesBuilder = field(default_factory=ClassesBuilder)
 
     def read(self, rows: Rows) -> None:
@@ -191,12 +194,15 @@ class _Reader:
         # One text for all contexts of a paper.
         known = self.paper_of[-1] if self.paper_of and self.paper_of[-1] == paper else paper
         section, discipline = section_class(label(record, "section")), self.disciplines.get(paper)
-        self.facts.append(digest_of(canonical([name, paper, gold, section, discipline])))
+        zone = label(record, "zone")
+        facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
+        self.facts.append(digest_of(canonical(facts)))
         self.ids.append(name)
         self.paper_of.append(known)
         self._gold.add(gold)
         self._papers.add(paper)
         self._sections.add(section)
+        self._zones.add(zone)
         self._disciplines.add(discipline)
 
     def resolution(self, citing_papers: CitingPapers | None) -> Resolution:
@@ -206,6 +212,7 @@ class _Reader:
             gold=self._gold.build(),
             papers=self._papers.build(),
             sections=self._sections.build(SECTIONS),
+            zones=self._zones.build(),
             disciplines=self._disciplines.build(),
             candidates=self.candidates,
             choices=np.fromiter(sizes, dtype=np.int32, count=len(self.paper_of)),

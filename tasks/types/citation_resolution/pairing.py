@@ -68,6 +68,7 @@ def _only(resolution: Resolution, rows: NDArray[np.intp]) -> Resolution:
         gold=resolution.gold.take(rows),
         papers=resolution.papers.take(rows),
         sections=resolution.sections.take(rows),
+        zones=resolution.zones.take(rows),
         disciplines=resolution.disciplines.take(rows),
         choices=resolution.choices[rows],
     )
@@ -79,6 +80,7 @@ def _features(resolution: Resolution) -> dict[str, Classes]:
         "group_size": Classes(GROUPS, sizes.astype(np.int32)),
         "candidates": Classes(CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)),
         "section": resolution.sections,
+        "zone": resolution.zones,
         "discipline": resolution.disciplines,
     }
     return {name: classes for name, classes in features.items() if not classes.is_empty}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tasks.types.base import TaskType
+from tasks.types.citation_text.data_sets import statistics
 from tasks.types.citation_text.human_evaluation import HUMAN_EVALUATION
 from tasks.types.citation_text.instances import is_gold_file, public_files, read_gold, read_inputs
 from tasks.types.citation_text.metrics import METRICS, further_metrics
@@ -38,4 +39,5 @@ TASK_TYPE = TaskType(
     human_evaluation=HUMAN_EVALUATION,
     further_metrics=further_metrics,
     show_instances=show_instances,
+    statistics=statistics,
 )

@@ -60,6 +60,11 @@ def key_2017(annotation: Annotation) -> tuple[str, ...]:
     return annotation.name.reference, annotation.name.citing, annotation.name.marker
 
 
+def key_2016(annotation: Annotation) -> tuple[str, ...]:
+    """What names a citance to the program of 2016, which takes the reference paper from the file's name."""
+    return annotation.name.citing, annotation.name.marker
+
+
 def key_2018(annotation: Annotation) -> tuple[str, ...]:
     """What names one to that of the CSV form."""
     return annotation.name.reference, annotation.name.citing
@@ -92,6 +97,12 @@ def facts(annotation: Annotation) -> list[Any]:
 def named_sentences(annotation: Annotation) -> tuple[str, ...]:
     """The ids as given, without those that say that none was found: `NA` and the empty text."""
     return tuple(sid for sid in annotation.sentences if sid not in ("", NO_REFERENCE))
+
+
+def as_sets(annotation: Annotation) -> Annotation:
+    """Ids and facets each once, as the program of 2016 compares them, to which no facet is an empty one."""
+    ids = dict.fromkeys(sid for sid in annotation.sentences if sid)
+    return replace(annotation, sentences=tuple(ids), facets=tuple(dict.fromkeys(annotation.facets)) or ("",))
 
 
 def has_reference(annotation: Annotation) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.types.base import CORRECTED, Split
@@ -11,7 +11,9 @@ from tasks.types.clsumm.citances import (
     Annotation,
     CitanceName,
     Key,
+    as_sets,
     has_reference,
+    key_2016,
     key_2017,
     key_2018,
     merged_facets,
@@ -19,7 +21,7 @@ from tasks.types.clsumm.citances import (
     numbered,
 )
 from tasks.types.clsumm.pairing import Matcher
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.topics import GoldFile, Topic
 
@@ -55,7 +57,7 @@ def citance_label(topic: str, name: CitanceName) -> str:
     return f"{topic}, {which.strip()}"
 
 
-_OFFICIAL_KEYS = {OFFICIAL_2017: key_2017, OFFICIAL_2018: key_2018}
+_OFFICIAL_KEYS = {OFFICIAL_2016: key_2016, OFFICIAL_2017: key_2017, OFFICIAL_2018: key_2018}
 
 
 def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair], Counter[str]]:
@@ -63,7 +65,8 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
 
     Each annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only
     where the run has a file or line for it, and of the lines with one key, in gold and run alike, the last
-    stands for all. Under the other rules every topic and every citance counts.
+    stands for all. That of 2016 does the latter and stops where a topic is missing: there it counts here, as
+    under the other rules, where every topic and every citance does.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.topics for topic in topics))
@@ -76,6 +79,9 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
         for number, file in enumerate(topic.files):
             if rules in (CORRECTED, OFFICIAL_2014):
                 pairs += _corrected(topic, number, file, answers, notes)
+            elif rules == OFFICIAL_2016:
+                sides = replace(file, citances=tuple(map(as_sets, file.citances))), map(as_sets, answers)
+                pairs += _official(topic, number, *sides, _OFFICIAL_KEYS[rules])
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
     known = {topic.name for topic in topics}
@@ -86,7 +92,7 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
 
 
 def _official(
-    topic: Topic, number: int, file: GoldFile, answers: Sequence[Annotation], key: Key
+    topic: Topic, number: int, file: GoldFile, answers: Iterable[Annotation], key: Key
 ) -> Iterator[CitancePair]:
     """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known."""
     known = {key(citance) for citance in file.citances if citance.has_key}

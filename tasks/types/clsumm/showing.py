@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tasks.types.base import Options, Pairs, Split
@@ -10,10 +12,13 @@ from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.clsumm.pairs import citance_label
 from tasks.types.files import InputFile
 from tasks.types.showing import joined, rows_by_name
-from tasks.types.shown import ShownInstance
+from tasks.types.shown import ALIKE, IMPLIED, MISSED, RIGHT, WRONG, ShownInstance
 from tasks.types.text import decoded
 
 Text = Callable[[Any], str]
+#: A wrong sentence with so many of the citance's words is like it; a missed one with so few is implied by it.
+ALIKE_FROM, IMPLIED_UP_TO = 3, 1
+_WORD = re.compile(r"[a-z]{4,}")
 
 
 def show_spans(
@@ -24,7 +29,36 @@ def show_spans(
     def span(side: Any) -> str:
         return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
 
-    return _citances(files, pairs, options, gold=span, answer=span)
+    rows = rows_by_name(pairs)
+    sentences = {
+        citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
+        for topic in read_input_topics(files, options)
+        for citance in topic.citances
+    }
+    for shown in _citances(files, pairs, options, gold=span, answer=span):
+        sides = [(pairs.gold[row], pairs.answers[row]) for row in rows[shown.name]]
+        judged = judged_sentences(shown.given, sides, sentences.get(shown.name, {}))
+        yield replace(shown, judged=tuple(judged))
+
+
+def judged_sentences(
+    citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The answer's sentences, then those missed, as Figures 2 and 3 of the pilot's paper tell errors apart.
+
+    With several annotators a sentence is right that one of them has, and missed that any of them has.
+    """
+    gold = dict.fromkeys(sid for side, _ in sides if side for sid in side.sentences)
+    answer = dict.fromkeys(sid for _, side in sides if side for sid in side.sentences)
+    words = set(_WORD.findall(citance.lower()))
+    for sid in [*answer, *(sid for sid in gold if sid not in answer)]:
+        text = sentences.get(sid, "")
+        shared = len(words.intersection(_WORD.findall(text.lower())))
+        if sid in answer:
+            outcome = RIGHT if sid in gold else ALIKE if shared >= ALIKE_FROM else WRONG
+        else:
+            outcome = IMPLIED if shared <= IMPLIED_UP_TO else MISSED
+        yield outcome, f"[{sid}] {text}".strip()
 
 
 def show_facets(

@@ -9,7 +9,7 @@ from tasks.types.clsumm.features import DIMENSIONS, classes_of
 from tasks.types.clsumm.metrics import MetricRefs, overlap, plain_rouge, rouge_s
 from tasks.types.clsumm.options import ANNOTATION, OVER_LIMIT, PROGRAM, STOPWORDS, stopword_notes
 from tasks.types.clsumm.pairs import pair_citances
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import RUN_FORM, Run, read_run
 from tasks.types.clsumm.showing import show_spans
 from tasks.types.clsumm.spans import cited_spans
@@ -53,12 +53,14 @@ TASK_TYPE = TaskType(
     rules={
         CORRECTED: OVERLAP + rouge_l("document"),
         OFFICIAL_2014: rouge_l("listed"),
+        OFFICIAL_2016: OVERLAP,
         **OFFICIAL,
     },
     baselines=(
         "scoring.tools.baselines.clsumm_spans:BASELINES",
         "scoring.tools.baselines.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
+        "scoring.tools.baselines.clsumm_supervised_literal:BASELINES",
         "scoring.tools.baselines.clsumm_taln:BASELINES",
     ),
     main_metrics=(

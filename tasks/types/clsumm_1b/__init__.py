@@ -14,7 +14,7 @@ from tasks.types.clsumm.features import DIMENSIONS, classes_of
 from tasks.types.clsumm.metrics import MetricRefs, calibration, facets, weighted_facet
 from tasks.types.clsumm.options import ANNOTATION, CALIBRATION, OVER_LIMIT
 from tasks.types.clsumm.pairs import CitancePair, pair_citances
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import RUN_FORM, Run
 from tasks.types.clsumm.showing import show_facets
 from tasks.types.clsumm.topics import Topic, is_topic_file, public_files, read_gold, read_inputs
@@ -137,6 +137,7 @@ TASK_TYPE = TaskType(
     rules={
         CORRECTED: (*COUNTS, *UNCONDITIONAL, WEIGHTED, WEIGHTED_UNCONDITIONAL),
         OFFICIAL_2014: (WEIGHTED_UNCONDITIONAL, *UNCONDITIONAL),
+        OFFICIAL_2016: COUNTS + UNCONDITIONAL,
         OFFICIAL_2017: COUNTS + UNCONDITIONAL,
         OFFICIAL_2018: COUNTS + UNCONDITIONAL,
     },
@@ -144,6 +145,7 @@ TASK_TYPE = TaskType(
         "scoring.tools.baselines.clsumm_spans:BASELINES",
         "scoring.tools.baselines.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
+        "scoring.tools.baselines.clsumm_supervised_literal:BASELINES",
         "scoring.tools.baselines.clsumm_taln:BASELINES",
         "scoring.tools.baselines.clsumm_facet_runs:BASELINES",
     ),

@@ -42,7 +42,8 @@ class Passage:
 class Question:
     """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full.
 
-    ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say.
+    ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say,
+    ``answer`` the one in full that the released programs take where a single one is needed.
     """
 
     id: str
@@ -53,10 +54,14 @@ class Question:
     references: tuple[str, ...] = ()
     answers: tuple[tuple[str, ...], ...] = ()
     claims: tuple[str, ...] = ()
+    answer: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """All of it; lists of answers and claims only where there are some."""
+        """What a gold's digest is of: lists of answers and claims only where there are some, and no single
+        answer, which MAUVE alone reads.
+        """
         own = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
+        del own["answer"]
         return {name: value for name, value in own.items() if value or name not in ("answers", "claims")}
 
 
@@ -149,6 +154,7 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
         references=tuple(map(well_formed, answers)),
         answers=tuple(tuple(map(well_formed, spellings)) for spellings in value.get("answers") or ()),
         claims=tuple(map(well_formed, value.get("claims") or ())),
+        answer=well_formed(value["answer"].strip()) if isinstance(value.get("answer"), str) else "",
     )
 
 

@@ -7,6 +7,7 @@ from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, ME
 from tasks.types.references import MetricRef
 
 ALIICE, BY_SENTENCE = (f"scoring.metrics.aliice:{name}" for name in ("Aliice", "AliiceBySentence"))
+DEVIATION = "scoring.metrics.aliice:AliiceDeviation"
 ALCE = "scoring.metrics.alce:Alce"
 CVCP = "scoring.metrics.cvcp:Cvcp"
 ANSWERS = "scoring.metrics.answers"
@@ -18,6 +19,14 @@ SENTENCES = (ENTAILMENT.name, SPLITTER.name)
 def _aliice(name: str, part: str, *, per_claim: bool = False, is_official: bool = False) -> MetricRef:
     arguments = {"part": part, "per_claim": per_claim, "is_official": is_official}
     return MetricRef(name, ALIICE, arguments, CLAIMS)
+
+
+def _deviations(*, is_official: bool = False) -> tuple[MetricRef, ...]:
+    """How far responses differ in what is averaged over them."""
+    return tuple(
+        MetricRef(f"aliice_{part}_deviation", DEVIATION, {"part": part, "is_official": is_official}, CLAIMS)
+        for part in ("recall", "precision")
+    )
 
 
 def _alce(name: str, part: str, *, all_marks: bool = False, is_official: bool = False) -> MetricRef:
@@ -69,6 +78,7 @@ METRICS = {
         _alce("alce_recall_all_marks", "recall", all_marks=True),
         _alce("alce_precision_all_marks", "precision", all_marks=True),
         *_of_answers(),
+        *_deviations(),
     ),
     # Without what only this site and the paper's text have, with what the released program can do besides.
     OFFICIAL: (
@@ -81,6 +91,7 @@ METRICS = {
         _alce("alce_recall_all_marks", "recall", all_marks=True, is_official=True),
         _alce("alce_precision_all_marks", "precision", all_marks=True, is_official=True),
         *_of_answers(is_official=True),
+        *_deviations(is_official=True),
         *(
             MetricRef(f"aliice_{part}_by_sentence", BY_SENTENCE, {"part": part, "is_official": True}, CLAIMS)
             for part in ("recall", "precision")

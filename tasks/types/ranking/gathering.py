@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.ranking.choices import Choices
+from tasks.types.ranking.declared import Declared
 from tasks.types.ranking.lists import Lists, ListsBuilder, Numbers
 
 
@@ -19,11 +20,13 @@ class RunLimits:
 
     ``longest`` is the most candidates that it may have, None for all; ``kept`` how many of its first places
     can change a number. Equal scores keep the order that the run gives, or that of the candidates.
+    ``declares`` says that probabilities of candidates are read too.
     """
 
     longest: int | None = None
     kept: int | None = None
     ties_by_candidate: bool = False
+    declares: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class RankedRun:
 
     lists: Lists
     ties: int
+    declared: Declared = field(default_factory=Declared)
 
     @property
     def missing(self) -> int:
@@ -51,6 +55,7 @@ class Gathering:
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.ties = 0
+        self.declared = Declared()
         self._rows, self._builder = array("i"), ListsBuilder()
         self._answered = bytearray(len(choices))
 
@@ -80,4 +85,4 @@ class Gathering:
         """The lists in the order of the split."""
         places = np.full(len(self.choices), -1, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = np.arange(len(self._rows))
-        return RankedRun(self._builder.build().take(places), self.ties)
+        return RankedRun(self._builder.build().take(places), self.ties, self.declared)

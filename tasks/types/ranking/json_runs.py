@@ -9,6 +9,7 @@ from typing import Any
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import AnswerForm, named_lines
 from tasks.types.problems import Problems
+from tasks.types.ranking.declared import read_declared
 from tasks.types.ranking.faults import Fault, duplicates, too_long, unknown_candidates
 from tasks.types.ranking.gathering import Gathering, RunLimits
 from tasks.types.ranking.records import is_name
@@ -30,13 +31,16 @@ def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, prob
         if not line.is_sound:
             continue
         row = choices.rows[name]
-        ranking = _ranking(line.value, choices.candidates(row), limits)
-        if isinstance(ranking, tuple):
+        candidates = choices.candidates(row)
+        ranking = _ranking(line.value, candidates, limits)
+        declared = read_declared(line.value, candidates) if limits.declares else {}
+        if isinstance(ranking, tuple) and isinstance(declared, dict):
+            gathering.declared.add(row, declared)
             numbers, tied = ranking
             kept = limits.kept
             gathering.add(row, numbers[:kept], None if tied is None else tied[:kept])
         else:
-            for fault in ranking:
+            for fault in (own for found in (ranking, declared) if isinstance(found, list) for own in found):
                 line.wrong(*fault)
 
 

@@ -3,18 +3,24 @@
 import json
 from pathlib import Path
 
+from scoring.tools.builders.sentences import BY_RULES, splitter
+
 
 class Heap:
     """Keeps what a loader reads, in the order in which it comes."""
 
     around = 1
+    sentences = splitter(BY_RULES)
 
     def __init__(self):
         self.papers, self.references, self.contexts, self.lengths = {}, {}, {}, []
-        self.intents = []
+        self.intents, self.authors, self.texts = [], {}, {}
 
     def add_paper(self, paper):
         self.papers[paper.paper_id] = paper
+
+    def add_author(self, author):
+        self.authors[author.author_id] = author
 
     def add_reference(self, paper_id, reference):
         self.references.setdefault(paper_id, []).append(reference)
@@ -24,6 +30,9 @@ class Heap:
 
     def add_intent(self, intent):
         self.intents.append(intent)
+
+    def add_text(self, paper_id, section, sentences):
+        self.texts.setdefault(paper_id, []).append((section, list(sentences)))
 
     def add_sentence(self, tokens):
         self.lengths.append(tokens)
@@ -193,3 +202,37 @@ def s2orc_annotated() -> dict:
             },
         },
     }
+
+
+def write_scixml(folder: Path, name: str, *, title: str, body: str = "", references: str = "") -> Path:
+    """A paper in SciXML, its body and its reference list as given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.xml"
+    path.write_text(
+        f"<?xml version='1.0' encoding='ISO-8859-1'?><!DOCTYPE PAPER SYSTEM 'paper.dtd'><PAPER><METADATA>"
+        f"<FILENO>{name}</FILENO><APPEARED><CONFERENCE>ACL</CONFERENCE><YEAR>1997</YEAR></APPEARED></METADATA>"
+        f"<TITLE>{title}</TITLE><AUTHORLIST><AUTHOR>A. Ringer</AUTHOR></AUTHORLIST>"
+        f"<ABSTRACT><A-S ID='A-0' AZ='AIM'>We ring &alpha; bells.</A-S></ABSTRACT><BODY>{body}</BODY>"
+        f"<REFERENCELIST>{references}</REFERENCELIST></PAPER>"
+    )
+    return path
+
+
+def write_scixml_corpus(folder: Path, *, zones=("OWN", "BKG", "CTR")) -> Path:
+    """One paper that cites eight others, whose subjects stand around the marks, in zones by turns."""
+    names = ("bells", "tides", "chess", "bread", "kites", "moss", "ropes", "locks")
+    for name in names:
+        write_scixml(folder, name, title=f"All that is known about {name}")
+    sentences = "".join(
+        f"<P><S ID='S-{place}' AZ='{zones[place % len(zones)]}'>Of {name} much is known "
+        f"(<REF REFID='{place}'>Somebody 199{place}</REF>).</S></P>"
+        for place, name in enumerate(names)
+    )
+    references = "".join(
+        f"<REFERENCE ID='{place}'><SURNAME>Somebody</SURNAME>, S. <DATE>199{place}</DATE>. "
+        f"<TITLE>All That Is Known About {name}</TITLE>. In Proceedings.</REFERENCE>"
+        for place, name in enumerate(names)
+    )
+    body = f"<DIV DEPTH='1'><HEADER ID='H-0'>2 Related work</HEADER>{sentences}</DIV>"
+    write_scixml(folder, "citing", title="Everything", body=body, references=references)
+    return folder

@@ -172,6 +172,7 @@ def test_any_gold_is_described_by_data_set_and_over_all(tmp_path, capsys):
     assert first["input_words"] == (6 + 4097) / 2
     assert (first["long_inputs"], first["long_outputs"]) == (1, 1)
     assert [own["self_references"] for own in found["data_sets"]] == [1, 1, 2]
+    assert [own["printed_self_references"] for own in found["data_sets"]] == [1, 1, 2]
     assert whole["phrases"] == {
         "our work": 1,
         "in this paper": 1,

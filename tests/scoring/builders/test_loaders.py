@@ -105,10 +105,10 @@ def test_s2ag_citations_bring_intents_and_no_papers(tmp_path):
 
 
 def test_a_line_of_no_known_kind_is_refused_by_what_it_holds(tmp_path):
-    path = write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), {"authorid": "3", "hindex": 9}])
+    path = write_lines(tmp_path / "s2ag.jsonl", [s2orc_annotated(), {"publicationvenueid": "3", "issn": 9}])
     with pytest.raises(InputRefused) as refused:
         load_s2orc(path, Heap())
-    assert "a line of no kind that is known here, with authorid, hindex" in str(refused.value)
+    assert "a line of no kind that is known here, with publicationvenueid, issn" in str(refused.value)
 
 
 def test_clsumm_topics_become_contexts_with_every_reference_paper_as_a_candidate(tmp_path):

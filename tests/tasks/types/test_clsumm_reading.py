@@ -202,7 +202,7 @@ def test_annv3_is_preferred_and_an_option_names_another(capsys, gold, run):
         ),
         (
             ["score", "clsumm-1a", "--gold", "x", "--run", "y", "--rules", "best"],
-            "it has corrected, official-2014, official-2017, official-2018",
+            "it has corrected, official-2014, official-2016, official-2017, official-2018",
         ),
         (
             ["score", "clsumm-1a", "--gold", "x", "--run", "y", "--option", "anotation=ann"],

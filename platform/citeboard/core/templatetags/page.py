@@ -1,18 +1,23 @@
 """What every page's templates may use."""
 
 import datetime as dt
+from functools import lru_cache
 
 from django import template
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext
 
 from citeboard.core import markdown as md
 from citeboard.core import words
-from citeboard.core.instants import zone_name, zone_of
+from citeboard.core.instants import MONTHS, zone_name, zone_of
+from citeboard.core.language import ENGLISH
 from citeboard.core.notices import Notice
 from citeboard.core.notices import notices as notices_of_site
+from citeboard.core.script_words import WORDS
 
 register = template.Library()
 
@@ -92,9 +97,32 @@ def zone(name: str) -> str:
 
 
 @register.simple_tag
-def notices() -> list[Notice]:
-    """The privacy notice and the imprint, where the site has them."""
-    return notices_of_site()
+def words_of_scripts() -> SafeString:
+    """What scripts say, where it is not the English that stands in them."""
+    if get_language() == ENGLISH:
+        return SafeString("")
+    return json_script({english: str(word) for english, word in WORDS.items()}, "words")
+
+
+@register.simple_tag
+def english() -> SafeString:
+    """Within a tag: what follows is English, on a page that is not."""
+    return SafeString("" if get_language() == ENGLISH else ' lang="en"')
+
+
+@register.simple_tag
+def foot() -> SafeString:
+    """The foot of pages."""
+    return _foot(get_language(), tuple(notices_of_site()))
+
+
+@lru_cache(maxsize=16)
+def _foot(_language: str | None, notices: tuple[Notice, ...]) -> SafeString:
+    """The same on every page of a language, with the privacy notice and the imprint where the site has them.
+
+    Each language stands there in itself.
+    """
+    return render_to_string("_foot.html", {"notices": notices, "languages": settings.LANGUAGES})
 
 
 @register.simple_tag
@@ -107,8 +135,7 @@ def _time(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
     named = zone_name(zone)
     if named == "UTC":
         return format_html('<time datetime="{}" data-shown="{}">{}</time>', iso(at), shown, exact(at))
-    local = at.astimezone(zone_of(zone))
-    written = f"{local.day} {local:%b %Y, %H:%M} {named}"
+    written = f"{_clock(at.astimezone(zone_of(zone)))} {named}"
     return format_html(
         '<time datetime="{}" data-shown="{}" title="{}">{}</time>', iso(at), shown, exact(at), written
     )
@@ -120,5 +147,9 @@ def iso(at: dt.datetime) -> str:
 
 def exact(at: dt.datetime) -> str:
     """`2 Mar 2026, 09:00 UTC`."""
-    utc = at.astimezone(dt.UTC)
-    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+    return f"{_clock(at.astimezone(dt.UTC))} UTC"
+
+
+def _clock(at: dt.datetime) -> str:
+    parts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year, "time": f"{at:%H:%M}"}
+    return gettext("%(day)d %(month)s %(year)d, %(time)s") % parts

@@ -1,16 +1,17 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.teams.models import Token
 
 #: In days; an empty choice is for ever.
 LIFETIMES = [
-    ("", "never"),
-    ("7", "in a week"),
-    ("30", "in 30 days"),
-    ("90", "in 90 days"),
-    ("365", "in a year"),
+    ("", _("never")),
+    ("7", _("in a week")),
+    ("30", _("in 30 days")),
+    ("90", _("in 90 days")),
+    ("365", _("in a year")),
 ]
 
 
@@ -18,7 +19,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     """What the token is for, in its owner's words, what it may do, and until when."""
 
     lifetime = forms.TypedChoiceField(
-        label="When does it expire?", choices=LIFETIMES, coerce=int, empty_value=None, required=False
+        label=_("When does it expire?"), choices=LIFETIMES, coerce=int, empty_value=None, required=False
     )
 
     def __init__(self, data: Any = None) -> None:
@@ -32,5 +33,5 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Token
         fields = ["name", "scope"]
-        labels = {"name": "What is it for?", "scope": "What may it do?"}
-        help_texts = {"name": "For example the machine or the program that will use it."}
+        labels = {"name": _("What is it for?"), "scope": _("What may it do?")}
+        help_texts = {"name": _("For example the machine or the program that will use it.")}

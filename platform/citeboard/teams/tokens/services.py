@@ -6,6 +6,7 @@ import datetime as dt
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.teams.models import Token, User
 
@@ -17,7 +18,8 @@ class TooManyTokens(Exception):
     """The person holds as many valid tokens as one may."""
 
     def __init__(self) -> None:
-        super().__init__(f"You have {MOST} tokens; revoke one that no program uses any more.")
+        words = _("You have %(tokens)s tokens; revoke one that no program uses any more.")
+        super().__init__(words % {"tokens": MOST})
 
 
 def create_token(

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
@@ -49,5 +50,6 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     token = get_object_or_404(Token, pk=pk, user=request.user)
     revoke_token(token)
-    messages.success(request, f"“{token.name}” is revoked; no program can use it any more.")
+    words = gettext("“%(token)s” is revoked; no program can use it any more.")
+    messages.success(request, words % {"token": token.name})
     return redirect("tokens")

@@ -1,0 +1,199 @@
+"""Likeness of texts by six measures over WordNet, with the formula that the CL-Summ pilot's paper prints.
+
+Jaidka et al. 2014, “Supervised System” of clair_umich, after Banea et al. 2012. A word stands for all its
+senses as a noun and as a verb, and two words are alike as their likest two senses are, by
+
+path    1 / (1 + way), the way being the steps from both senses to an ancestor that they share
+wup     2 depth / (2 depth + way), of that ancestor, a root having depth 1 (Wu and Palmer 1994)
+lch     -ln((1 + way) / 2D), D being the most steps below a root in its part of speech (Leacock and Chodorow
+        1998)
+resnik  the ancestor's information, -ln of its share of all that is counted (Resnik 1995)
+jcn     1 / (the information of both senses less twice the ancestor's) (Jiang and Conrath 1997)
+lin     twice the ancestor's information by that of both senses (Lin 1998)
+
+The best of all shared ancestors counts, and nothing is below 0; senses that share none are unlike, 0 by each
+measure. The paper does not say in which texts information is counted: here in those that are compared, the
+senses of a word sharing its count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scoring.metrics.base import Floats, ratio
+
+MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
+PARTS_OF_SPEECH = ("n", "v")
+#: The least that a count may fall short of all counts, so that no likeness by `jcn` is infinite.
+LEAST = 0.01
+Texts = Sequence[Sequence[str]]
+
+
+class Way(NamedTuple):
+    """From a word up to an ancestor: the fewest steps, and the least information of a sense below it."""
+
+    steps: int
+    information: float
+
+
+def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats:
+    """(citances, sentences, 6), each text being its words.
+
+    ``(shared + sum of likest) * 2|C||R| / (|C| + |R|)``: the senses that both texts have, and for each word
+    of the shorter text that shares no sense with the other its likeness to the likest word there.
+    """
+    senses = Senses([*citances, *sentences], wordnet)
+    vocabulary = [
+        list(dict.fromkeys(word for text in texts for word in text)) for texts in (citances, sentences)
+    ]
+    table = senses.likeness(*vocabulary)
+    first, second = (
+        [_Placed.of(text, places, senses) for text in texts]
+        for texts, places in zip((citances, sentences), map(_places, vocabulary), strict=True)
+    )
+    by_sentence = [_likest(table, other.places) for other in second]
+    turned = table.transpose(0, 2, 1)
+    found = np.zeros((len(first), len(second), len(MEASURES)))
+    for row, one in enumerate(first):
+        to_citance = _likest(turned, one.places)
+        for column, other in enumerate(second):
+            shorter, longer, likest = (
+                (one, other, by_sentence[column])
+                if len(one.places) <= len(other.places)
+                else (other, one, to_citance)
+            )
+            found[row, column] = len(one.senses & other.senses) + likest[:, shorter.unshared(longer)].sum(
+                axis=1
+            )
+    lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]
+    by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
+    return found * ratio(*by_length)[:, :, np.newaxis]
+
+
+def _places(words: Sequence[str]) -> dict[str, int]:
+    return {word: place for place, word in enumerate(words)}
+
+
+def _likest(table: Floats, places: Sequence[int]) -> Floats:
+    """(measures, words): of each word the likeness to the likest word of a text."""
+    return np.asarray(table[:, :, places].max(axis=2, initial=0))
+
+
+class _Placed(NamedTuple):
+    """A text's words by their places in the vocabulary, the senses of each, and those of all."""
+
+    places: list[int]
+    of_words: list[frozenset[Any]]
+    senses: frozenset[Any]
+
+    @classmethod
+    def of(cls, text: Sequence[str], places: Mapping[str, int], senses: Senses) -> _Placed:
+        of_words = [senses.of(word) for word in text]
+        return cls([places[word] for word in text], of_words, frozenset().union(*of_words))
+
+    def unshared(self, other: _Placed) -> list[int]:
+        pairs = zip(self.places, self.of_words, strict=True)
+        return [place for place, senses in pairs if senses.isdisjoint(other.senses)]
+
+
+class Senses:
+    """The senses of words, and the information of each, counted in texts."""
+
+    def __init__(self, texts: Texts, wordnet: Any) -> None:
+        self._wordnet = wordnet
+        self._of: dict[str, frozenset[Any]] = {}
+        self._ancestors: dict[Any, dict[Any, int]] = {}
+        self._counts: dict[Any, float] = defaultdict(float)
+        self._all = dict.fromkeys(PARTS_OF_SPEECH, 0.0)
+        for word, count in Counter(word for text in texts for word in text).items():
+            self._count(word, count)
+
+    def of(self, word: str) -> frozenset[Any]:
+        if word not in self._of:
+            found = (self._wordnet.synsets(word, pos=part) for part in PARTS_OF_SPEECH)
+            self._of[word] = frozenset(sense for senses in found for sense in senses)
+        return self._of[word]
+
+    def ancestors(self, sense: Any) -> Mapping[Any, int]:
+        """Itself and all above it, each with the fewest steps to it."""
+        if sense not in self._ancestors:
+            own = self._ancestors[sense] = {}
+            for ancestor, steps in sense.hypernym_distances():
+                own[ancestor] = min(steps, own.get(ancestor, steps))
+        return self._ancestors[sense]
+
+    def information(self, sense: Any) -> float:
+        return float(-np.log(self._counts[sense] / self._all[sense.pos()]))
+
+    def likeness(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """(6, first, second): how like each word is to each, by each measure."""
+        table = np.zeros((len(MEASURES), len(first), len(second)))
+        below = self._below(second)
+        for row, word in enumerate(first):
+            for ancestor, way in self._ways(word).items():
+                if ancestor in below:
+                    columns, steps, information = below[ancestor]
+                    found = self._measures(ancestor, way, steps, information)
+                    table[:, row, columns] = np.maximum(table[:, row, columns], found)
+        return table
+
+    def _count(self, word: str, count: int) -> None:
+        """Every sense of a word, and whatever is above it, once for each time that the word occurs."""
+        senses = self.of(word)
+        for sense in senses:
+            self._all[sense.pos()] += count / len(senses)
+            for ancestor in self.ancestors(sense):
+                self._counts[ancestor] += count / len(senses)
+
+    def _ways(self, word: str) -> Mapping[Any, Way]:
+        ways: dict[Any, Way] = {}
+        for sense in self.of(word):
+            information = self.information(sense)
+            for ancestor, steps in self.ancestors(sense).items():
+                known = ways.get(ancestor, Way(steps, information))
+                ways[ancestor] = Way(min(known.steps, steps), min(known.information, information))
+        return ways
+
+    def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
+        """Of each ancestor the places of the words below it, and their ways to it."""
+        found: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
+        for place, word in enumerate(words):
+            for ancestor, way in self._ways(word).items():
+                found[ancestor].append((place, way))
+        return {
+            ancestor: (
+                np.array([place for place, _ in ways]),
+                np.array([way.steps for _, way in ways], float),
+                np.array([way.information for _, way in ways]),
+            )
+            for ancestor, ways in found.items()
+        }
+
+    def _measures(self, ancestor: Any, own: Way, steps: Floats, information: Floats) -> Floats:
+        """(6, words) by the shared ancestor of a word and of others."""
+        way = own.steps + steps
+        depth = ancestor.max_depth() + 1
+        shared, both = self.information(ancestor), own.information + information
+        everything = self._all[ancestor.pos()]
+        least = -np.log((everything - LEAST) / everything)
+        return np.stack(
+            [
+                1 / (1 + way),
+                2 * depth / (2 * depth + way),
+                -np.log((1 + way) / (2 * greatest_depth(self._wordnet, ancestor.pos()))),
+                np.full_like(way, shared),
+                1 / np.maximum(both - 2 * shared, least),
+                ratio(np.full_like(both, 2 * shared), both),
+            ]
+        )
+
+
+@lru_cache(maxsize=4)
+def greatest_depth(wordnet: Any, part_of_speech: str) -> int:
+    """The most steps from a root to a sense of a part of speech; 1 where none has another above it."""
+    return max(1, *(int(sense.max_depth()) for sense in wordnet.all_synsets(part_of_speech)))

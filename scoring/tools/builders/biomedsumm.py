@@ -1,0 +1,240 @@
+"""BiomedSumm's topics in the layout of CL-Summ: ranges of characters become sentences of the papers.
+
+TAC 2014, Biomedical Summarization Track. A topic has `Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text`
+with the papers as plain text, and `Summary/TOPIC.ANNOTATOR.summary.txt`; references and citations are ranges
+of characters, without carriage returns. Its papers have no sentences: here they are found by rules, and a
+range means all that it touches. One without the words quoted from it gives way to where they stand.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from scoring.metrics.discourse.scholarly_sentences import sentence_spans
+from scoring.tools.builders.topic_files import file_names
+from tasks.types.clsumm.annotation import PIECES_JOIN, Unreadable, line_fields
+from tasks.types.clsumm.csvform import ANSWER_COLUMNS, PUBLIC_COLUMNS
+from tasks.types.files import InputFile, open_inputs
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.text import decoded
+
+NEEDED = (
+    "Citance Number",
+    "Reference Article",
+    "Citing Article",
+    "Citation Marker Offset",
+    "Citation Offset",
+    "Reference Offset",
+    "Reference Text",
+    "Discourse Facet",
+)
+ANNOTATION, DOCUMENTS, SUMMARY = "Annotation", "Documents_Text", "Summary"
+LAYOUT = f"topic folders with `{ANNOTATION}/TOPIC.ANNOTATOR.ann.txt` and `{DOCUMENTS}/PAPER.txt`"
+#: A sentence of which a range touches fewer letters is not meant.
+FEWEST = 5
+_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)")
+_PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
+
+
+class Spot(NamedTuple):
+    """A sentence by the characters that it fills."""
+
+    start: int
+    end: int
+
+
+@dataclass
+class Document:
+    """A paper's text and its sentences, whose places are their ids."""
+
+    text: str
+    sentences: list[Spot] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, file: InputFile) -> Document:
+        found = cls(decoded(file.read()).replace("\r", ""))
+        for paragraph in _PARAGRAPH.finditer(found.text):
+            spans = sentence_spans(paragraph[0])
+            found.sentences += [Spot(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
+        return found
+
+    def quoted(self, sid: int) -> str:
+        spot = self.sentences[sid]
+        return f'<S sid="{sid}" ssid="{sid}">{escape(" ".join(self.text[spot.start : spot.end].split()))}</S>'
+
+    def touched(self, start: int, end: int) -> list[int]:
+        """The sentences of a range: those of which it has a few letters, or all."""
+        found = []
+        for sid, spot in enumerate(self.sentences):
+            shared = len(_letters(self.text[max(start, spot.start) : min(end, spot.end)]))
+            if spot.start < end and start < spot.end and shared >= min(FEWEST, spot.end - spot.start):
+                found.append(sid)
+        return found
+
+    def place(self, words: str) -> tuple[int, int] | None:
+        """Where the words stand, whatever lies between their letters."""
+        wanted = _letters(words)
+        inside = [place for place, character in enumerate(self.text) if character.isalnum()]
+        start = _letters(self.text).find(wanted) if wanted else -1
+        return None if start < 0 else (inside[start], inside[start + len(wanted) - 1] + 1)
+
+
+@dataclass
+class Topic:
+    """The files of a topic, by their folders."""
+
+    name: str
+    annotations: list[InputFile] = field(default_factory=list)
+    documents: dict[str, InputFile] = field(default_factory=dict)
+    summaries: list[InputFile] = field(default_factory=list)
+
+
+def convert(data: Path, out: Path) -> Counter[str]:
+    """Write the topics; counts ranges as given, by their words, and without a place. Raises InputRefused."""
+    if out.exists() and any(out.iterdir()):
+        raise InputRefused([Problem(file=str(out), message="the folder has files", expected="a new folder")])
+    problems = Problems()
+    counts: Counter[str] = Counter()
+    written: dict[Path, str] = {}
+    for topic in topics(open_inputs([data])):
+        written |= {out / name: text for name, text in _files(topic, problems, counts)}
+    if not written and not problems:
+        problems.append(Problem(file=str(data), message="no topic was found", expected=LAYOUT))
+    if problems:
+        raise InputRefused(problems)
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return counts
+
+
+def topics(files: Sequence[InputFile]) -> list[Topic]:
+    """Topic folders in the order of their names, whatever lies above them."""
+    found: dict[str, Topic] = {}
+    for file in sorted(files, key=lambda one: one.name):
+        if len(file.parts) < 2 or file.suffix != ".txt":
+            continue
+        kind, above = file.parts[-2], file.name.rpartition("/")[0].rpartition("/")[0]
+        topic = found.setdefault(above, Topic(above.rpartition("/")[2]))
+        if kind == ANNOTATION:
+            topic.annotations.append(file)
+        elif kind == DOCUMENTS:
+            topic.documents[_article(file.parts[-1])] = file
+        elif kind == SUMMARY:
+            topic.summaries.append(file)
+    return [topic for topic in found.values() if topic.annotations]
+
+
+def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Every file of a topic by its name: papers, and each annotator's rows and summary."""
+    documents = {name: Document.read(file) for name, file in topic.documents.items()}
+    names = file_names([file.parts[-1].removesuffix(".txt") for file in topic.documents.values()])
+    names = {_article(name): own for name, own in names.items()}
+    rows: dict[str, list[dict[str, str]]] = defaultdict(list)
+    references: set[str] = set()
+    for file in topic.annotations:
+        for number, values in records(file, problems):
+            articles = [_article(values[name]) for name in ("Reference Article", "Citing Article")]
+            if missing := [name for name in articles if name not in documents]:
+                message = f"the paper “{missing[0]}” is not among the topic's {DOCUMENTS}"
+                problems.append(Problem(file=file.shown, line=number, message=message))
+                continue
+            references.add(articles[0])
+            values |= {"Reference Article": names[articles[0]], "Citing Article": names[articles[1]]}
+            rows[_annotator(file)].append(_row(values, documents[articles[0]], counts))
+    if len(references) > 1:
+        found = ", ".join(sorted(references))
+        problems.append(
+            Problem(file=topic.name, message=f"several reference papers: {found}", expected="one")
+        )
+    if not rows or len(references) > 1:
+        return
+    name = names[references.pop()]
+    for article, document in documents.items():
+        part = "Reference_XML" if names[article] == name else "Citance_XML"
+        lines = [document.quoted(sid) for sid in range(len(document.sentences))]
+        yield f"{name}/{part}/{names[article]}.xml", "\n".join(["<PAPER>", *lines, "</PAPER>", ""])
+    for annotator, own in rows.items():
+        yield f"{name}/gold/Task1/{name}_{annotator}.csv", _csv(own)
+    for file in topic.summaries:
+        yield f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt", decoded(file.read())
+
+
+def records(file: InputFile, problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
+    """The annotations of a file with the lines that they begin in; empty lines stand between them."""
+    lines: list[str] = []
+    for number, raw in enumerate([*file.lines(), b""], start=1):
+        if line := decoded(raw).strip():
+            lines.append(line)
+        elif lines:
+            first, whole, lines = number - len(lines), " ".join(lines), []
+            try:
+                yield first, _needed(line_fields(whole))
+            except Unreadable as fault:
+                problems.append(fault.at(file, first, whole))
+
+
+def _needed(values: dict[str, str]) -> dict[str, str]:
+    for name in NEEDED:
+        if name not in values:
+            raise Unreadable(f"the line has no field “{name}”", "`Name: …` between bars")
+    return values
+
+
+def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[str, str]:
+    """As a row in the CSV form; NA where no reference has a place."""
+    ids: dict[int, None] = {}
+    pieces = values["Reference Text"].split(PIECES_JOIN)
+    ranges = [(int(a), int(b)) for a, b in _RANGE.findall(values["Reference Offset"])]
+    for place, (start, end) in enumerate(ranges):
+        words = pieces[place] if len(pieces) == len(ranges) else ""
+        found: tuple[int, int] | None = (start, end)
+        if words and _letters(paper.text[start:end]) != _letters(words):
+            found = paper.place(words)
+            counts["by their words" if found else "without a place"] += 1
+        else:
+            counts["as given"] += 1
+        ids |= dict.fromkeys(paper.touched(*found) if found else ())
+    marker = _RANGE.search(values["Citation Marker Offset"])
+    text = values.get("Citation Text", "")
+    return {
+        **{name: values.get(name, "") for name in (*PUBLIC_COLUMNS, *ANSWER_COLUMNS)},
+        "Citation Marker Offset": marker[1] if marker else values["Citation Marker Offset"],
+        "Citation Offset": "0",
+        "Citation Text Clean": text,
+        "Reference Offset": ",".join(f"'{sid}'" for sid in ids) or "NA",
+        "Reference Text": "".join(map(paper.quoted, ids)) or "NA",
+        "Discourse Facet": values["Discourse Facet"] if ids else "NA",
+    }
+
+
+def _csv(rows: Sequence[dict[str, str]]) -> str:
+    written = io.StringIO()
+    writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+def _article(name: str) -> str:
+    """By which a paper is known: annotation and files differ in case, commas and quotes."""
+    return re.sub(r"[,'\"]", "", name.strip().lower().removesuffix(".txt"))
+
+
+def _annotator(file: InputFile) -> str:
+    """`A` of `D1401_TRAIN.A.ann.txt`."""
+    parts = file.parts[-1].split(".")
+    return re.sub(r"[^A-Za-z0-9-]+", "-", parts[1]) if len(parts) > 2 else "A"
+
+
+def _letters(text: str) -> str:
+    """Letters and digits in lower case, one for one."""
+    return "".join(character.lower()[0] for character in text if character.isalnum())

@@ -1,0 +1,183 @@
+"""A sheet for checking a sample of a diagnostic split by hand: a line for each thing that somebody can see.
+
+Maharjan 2024 looked through a sample of the sets. Of each context that is drawn the sheet asks whether it is
+one whole sentence, whether it cites this paper there and nothing else, and whether each of its classes is
+right. What nobody can see in a text, such as how often a paper is cited, is not asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+from scoring.tools.builders.classes import drawn
+from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
+from tasks.types.files import InputFile
+from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.ranking.records import Rows, the_file
+from tasks.types.text import decoded
+
+#: What is asked of every context, before its classes.
+SENTENCE, CITATION = "sentence", "citation"
+UNSEEN = ("citation_group", "h_index_group")
+COLUMNS = (*("id", "asked", "class", "before", "sentence", "after", "mark", "cited"), "answer", "note")
+ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
+#: What a table program would take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+#: A context's id, what is asked of it, and the class that it has there.
+Asked = tuple[str, str, str]
+#: The lines of a sheet with their numbers.
+Table = Sequence[tuple[int, Mapping[str, str]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the sheet that nobody has filled in yet."""
+
+    asked: Asked
+    context: Mapping[str, Any]
+
+
+def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mapping[str, Any]]:
+    """So many contexts, in the order of their draws: a seed gives the same, however the gold is ordered.
+
+    Raises InputRefused.
+    """
+    rows = _rows(files)
+    return nsmallest(contexts, rows, key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))
+
+
+def lines(contexts: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
+    for context in contexts:
+        for asked in _asked(context):
+            yield Line(asked=asked, context=context)
+
+
+def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
+    """Every line that a sheet of this gold may have about the contexts of these. Raises InputRefused."""
+    wanted = {row["id"] for table in tables for _, row in table}
+    rows = (row for row in _rows(files) if _plain(str(row["id"])) in wanted)
+    return {(_plain(name), asked, _plain(own)) for row in rows for name, asked, own in _asked(row)}
+
+
+def write_sheet(path: Path, found: Iterable[Line], titles: Mapping[str, str]) -> int:
+    """Write the lines, with tabs where the file's name ends in `.tsv`; say how many there are."""
+    count = 0
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\r\n")
+        writer.writerow(COLUMNS)
+        for line in found:
+            shown = [str(line.context.get(key, "")) for key in ("before", "sentence", "after", "marker")]
+            cited = "; ".join(titles.get(name, name) for name in _names(line.context["cited_id"]))
+            writer.writerow([*map(_plain, (*line.asked, *shown, cited)), "", ""])
+            count += 1
+    return count
+
+
+def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """How the papers that these contexts cite are printed in reference lists, or their titles."""
+    wanted = {name for context in contexts for name in _names(context["cited_id"])}
+    found: dict[str, str] = {}
+    for row in Rows(the_file(files, CANDIDATES, "the candidates"), []):
+        name = str(row.get("ref_id"))
+        if name in wanted and name not in found:
+            found[name] = str(row.get("raw") or row.get("title") or name)
+    return found
+
+
+def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
+    """The answers of a sheet that somebody filled in. Raises InputRefused with every line that is wrong."""
+    problems: list[Problem] = []
+    found: dict[Asked, bool] = {}
+
+    def wrong(line: int, message: str, expected: str, quote: str = "") -> None:
+        told = Problem(file=str(path), line=line, message=message, expected=expected, quote=quoted(quote))
+        problems.append(told)
+
+    for number, row in table:
+        asked = (row["id"], row["asked"], row["class"])
+        answer = row["answer"].strip().casefold()
+        if asked not in may_be:
+            told = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
+            wrong(number, told, "a line of this gold's own sheet", row["id"])
+        elif answer and answer not in ANSWERS:
+            wrong(number, f"the answer is “{row['answer'][:100]}”", "yes, no, or nothing", row["answer"])
+        elif asked in found:
+            wrong(number, "this was answered on an earlier line", "each line once", row["id"])
+        elif answer:
+            found[asked] = ANSWERS[answer]
+    if not found and not problems:
+        problems.append(
+            Problem(file=str(path), message="nothing is answered", expected="yes or no in “answer”")
+        )
+    if problems:
+        raise InputRefused(problems)
+    return found
+
+
+def read_table(path: Path) -> Table:
+    """The lines by their numbers, whatever a table program put between the cells. Raises InputRefused."""
+    return list(_read(path))
+
+
+def _read(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        text = decoded(path.read_bytes())
+    except OSError as fault:
+        message = f"the sheet cannot be read: {fault.strerror}"
+        raise InputRefused([Problem(file=str(path), message=message)]) from fault
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    wanted = ("id", "asked", "class", "answer")
+    try:
+        names = next(reader, [])
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            message = f"the sheet has no column {', '.join(f'“{name}”' for name in missing)}"
+            expected = f"the columns {', '.join(COLUMNS)}"
+            raise InputRefused([Problem(file=str(path), line=1, message=message, expected=expected)])
+        for cells in reader:
+            if any(cells):
+                row = dict(zip(names, [*cells, *[""] * len(names)], strict=False))
+                yield reader.line_num, {name: row[name] for name in wanted}
+    except csv.Error as fault:
+        message = f"not a table: {fault}"
+        raise InputRefused([Problem(file=str(path), line=reader.line_num, message=message)]) from fault
+
+
+def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
+    """The contexts. Raises InputRefused with every row that is wrong, once all are read."""
+    problems: list[Problem] = []
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
+    for row in rows:
+        if rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None:
+            yield row
+    if problems:
+        raise InputRefused(problems)
+
+
+def _asked(context: Mapping[str, Any]) -> Iterator[Asked]:
+    name = str(context["id"])
+    yield name, SENTENCE, ""
+    yield name, CITATION, ""
+    counts_in = context.get(SAMPLED_FOR, DIMENSIONS)
+    for dimension in DIMENSIONS:
+        own = context.get(dimension)
+        if dimension in counts_in and own not in (None, "") and dimension not in UNSEEN:
+            yield name, dimension, str(own)
+
+
+def _names(cited: object) -> list[str]:
+    return [str(name) for name in cited] if isinstance(cited, list) else [str(cited)]
+
+
+def _plain(cell: str) -> str:
+    """What looks like a formula is marked as text."""
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

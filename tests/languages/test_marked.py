@@ -1,0 +1,57 @@
+"""All that pages say came through gettext: read in the templates, and on every page in a pseudo-locale."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.cache import caches
+from django.db import transaction
+
+from tests.access.scene import make_scene
+from tests.access.table import OUR_ROUTES, address, row, sign_in
+from tests.languages.marking import Prose, pseudo_locale, sentences_in_code, unmarked
+
+TEMPLATES = Path(settings.BASE_DIR, "templates")
+#: A season's archive is a file, written in English; the page of an error of ours needs no catalogue.
+ENGLISH = ("archive/", "500.html")
+#: Names, which are the same in every language.
+NAMES = re.compile(
+    r"SHA|doi|Every Eval Ever|ir_metadata|"
+    r"Citeboard|BibTeX|LaTeX|CSV|JSON|ORCID|BM25|UTC|AoE|arXiv|DOI|RSS|Atom|API|ZIP|PDF|SVG|PNG|URL|Markdown|kB|MB"
+)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [str(path.relative_to(TEMPLATES)) for path in sorted(TEMPLATES.rglob("*.*"))],
+)
+def test_a_template_says_nothing_past_gettext(template):
+    if not template.startswith(ENGLISH):
+        left = [
+            text for text in unmarked(TEMPLATES / template) if re.search(r"[^\W\d_]{2,}", NAMES.sub("", text))
+        ]
+        assert left == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
+def test_no_page_shows_a_sentence_of_the_code_that_was_not_translated(client, role):
+    """A text on a page outside of any message, which stands in the code of the site as well."""
+    scene = make_scene()
+    sentences, left = sentences_in_code(), set()
+    caches["pages"].clear()
+    for name in OUR_ROUTES:
+        if 200 not in row(name).GET or name.startswith("api:") or name == "guide":
+            continue
+        sign_in(client, scene, role)
+        with transaction.atomic(), pseudo_locale():
+            response = client.get(address(name, scene), headers={"Accept-Language": "de"})
+            said = response.getvalue()
+            transaction.set_rollback(True)
+        if not response.get("Content-Type", "").startswith("text/html") or "Content-Language" not in response:
+            continue
+        texts = Prose(said.decode()).texts
+        left.update((text, name) for text in texts if any(sentence in text for sentence in sentences))
+    caches["pages"].clear()
+    assert not left, "\n".join(map(str, sorted(left)))

@@ -1,0 +1,152 @@
+"""Boards that a process has computed: for other views of the same, and never for who may see less of it."""
+
+import datetime as dt
+
+import pytest
+from django.core.cache import caches
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from citeboard.core.audit import history
+from scoring.board.query import BoardQuery
+from scoring.board.rows import MAX_WRITERS
+from scoring.board.standings import standings
+from scoring.board.table import table
+from scoring.web.boards import facts
+from tasks.models import Phase, Season
+from tasks.models.seasons import bump_version
+from tasks.seasons.deleting import delete_phase
+from tasks.seasons.undo import undo
+from tests import factories
+from tests.pages.reading import text_of
+from tests.scoring import boards
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def phase():
+    """Two teams with a run each, one of them better."""
+    season = factories.make_season(slug="s", organiser=factories.make_user(name="Olga"))
+    phase = factories.make_phase(task=factories.make_task(season=season, slug="t"), slug="p")
+    for name, value in (("Canary", 0.5), ("Heron", 0.25)):
+        team = factories.make_team(season=season, name=name, slug=name.lower())
+        run = factories.make_submission(phase=phase, team=team, system=f"System of {value}", status="scored")
+        boards.score(run, value)
+    return phase
+
+
+def lead_of(phase, slug):
+    return phase.task.season.registrations.get(team__slug=slug).team.memberships.get().user
+
+
+def read(client, query: str = "", reader=None) -> str:
+    client.cookies.clear()
+    if reader is not None:
+        client.force_login(reader)
+    return text_of(client.get(reverse("board", args=["s", "t", "p"]) + query))
+
+
+def queries_of(client, query: str) -> list[str]:
+    with CaptureQueriesContext(connection) as asked:
+        read(client, query)
+    return [found["sql"] for found in asked.captured_queries]
+
+
+def number_kept() -> int:
+    return len(caches["boards"]._cache)
+
+
+def test_another_view_of_a_board_asks_for_nothing_but_whether_it_has_changed(client, phase):
+    read(client)
+    assert len(queries_of(client, "?sort=-system&q=of")) == 1
+    assert number_kept() == 1
+
+
+def test_a_new_score_is_on_every_view_of_it(client, phase):
+    assert "Heron" in read(client, "?q=heron")
+    heron = phase.task.season.registrations.get(team__slug="heron").team
+    boards.score(factories.make_submission(phase=phase, team=heron, system="Better", status="scored"), 0.75)
+    bump_version(phase.pk)
+    assert "Better" in read(client, "?q=heron")
+
+
+def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_others(client, phase):
+    olga = phase.task.season.organisers.get().user
+    other = factories.make_phase(task=phase.task, slug="other", title="Rehearsal", with_gold=False)
+    assert "Rehearsal" in read(client)
+    delete_phase(phase=other, by=olga)
+    for reader in (None, olga):
+        assert "Rehearsal" not in read(client, reader=reader)
+    undo(season=phase.task.season, entry=history(phase.task.season).first(), by=olga)
+    for reader in (None, olga):
+        assert "Rehearsal" in read(client, reader=reader)
+
+
+def test_views_in_other_orders_have_the_same_rows(client, phase):
+    forwards, backwards = read(client, "?sort=system"), read(client, "?sort=-system")
+    assert forwards.index("System of 0.25") < forwards.index("System of 0.5")
+    assert backwards.index("System of 0.5") < backwards.index("System of 0.25")
+
+
+def test_each_team_is_told_which_row_is_its_own_and_no_other(client, phase):
+    for own, other in (("Canary", "Heron"), ("Heron", "Canary")):
+        page = read(client, reader=lead_of(phase, own.lower()))
+        assert f"{own}, your team" in page
+        assert f"{other}, your team" not in page
+    assert "your team" not in read(client)
+    assert number_kept() == 2
+
+
+def test_where_names_are_hidden_each_team_reads_its_own_alone(client, phase):
+    Season.objects.update(anonymous_until=timezone.now() + dt.timedelta(days=1))
+    for _ in range(2):
+        for own, other in (("Canary", "Heron"), ("Heron", "Canary")):
+            page = read(client, reader=lead_of(phase, own.lower()))
+            assert own in page
+            assert other not in page
+        page = read(client)
+        assert "Canary" not in page
+        assert "Heron" not in page
+
+
+def test_who_runs_the_season_leaves_nothing_for_others_to_read(client, phase):
+    Phase.objects.update(board="organisers", version=7)
+    organiser = phase.task.season.organisers.get().user
+    for _ in range(2):
+        assert "System of 0.5" in read(client, reader=organiser)
+        assert "System of 0.5" not in read(client)
+        assert "System of 0.5" not in read(client, reader=lead_of(phase, "canary"))
+
+
+def test_rows_are_written_anew_in_another_language(phase):
+    board = facts.BoardFacts(standings(phase, None))
+    in_english = board.writers.of(board.board.columns, "")
+    with translation.override("de"):
+        assert board.writers.of(board.board.columns, "") is not in_english
+    assert board.writers.of(board.board.columns, "") is in_english
+    assert "System of 0.5" in table(board.writers, board.board.rows, BoardQuery()).rows
+
+
+def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
+    monkeypatch.setattr(facts, "MAX_NUMBERS", 1)
+    assert "System of 0.5" in read(client)
+    assert number_kept() == 0
+
+
+def test_a_process_keeps_so_many_boards_and_forgets_those_that_nobody_reads(client, phase, settings):
+    bound = settings.CACHES["boards"]["OPTIONS"]["MAX_ENTRIES"]
+    for version in range(1, bound + 10):
+        Phase.objects.update(version=version)
+        read(client)
+        assert number_kept() <= bound
+    assert len(queries_of(client, "?q=of")) == 1
+
+
+def test_no_number_of_columns_to_sort_by_keeps_more_rows_than_some(client, phase):
+    board = facts.BoardFacts(standings(phase, None))
+    for number in range(MAX_WRITERS + 5):
+        board.writers.of(board.board.columns, f"compare/?{number}")
+    assert len(board.writers.known) == MAX_WRITERS
