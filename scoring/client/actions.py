@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scoring.client.phases import phase_detail, phase_id
+from scoring.client.phases import phase_detail, phase_id, require_priorities
 from scoring.client.refusals import Refused
 from scoring.client.site import Site
 from scoring.client.tables import board_lines, print_table, season_rows, warning_lines
@@ -82,6 +82,9 @@ def submit(given: argparse.Namespace) -> int:
         "kind": given.kind,
         **dict(given.card),
     }
+    if given.priority is not None:
+        require_priorities(site, phase, given.kind)
+        fields["priority"] = str(given.priority)
     more = {"metadata": given.metadata} if given.metadata else {}
     for path in more.values():
         if not path.is_file():

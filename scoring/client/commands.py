@@ -9,6 +9,8 @@ from typing import Any
 
 PHASE = "its number, or SEASON/TASK/PHASE; the last part may be left out where one phase is open"
 KINDS = ("primary", "contrastive")
+#: The last place that a site takes.
+MAX_PLACE = 1000
 #: What `--card` may give: the fields of a run card, and costs.
 CARD = (
     "code", "paper", "training_data", "trained_on", "trained_on_test_year", "knowledge_cutoff", "model",
@@ -51,6 +53,10 @@ def _add_submit_options(submit: argparse.ArgumentParser) -> None:
     )
     submit.add_argument("--team", default="", metavar="SLUG", help="needed by members of several teams")
     submit.add_argument("--kind", choices=KINDS, default=KINDS[0])
+    submit.add_argument(
+        "--priority", type=_place, metavar="PLACE",
+        help="its place among the runs of the team, where a phase counts by priority: 1 is first",
+    )  # fmt: skip
     submit.add_argument("--dry-run", action="store_true", help="let the site check it; nothing is stored")
     submit.add_argument("--follow", action="store_true", help="wait until it is scored, and print the scores")
 
@@ -60,6 +66,12 @@ def _card_entry(text: str) -> tuple[str, str]:
     if not sign or name not in CARD:
         raise argparse.ArgumentTypeError(f"“{text}” does not begin with one of {', '.join(CARD)} and =")
     return name, value
+
+
+def _place(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_PLACE:
+        raise argparse.ArgumentTypeError(f"“{text}” is no place from 1, the first, to {MAX_PLACE}")
+    return int(text)
 
 
 def _added(commands: Any, name: str, words: str, does: str) -> argparse.ArgumentParser:

@@ -37,3 +37,15 @@ def phase_detail(site: Site, named: str) -> dict[str, Any]:
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
+
+
+def require_priorities(site: Site, phase: int, kind: str) -> None:
+    """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
+    if kind != "primary":
+        raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
+    found = phase_detail(site, str(phase))
+    if found.get("counting") != "priority":
+        raise Refused(
+            f"runs have no priority in {found['season']}/{found['task']}/{found['slug']}, whose counting is "
+            f"“{found.get('counting')}”; leave --priority out"
+        )

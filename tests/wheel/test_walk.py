@@ -10,7 +10,7 @@ import pytest
 
 from citeboard.teams.models import Token
 from tasks.models import Submission
-from tests.factories import make_phase, make_team, make_user, run_bytes
+from tests.factories import make_phase, make_team, make_user, other_run, run_bytes
 
 pytestmark = pytest.mark.worker
 
@@ -110,6 +110,33 @@ def test_a_run_without_the_card_that_the_phase_requires_is_refused_by_name(signe
     (tmp_path / "meta.yaml").write_text("run card: {code: https://example.org/x, model: open}\n")
     signed_in(*submission(phase), "--card", "model=closed", "--metadata", "meta.yaml")
     assert Submission.objects.get().card == {"model": "closed", "code": "https://example.org/x"}
+
+
+def test_a_run_takes_the_place_that_it_is_sent_with_where_its_phase_goes_by_priority(
+    signed_in, phase, tmp_path
+):
+    phase.counting = "priority"
+    phase.save()
+    for number, options in enumerate(([], ["--priority", 1])):
+        (tmp_path / "run.jsonl").write_bytes(run_bytes() if not number else other_run(number))
+        signed_in(*submission(phase), *options)
+    order = Submission.objects.order_by("priority").values_list("number", flat=True)
+    assert list(order) == [2, 1]
+
+
+def test_a_place_is_refused_before_anything_is_sent_where_runs_have_none(signed_in, phase, tmp_path):
+    (tmp_path / "run.jsonl").write_bytes(run_bytes())
+    for dry in ([], ["--dry-run"]):
+        refused = signed_in(*submission(phase), "--priority", 1, *dry, code=2).stderr
+        assert f"runs have no priority in {named(phase)}, whose counting is “best”" in refused
+    phase.counting = "priority"
+    phase.save()
+    refused = signed_in(*submission(phase), "--priority", 1, "--kind", "contrastive", code=2).stderr
+    assert "a contrastive run has no priority" in refused
+    for place in ("0", "1001", "first"):
+        refused = signed_in(*submission(phase), "--priority", place, code=2).stderr
+        assert f"“{place}” is no place from 1, the first, to 1000" in refused
+    assert not Submission.objects.exists()
 
 
 def test_a_run_that_is_refused_is_told_line_by_line(signed_in, phase, tmp_path):
