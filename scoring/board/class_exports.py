@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from citeboard.core.spreadsheets import plain
+from scoring.board.confirming import confirmation_of
 from scoring.board.differences import ClassTable, System, class_table, dimensions_of, metrics_of
-from scoring.board.latex import ALL, Markup, as_table, as_tabular, marked, set_in_latex
+from scoring.board.latex import ALL, Markup, as_table, as_tabular, marked, preliminary, set_in_latex
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import shown
 from scoring.board.standings import Board, Row
@@ -114,14 +115,17 @@ def classes_latex(
     marks = leading if choice.has_marks else {}
     own = {row.evaluation for row in table.systems}
     is_marked = any(marks.get(name.label) in own for name in table.classes)
-    caption = choice.caption or f"{said}. Best in bold; baselines in italics{LEADING if is_marked else '.'}"
+    confirmation = confirmation_of(board)
+    comments = [said, *([confirmation.sentence] if confirmation else [])]
+    marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
+    caption = choice.caption or f"{said}. {preliminary(confirmation)}{marking}"
     heads = [dimension_label(table.dimension).capitalize(), "Support", *map(_head, table.systems)]
     lines = [
         [name.label, str(name.support), *_cells(table, name.label, marks, has_ends=choice.has_intervals)]
         for name in table.classes
     ]
     label = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-{table.dimension}-{table.metric}"
-    return as_table(as_tabular([said], f"lr{'r' * len(table.systems)}", heads, lines), caption, label)
+    return as_table(as_tabular(comments, f"lr{'r' * len(table.systems)}", heads, lines), caption, label)
 
 
 def _head(row: System) -> str:

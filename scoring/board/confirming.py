@@ -8,10 +8,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from django.utils import translation
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.language import ENGLISH
 from citeboard.core.words import counted
 from scoring.board.counting import board_gold
 from scoring.board.sql import CountingRun, counting_runs
@@ -60,6 +62,16 @@ class Confirmation:
             "confirmed": self.confirmed,
             "teams": self.teams,
         }
+
+    @property
+    def is_preliminary(self) -> bool:
+        return self.official_since is None
+
+    @property
+    def sentence(self) -> str:
+        """For tables and citations, which are English whatever their reader's language, without a stop."""
+        with translation.override(ENGLISH):
+            return f"Results are {self.words}"
 
     @property
     def words(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.names import metric_label
 from scoring.board.numbers import DASH, MINUS, ranks, shown
 from scoring.board.outside import Outside, outside_of
@@ -45,18 +46,25 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
 
     The best number of each column is bold, what is no team's stands in italics, and a dagger marks systems
     that the paired tests leave in one group with the first. What was measured elsewhere stands last and is
-    marked so. Raises UnknownColumn.
+    marked so. The comments say whether results are official, and the caption that they are preliminary, where
+    it is ours. Raises UnknownColumn.
     """
     columns = chosen_columns(board, choice.columns)
     best = {column.name: _best(rows, column) for column in columns}
     said = f"{board.phase.task.season}: {board.phase.task}, {board.phase}"
     tied = _tied_with_first(board) if choice.has_marks and board.ranking in columns else set()
-    caption = choice.caption or f"{said}. Best in bold; baselines in italics{TIED if tied else '.'}"
+    confirmation = confirmation_of(board)
+    about = f"{said}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.
     outside = Outside(measures=[], values={}) if choice.columns else outside_of(board, rows)
     measures = outside.measures
     tabular = as_tabular(
-        [said, *(column.key for column in columns), *(measure.signature for measure in measures)],
+        [
+            said,
+            *([confirmation.sentence] if confirmation else []),
+            *(column.key for column in columns),
+            *(measure.signature for measure in measures),
+        ],
         f"rll{'r' * (len(columns) + len(measures))}",
         ["Rank", "System", "Team", *map(_head, columns), *(f"{measure} (outside)" for measure in measures)],
         [
@@ -70,7 +78,14 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
         ],
     )
     phase = board.phase
-    return as_table(tabular, caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}")
+    return as_table(
+        tabular, choice.caption or about, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}"
+    )
+
+
+def preliminary(confirmation: Confirmation | None) -> str:
+    """The sentence of a caption; nothing of official results, and where teams are not asked."""
+    return f"{confirmation.sentence}. " if confirmation and confirmation.is_preliminary else ""
 
 
 def as_table(tabular: str, caption: str, label: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from scoring.board.confirming import confirmation_of
 from scoring.board.numbers import interval, shown
 from scoring.board.standings import Board, Row
 
@@ -17,13 +18,18 @@ MAX_TITLE = 40
 def badge(board: Board, row: Row | None) -> str:
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
-    return _drawn(left, _standing(board, row))
+    right = "not ranked" if row is None or row.rank is None else _standing(board, row)
+    return _drawn(left, right)
 
 
-def _standing(board: Board, row: Row | None) -> str:
-    """`rank 2–4 of 18 · 0.612 [0.581, 0.640]`."""
-    if row is None or row.rank is None:
-        return "not ranked"
+def _standing(board: Board, row: Row) -> str:
+    """`rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`."""
+    confirmation = confirmation_of(board)
+    is_preliminary = confirmation is not None and confirmation.is_preliminary
+    return f"{_result(board, row)}{' · preliminary' if is_preliminary else ''}"
+
+
+def _result(board: Board, row: Row) -> str:
     place = board.place_of(row)
     cell = row.scores.get(board.ranking.name) if board.ranking else None
     if cell is None or board.ranking is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from django.utils import translation
 
 from citeboard.core.language import ENGLISH
+from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.latex import set_in_latex
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
@@ -79,8 +80,11 @@ def of_task(task: Task) -> Citation:
     )
 
 
-def of_board(board: Board, kept: Snapshot | None = None) -> Citation:
-    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
+def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None) -> Citation:
+    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does.
+
+    ``confirmation`` is that of the board, which a caller has asked for once.
+    """
     phase, task = board.phase, board.phase.task
     return Citation(
         key="-".join([*place(phase), f"v{phase.version}"]),
@@ -88,13 +92,15 @@ def of_board(board: Board, kept: Snapshot | None = None) -> Citation:
         authors=(_organisers(task.season),),
         year=phase.updated_at.year,
         address=address_of(kept) if kept else site_address("board", *place(phase)),
-        note=_state(board),
+        note=_state(board, confirmation),
     )
 
 
 def of_snapshot(kept: Snapshot) -> Citation:
     """The board as it stood then."""
     phase, task = kept.phase, kept.phase.task
+    results = kept.content.get("results")
+    said = f". Results were {results['words']}" if results else ""
     return Citation(
         key="-".join([*place(phase), kept.short]),
         title=f"{task.season}: board of {task}, {phase}",
@@ -102,7 +108,7 @@ def of_snapshot(kept: Snapshot) -> Citation:
         year=kept.created_at.year,
         address=address_of(kept),
         note=f"Version {kept.version} of {kept.created_at:%Y-%m-%d}, gold v{kept.gold.number} "
-        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}",
+        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}{said}",
     )
 
 
@@ -110,10 +116,12 @@ def address_of(kept: Snapshot) -> str:
     return site_address("snapshot", *place(kept.phase), kept.short)
 
 
-def of_run(board: Board, row: Row, kept: Snapshot | None = None) -> Citation:
+def of_run(
+    board: Board, row: Row, kept: Snapshot | None = None, *, confirmation: Confirmation | None
+) -> Citation:
     phase, task = board.phase, board.phase.task
     with translation.override(ENGLISH):
-        note = ". ".join([*_numbers(board, row), _state(board)])
+        note = ". ".join([*_numbers(board, row), _state(board, confirmation)])
     return Citation(
         key="-".join([*place(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
@@ -141,8 +149,11 @@ def of_paper(paper: Paper) -> Citation:
 
 def as_bibtex(results: Results, kept: Snapshot | None) -> str:
     """The board, then each run that the reader has chosen."""
-    runs = (of_run(results.board, row, kept) for row in results.rows if not row.is_human)
-    return "\n".join(citation.bibtex for citation in (of_board(results.board, kept), *runs))
+    board, confirmation = results.board, confirmation_of(results.board)
+    rows = (row for row in results.rows if not row.is_human)
+    runs = (of_run(board, row, kept, confirmation=confirmation) for row in rows)
+    entries = (of_board(board, kept, confirmation=confirmation), *runs)
+    return "\n".join(citation.bibtex for citation in entries)
 
 
 def _numbers(board: Board, row: Row) -> Iterator[str]:
@@ -157,10 +168,11 @@ def _numbers(board: Board, row: Row) -> Iterator[str]:
         yield f"Column key {ranking.key}"
 
 
-def _state(board: Board) -> str:
+def _state(board: Board, confirmation: Confirmation | None) -> str:
     gold = f", gold v{board.gold.number} (sha256 {board.gold.digest[:_DIGITS]})" if board.gold else ""
     rules = f", rules {board.rules}" if board.rules else ""
-    return f"Version {board.phase.version} of {board.phase.updated_at:%Y-%m-%d}{gold}{rules}"
+    results = f". {confirmation.sentence}" if confirmation else ""
+    return f"Version {board.phase.version} of {board.phase.updated_at:%Y-%m-%d}{gold}{rules}{results}"
 
 
 def _organisers(season: Season) -> str:

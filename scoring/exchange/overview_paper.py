@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.query import Query, switch_from
 from scoring.board import class_exports, overall_exports
 from scoring.board.charts import heat_map, ranking_chart
+from scoring.board.confirming import confirmation_of
 from scoring.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
 from scoring.board.exports import as_csv, as_json
 from scoring.board.latex import as_latex
@@ -162,9 +163,11 @@ class OverviewPaper:
         """Of several rule sets the ranking one names a run. No snapshot is kept for it."""
         entries: dict[str, Citation] = {}
         for board in self.boards:
-            entries.setdefault(f"board {board.phase.pk}", of_board(board))
+            confirmation = confirmation_of(board)
+            entries.setdefault(f"board {board.phase.pk}", of_board(board, confirmation=confirmation))
             for row in board.systems:
-                entries.setdefault(f"run {row.submission}", of_run(board, row))
+                citation = of_run(board, row, confirmation=confirmation)
+                entries.setdefault(f"run {row.submission}", citation)
         return "\n".join(citation.bibtex for citation in entries.values())
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from scoring.board.confirming import confirmation_of
 from scoring.board.snapshots import keep_cited
 from scoring.board.standings import standing_of
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
@@ -31,7 +32,7 @@ def run_bib(request: HttpRequest, season: str, task: str, phase: str, submission
     if found is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = found
-    return _bibtex(of_run(board, row, keep_cited(board)))
+    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirmation_of(board)))
 
 
 @require_safe

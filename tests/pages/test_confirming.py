@@ -100,6 +100,72 @@ def test_a_board_that_is_cited_on_a_german_page_is_kept_in_english(client, phase
     assert kept["results"]["words"] == PRELIMINARY.format(0)
 
 
+def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_no_more(
+    client, phase, ada, bob
+):
+    own = run(phase)
+    task = phase.task
+    place = [task.season.slug, task.slug, phase.slug]
+    badge = reverse("team-badge", args=[*place, "ada"])
+    files = [boards.address(name, phase) for name in ("board-tex", "board-bib")]
+    files += [reverse("standing-bib", args=[*place, own.pk]), badge]
+    files += [
+        reverse("overview-paper-file", args=[task.season.slug, name])
+        for name in ("systems.bib", f"boards/{task.slug}-{phase.slug}-{task.ranking_rules}.tex")
+    ]
+    german = {"Accept-Language": "de"}
+
+    def bodies() -> list[str]:
+        client.logout()
+        return [client.get(where, headers=german).getvalue().decode() for where in files]
+
+    assert all("preliminary" in body for body in bodies())
+    tex, bib, of_run, picture, *_ = bodies()
+    said = "Results are preliminary: 0 of 2 teams have confirmed"
+    assert f"\n% {said}\n" in tex
+    assert f"Phase. {said}. Best in bold" in tex.replace(str(phase), "Phase")
+    assert bib.count(said) == 4
+    assert said in of_run
+    assert "0.6500 · preliminary" in picture
+    pages = [boards.address("board", phase), reverse("standing", args=[*place, own.pk])]
+    assert all(said in client.get(where, headers=german).content.decode() for where in pages)
+    tag = client.get(badge)["ETag"]
+    assert client.get(badge, headers={"If-None-Match": tag}).status_code == 304
+
+    say(client, ada, own)
+    client.logout()
+    assert client.get(badge, headers={"If-None-Match": tag}).status_code == 200
+    say(client, bob, run(phase, "theirs"))
+    assert not any("preliminary" in body.lower() for body in bodies())
+    tex, bib, of_run, picture, *_ = bodies()
+    assert "\n% Results are official since " in tex
+    [caption] = [line for line in tex.splitlines() if line.startswith("\\caption")]
+    assert "official" not in caption
+    assert bib.count("Results are official since ") == 4
+    assert "0.6500" in picture
+
+
+def test_a_caption_of_one_s_own_stays_and_the_comment_says_it(client, phase):
+    tex = client.get(boards.address("board-tex", phase), {"caption": "Ours."}).getvalue().decode()
+    assert "\\caption{Ours.}" in tex
+    assert "% Results are preliminary" in tex
+
+
+def test_the_number_of_teams_is_in_no_file_where_it_is_hidden(client, phase):
+    Phase.objects.update(shows_run_counts=False)
+    for name in ("board-tex", "board-bib"):
+        body = client.get(boards.address(name, phase)).getvalue().decode()
+        assert "Results are preliminary: not every team has confirmed" in body
+
+
+def test_what_is_cited_of_a_kept_board_is_what_it_said_then(client, phase, ada, bob):
+    kept = client.get(boards.address("board", phase) + "cite/").url
+    say(client, ada, run(phase))
+    say(client, bob, run(phase, "theirs"))
+    cited = client.get(f"{kept}board.bib").content.decode()
+    assert "Results were preliminary: 0 of 2 teams have confirmed" in cited
+
+
 def test_a_page_that_a_reader_has_is_made_anew_once_a_team_has_confirmed(client, phase, ada):
     where = boards.address("board", phase)
     tag = client.get(where)["ETag"]

@@ -79,7 +79,7 @@ class BoardPage:
 
     @property
     def citation(self) -> Citation:
-        return of_board(self.board)
+        return of_board(self.board, confirmation=self.facts.confirmation)
 
     @property
     def bib_href(self) -> str:

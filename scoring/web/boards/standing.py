@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from scoring.board.confirming import confirmation_of
 from scoring.board.open_gold import may_have_gold
 from scoring.board.public_results import names_publicly, system_slug
 from scoring.board.standings import Board, standing_of
@@ -43,6 +44,7 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         if not numbers:
             raise Http404(_("This row has no such number."))
         return render(request, "boards/_number.html", {"number": numbers[0], "row": row, "board": board})
+    confirmation = confirmation_of(board)
     context = {
         **place_of(found),
         "board": board,
@@ -57,7 +59,8 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         "recomputations": recomputations(found, request.user, run, board.gold),
         "gives_gold": may_have_gold(found, request.user),
         "gives_labels": bool(open_labels(found, request.user)),
-        "citation": of_run(board, row),
+        "confirmation": confirmation,
+        "citation": of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
         "shows_instances": rights_to(run, request.user) is not None,
         "shows_claims": may_see_claims(run, request.user, stands=True)
