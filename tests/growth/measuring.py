@@ -1,4 +1,4 @@
-"""CPU time and memory of this process, so that a busy machine changes little; each confirmed several times."""
+"""CPU time and memory of this process, each confirmed several times: a busy machine changes little."""
 
 import gc
 import time
