@@ -14,7 +14,8 @@ from django.utils.translation import gettext_noop
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.background.step import Outcome, told
-from scoring.human.claim_review import keep_file, read_agreement
+from scoring.human.claim_review import read_agreement
+from scoring.human.judged_runs import keep_file
 from scoring.models import BackgroundJob
 from scoring.worker.background import Kind, ask
 from scoring.worker.entailment_labels import GivenLabels, Imported, go_on, read_labels, store_labels

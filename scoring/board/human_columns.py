@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals
-from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, Sheet
+from scoring.metrics.entailment.judgements import RATINGS
+from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, JudgedRun, Sheet
 from tasks.models import Phase
 
 
@@ -18,10 +21,11 @@ class HumanColumn:
 
     metric: str
     key: str
+    scale: float
     cells: dict[int, tuple[int, float, float | None, float | None]] = field(default_factory=dict)
 
 
-#: Of the ratings; what a column's decimals follow from.
+#: Of the ratings of sheets; what a column's decimals follow from.
 SCALE = float(HIGHEST)
 
 
@@ -37,19 +41,46 @@ def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None
     return sheets.order_by("-published_at", "-pk").first()
 
 
+def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySet[JudgedRun]:
+    """Those of its runs that stand on the board, or did by then; nothing is asked of other tasks."""
+    if not phase.task.task_type.has_claims:
+        return JudgedRun.objects.none()
+    found = JudgedRun.objects.published().filter(submission__phase=phase)
+    return found if at is None else found.filter(published_at__lte=at)
+
+
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
     """In the order of the criteria; none where nothing is published.
 
     The cells name their scores by negative numbers, which no score of the offline scorer has.
     """
+    return [*_of_sheet(phase, at), *_of_judgements(phase, at)]
+
+
+def _of_sheet(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
     sheet = published_sheet(phase, at)
     if sheet is None:
         return []
-    columns = {name: HumanColumn(f"human_{name}", column_of(sheet, name)) for name in CRITERIA}
-    for score in HumanScore.objects.filter(sheet=sheet):
+    columns = {name: HumanColumn(f"human_{name}", column_of(sheet, name), SCALE) for name in CRITERIA}
+    return _filled(columns, HumanScore.objects.filter(sheet=sheet))
+
+
+def _of_judgements(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
+    if not phase.task.task_type.has_claims:
+        return []
+    columns = {
+        kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
+        for kind, levels in RATINGS.items()
+    }
+    return _filled(columns, HumanScore.objects.filter(judged__in=published_judgements(phase, at)))
+
+
+def _filled(columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]) -> list[HumanColumn]:
+    """Those that have a number."""
+    for score in scores:
         cells = columns[score.criterion].cells
         cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
-    return list(columns.values())
+    return [column for column in columns.values() if column.cells]
 
 
 def agreement_in_words(sheet: Sheet) -> str:
@@ -82,5 +113,15 @@ def column_parts(sheet: Sheet) -> dict[str, object]:
     return {"ratings": f"{LOWEST}-{HIGHEST}", "sheet": sheet.pk, "v": 1}
 
 
+def judged_parts(kind: str) -> dict[str, object]:
+    """What may share a column: ratings of responses on one scale, whoever gave them."""
+    return {"ratings": f"{RATINGS[kind][0]}-{RATINGS[kind][-1]}", "v": 1}
+
+
 def joined(head: str, parts: dict[str, object]) -> str:
     return "|".join([head, *(f"{name}:{value}" for name, value in parts.items())])
+
+
+def signed(value: float | None) -> str:
+    """An agreement as a signature has it."""
+    return "none" if value is None else f"{value:.4f}"

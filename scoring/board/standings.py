@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from citeboard.teams.access import teams_of
 from scoring.board.counting import board_gold, gold_at
-from scoring.board.human_columns import SCALE, HumanColumn, human_columns
+from scoring.board.human_columns import HumanColumn, human_columns
 from scoring.board.numbers import ranks
 from scoring.board.ranks import SIGNIFICANCE, VALUE, ranks_of
 from scoring.board.separation import Separation, separation
@@ -421,7 +421,7 @@ def _rating_column(position: int, column: HumanColumn) -> Column:
         name=column.metric,
         metric=column.metric,
         key=column.key,
-        scale=SCALE,
+        scale=column.scale,
         higher_is_better=True,
         position=position,
     )

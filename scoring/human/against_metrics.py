@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -53,10 +53,10 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
     return found
 
 
-def judged(phase: Phase) -> dict[str, Values]:
+def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     """By kind what annotators said of the runs' claims, marks and responses, the mean of each response."""
     found: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for run in JudgedRun.objects.filter(submission__phase=phase):
+    for run in runs:
         with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
             path = storage.local_copy(storage.statistics, run.file, Path(folder))
             judgements = read_judgements(path, lambda item: True, shown=run.filename)

@@ -12,7 +12,7 @@ import numpy as np
 from scoring.metrics import krippendorff
 from scoring.metrics.base import Floats
 from scoring.metrics.raters import quadratic
-from scoring.stats.jackknife import MIN_UNITS, as_bounds, jackknife_error, score_bounds
+from scoring.stats.jackknife import ratio_interval
 from scoring.stats.resampling import Bounds
 
 #: The least and the most that a rating can be.
@@ -103,10 +103,4 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
 
 def _interval(rows: Floats) -> Bounds | None:
     """From (instances, 2) sums of ratings and their numbers."""
-    rows = rows[rows[:, 1] > 0]
-    if len(rows) < MIN_UNITS:
-        return None
-    total = rows.sum(axis=0)
-    without = total - rows
-    error = jackknife_error(without[:, 0] / without[:, 1])
-    return as_bounds(score_bounds(float(total[0] / total[1]), error, len(rows), RATING_RANGE))
+    return ratio_interval(rows[rows[:, 1] > 0], RATING_RANGE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import tempfile
@@ -10,22 +9,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.files.base import File
-from django.db import transaction
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit, storage
+from citeboard.core import storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.teams.models import User
 from scoring.human.reading import ITEMS
-from scoring.metrics.entailment.agreement import agreement, automatic_labels, items_of
 from scoring.metrics.entailment.judgements import Judgements
 from scoring.models import Evaluation, JudgedRun
 from scoring.offline.details import load_page
 from scoring.runs.claims import has_claims
 from scoring.runs.results import latest_evaluations
+from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
 from tasks.models import Submission
-from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
@@ -47,43 +43,6 @@ def judged_evaluation(submission: Submission) -> Evaluation | None:
     return next(
         (evaluation for evaluation in latest_evaluations(submission).values() if has_claims(evaluation)), None
     )
-
-
-def keep_judgements(
-    *, submission: Submission, path: Path, filename: str, by: User | None
-) -> dict[str, dict[str, Any]]:
-    """Keep the annotators' file of a run in place of an earlier one, and say how far it agrees.
-
-    Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
-    """
-    found = read_agreement(submission, path, filename, by)
-    keep_file(submission=submission, path=path, filename=filename, by=by)
-    return found
-
-
-def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
-    """In place of an earlier one; it has been read."""
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
-        name = storage.statistics.save(f"{submission.pk}/judgements.jsonl", File(file))
-    season = submission.phase.task.season
-    with transaction.atomic():
-        before = JudgedRun.objects.filter(submission=submission).first()
-        if before is not None:
-            old = before.file
-            transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
-            before.delete()
-        judged = JudgedRun.objects.create(
-            submission=submission,
-            filename=safe_filename(filename),
-            sha256=sha256,
-            file=name,
-            imported_by=by,
-        )
-        words = f"brought people's judgements of {submission}"
-        audit.note(actor=by, action="judgements-imported", words=words, subject=judged, place=season)
-    return judged
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:

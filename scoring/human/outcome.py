@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.words import counted
 from citeboard.teams.models import User
-from scoring.board.human_columns import column_parts, joined
+from scoring.board.human_columns import column_parts, joined, signed
 from scoring.human.adjudication import decided, disputed, final_ratings
 from scoring.human.agreement import Agreement, Mean, Ratings, agreement_of, means
 from scoring.human.ratings import texts_of
@@ -124,10 +124,6 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _signed(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
-
-
 def _adjudicated(sheet: Sheet, criterion: str) -> dict[str, int]:
     """From which distance an adjudicator decided, and on how many texts; nothing where none could."""
     if sheet.adjudicated_from is None:
@@ -148,8 +144,8 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 "instances": sheet.instances.count(),
                 "texts": texts_of(sheet).count(),
                 "annotators": annotators,
-                "kappa": _signed(found["mean"]),
-                "alpha": _signed(found["alpha"]),
+                "kappa": signed(found["mean"]),
+                "alpha": signed(found["alpha"]),
                 **_adjudicated(sheet, criterion),
                 "seed": sheet.seed,
                 "interval": WILSON_JACKKNIFE,

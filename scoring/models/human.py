@@ -167,31 +167,16 @@ class Rating(models.Model):
         return f"{self.annotator} on {self.text}"
 
 
-class HumanScore(models.Model):
-    """A system's mean over the ratings of a published sheet, with its interval."""
-
-    sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, related_name="scores")
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="human_scores")
-    criterion = models.CharField(max_length=20)
-    value = models.FloatField()
-    low = models.FloatField(null=True)
-    high = models.FloatField(null=True)
-    n = models.PositiveIntegerField(help_text="Ratings that it is the mean of.")
-    signature = models.CharField(max_length=800)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["sheet", "submission", "criterion"], name="human_score_once_a_criterion"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.criterion} {self.value}"
+class JudgedRunQuerySet(models.QuerySet["JudgedRun"]):
+    def published(self) -> JudgedRunQuerySet:
+        return self.filter(published_at__isnull=False)
 
 
 class JudgedRun(models.Model):
-    """The annotators' file on the claims and responses of a run; another one takes its place."""
+    """The annotators' file on the claims and responses of a run; another one takes its place.
+
+    Published, what it says of whole responses stands on the board.
+    """
 
     submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="judged")
     filename = models.CharField(max_length=200)
@@ -201,6 +186,41 @@ class JudgedRun(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     imported_at = models.DateTimeField(default=timezone.now)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JudgedRunQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"{self.filename} on {self.submission}"
+
+
+class HumanScore(models.Model):
+    """A system's mean over the ratings of a published sheet, or over its judged responses."""
+
+    sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, null=True, blank=True, related_name="scores")
+    judged = models.ForeignKey(
+        JudgedRun, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"
+    )
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="human_scores")
+    criterion = models.CharField(max_length=20)
+    value = models.FloatField()
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    n = models.PositiveIntegerField(
+        help_text="Ratings of a sheet, or judged responses, that it is the mean of."
+    )
+    signature = models.CharField(max_length=800)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sheet", "submission", "criterion"], name="human_score_once_a_criterion"
+            ),
+            models.UniqueConstraint(fields=["judged", "criterion"], name="human_score_once_a_kind"),
+            models.CheckConstraint(
+                condition=Q(sheet__isnull=True) ^ Q(judged__isnull=True), name="human_score_of_one_source"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.criterion} {self.value}"

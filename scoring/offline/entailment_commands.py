@@ -86,9 +86,9 @@ def decide_pairs(given: argparse.Namespace) -> int:
 
 
 def show_agreement(given: argparse.Namespace, options_of: OptionsOf) -> int:
-    from scoring.metrics.entailment.agreement import agreement, automatic_labels, items_of
     from scoring.metrics.entailment.judgements import read_judgements
     from scoring.offline.details import details_of
+    from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
 
     metrics, runs = _read(given, options_of)
     if len(runs) != 1:

@@ -72,6 +72,19 @@ def jackknife_error(left_out: Floats) -> Floats:
         return np.asarray(np.sqrt((deviations**2).sum(axis=-1) * (units - 1) / units))
 
 
+def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
+    """Of the first column of (units, 2) rows over the second, summed each: a share, or a mean of ratings.
+
+    None with fewer than three units.
+    """
+    if len(rows) < MIN_UNITS:
+        return None
+    total = rows.sum(axis=0)
+    without = total - rows
+    error = jackknife_error(without[:, 0] / without[:, 1])
+    return as_bounds(score_bounds(float(total[0] / total[1]), error, len(rows), value_range))
+
+
 def score_bounds(
     values: float | Floats, errors: Floats, units: int, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:

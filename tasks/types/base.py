@@ -137,6 +137,8 @@ class TaskType:
     display_names: Mapping[str, str] = field(default_factory=dict)
     #: Where runs are texts that people can judge.
     human_evaluation: HumanEvaluation | None = None
+    #: Whether its runs are responses that are split into claims, which people judge.
+    has_claims: bool = False
     #: The metrics that the options add to a rule set, as where they name other cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
     #: Pairs of metrics that a board draws against each other: across, up.

@@ -250,6 +250,8 @@ TABLE = {
     "submission-claims": read(NOBODY),
     "submission-instances": read(OWN_OR_ORGANISED_IN_SECRET),
     "submission-judgements": form((302, *(404,) * 7), (302, *(404,) * 7)),
+    "submission-judgements-publish": post((302, *(404,) * 7)),
+    "submission-judgements-take-back": post((302, *(404,) * 7)),
     "organise-rescore": post(DONE_FOR_ORGANISERS),
     "organise-rescore-stop": post(DONE_FOR_ORGANISERS),
     "organise-rescore-season": post(DONE_FOR_ORGANISERS),

@@ -1,18 +1,24 @@
 """People beside automatic labels on an organiser's page: kappas, ratings, and files that are refused."""
 
+import datetime as dt
 import json
 from io import StringIO
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db.models import F
 from django.urls import reverse
+from django.utils.timezone import now
 
 from citeboard.core import storage
-from scoring.models import JudgedRun
+from citeboard.core.models import AuditEntry
+from scoring.models import HumanScore, JudgedRun
 from scoring.worker.score import score
+from tasks.models import Phase
 from tests.factories import make_team, make_user
 from tests.pages.reading import text_of
+from tests.scoring import boards
 from tests.scoring.background import followed
 from tests.scoring.citing import CLAIM, citing_gold, citing_phase, citing_run, write_lines
 from tests.tasks.types.citations import RAIN, WIND
@@ -150,10 +156,111 @@ def test_judgements_of_claims_that_are_no_longer_there_are_said_to_be_outdated(c
     assert "no longer those that were judged" in told
 
 
+def settle(client, run, how: str):
+    return client.post(reverse(f"submission-judgements-{how}", args=[run.pk]), follow=True)
+
+
+def test_published_ratings_are_columns_of_the_board_for_everybody_until_they_are_taken_back(
+    client, run, organiser
+):
+    bring(client, run, JUDGED)
+    assert "Human" not in text_of(client.get(boards.address("board", run.phase)))
+    assert "The ratings stand on the board." in text_of(settle(client, run, "publish"))
+    client.logout()
+    told = text_of(client.get(boards.address("board", run.phase)))
+    assert "People's judgement: Human utility, Human citation utility. Each is a mean" in told
+    [row] = json.loads(client.get(boards.address("board-json", run.phase)).content)["rows"]
+    assert row["scores"]["human_utility"] == {"value": 3.0, "low": None, "high": None}
+    assert row["scores"]["human_citation_utility"]["value"] == 1.0
+    head = client.get(boards.address("board-csv", run.phase)).content.decode().splitlines()[0]
+    assert "human_citation_utility" in head
+    client.force_login(organiser)
+    assert "The ratings are off the board." in text_of(settle(client, run, "take-back"))
+    assert "Human" not in text_of(client.get(boards.address("board", run.phase)))
+    assert "the ratings are not on the board" in text_of(settle(client, run, "take-back")).lower()
+
+
+def test_a_published_rating_says_on_what_it_rests(client, run):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    score = HumanScore.objects.get(criterion="citation_utility")
+    place = [run.phase.task.season.slug, run.phase.task.slug, run.phase.slug, run.pk]
+    told = text_of(client.get(reverse("standing", args=place) + f"?score=-{score.pk}"))
+    assert "from 0 to 1, and this is the mean over 1 response." in told
+    assert f"|responses:1|n:1|annotators:1|fleiss:none|alpha:none|file:{run.judged.sha256[:12]}" in told
+    assert "Human evaluation" in text_of(client.get(reverse("standing", args=place)))
+
+
+def test_with_published_ratings_everybody_reads_how_metrics_agree_with_them_and_with_nothing_else(
+    client, run
+):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    client.logout()
+    told = text_of(client.get(boards.address("people", run.phase) + "?criterion=citation_utility"))
+    assert "people's judgement of citation utility: over" in told
+    assert "recall: over" not in text_of(
+        client.get(boards.address("people", run.phase) + "?criterion=recall")
+    )
+
+
+def test_another_file_takes_the_ratings_of_the_first_off_the_board_and_the_history_tells_it(client, run):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    bring(client, run, JUDGED[-1:])
+    assert not HumanScore.objects.exists()
+    assert JudgedRun.objects.get().published_at is None
+    words = list(AuditEntry.objects.order_by("pk").values_list("words", flat=True))
+    assert words[-4:] == [
+        f"brought people's judgements of {run}",
+        f"put people's ratings of {run} on the board",
+        f"took people's ratings of {run} off the board",
+        f"brought people's judgements of {run}",
+    ]
+
+
+def test_claims_alone_and_what_stands_there_already_are_not_published(client, run):
+    assert "nobody has judged the run yet" in text_of(settle(client, run, "publish")).lower()
+    bring(client, run, said("A", 1, 0, 1))
+    assert "no whole response is rated in the file" in text_of(settle(client, run, "publish")).lower()
+    assert not HumanScore.objects.exists()
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    assert "the ratings stand on the board already" in text_of(settle(client, run, "publish")).lower()
+
+
+def test_a_board_that_hides_numbers_or_was_frozen_before_does_not_show_them(client, run):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    client.logout()
+    board = boards.address("board", run.phase)
+    assert "Human utility" in text_of(client.get(board))
+    JudgedRun.objects.update(published_at=now() + dt.timedelta(hours=1))
+    Phase.objects.filter(pk=run.phase_id).update(frozen_from=now(), version=F("version") + 1)
+    assert "Human utility" not in text_of(client.get(board))
+    Phase.objects.filter(pk=run.phase_id).update(frozen_from=None, board="ranks", version=F("version") + 1)
+    assert "Human utility" not in text_of(client.get(board))
+
+
+def test_nobody_else_publishes_them_or_takes_them_back(client, run):
+    bring(client, run, JUDGED)
+    for person in (make_user(), run.submitted_by):
+        client.force_login(person)
+        for how in ("publish", "take-back"):
+            assert settle(client, run, how).status_code == 404
+    assert not HumanScore.objects.exists()
+
+
 def test_the_command_prints_the_agreement_and_refuses_by_line(run, tmp_path):
     path = write_lines(tmp_path / "people.jsonl", JUDGED)
     call_command("import_judgements", str(run.pk), str(path), stdout=(out := StringIO()))
     assert json.loads(out.getvalue())["recall"]["cohen"]["A"] == 1
+    assert not HumanScore.objects.exists()
+    call_command("import_judgements", str(run.pk), str(path), "--publish", stdout=StringIO())
+    assert {score.criterion for score in HumanScore.objects.all()} == {"utility", "citation_utility"}
+    claims = write_lines(tmp_path / "claims.jsonl", said("A", 1, 0, 1))
+    with pytest.raises(CommandError, match="the judgements are kept; not published: no whole response"):
+        call_command("import_judgements", str(run.pk), str(claims), "--publish", stdout=StringIO())
     bad = write_lines(tmp_path / "bad.jsonl", ["nonsense"])
     with pytest.raises(CommandError, match=r"bad\.jsonl:1: not JSON"):
         call_command("import_judgements", str(run.pk), str(bad))

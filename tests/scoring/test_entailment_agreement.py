@@ -5,10 +5,14 @@ import math
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scoring.__main__ import main
+from scoring.metrics.entailment.judgements import Judgements
 from scoring.metrics.raters import cohen, fleiss
+from scoring.stats.jackknife import score_bounds
+from scoring.stats.people_and_labels import agreement
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
 TYPE = "positional-citations"
@@ -99,6 +103,22 @@ def test_people_are_held_against_the_automatic_labels(capsys, words, tmp_path):
     assert precision["automatic"] == 50
     assert found["utility"]["people"] == pytest.approx(10 / 3)
     assert found["citation_utility"]["people"] == pytest.approx(2 / 3)
+    # One response says nothing of how much they vary.
+    assert (found["utility"]["ratings"], found["utility"]["low"]) == (3, None)
+
+
+def test_a_mean_of_ratings_has_the_interval_of_its_responses():
+    judged = Judgements()
+    given = [(4, 4), (2, 4), (5,), (1, 2)]
+    for name, ratings in enumerate(given):
+        judged.answers["utility"][f"q{name}",] = dict(zip("AB", ratings, strict=False))
+    found = agreement(judged, {"recall": {}, "precision": {}})["utility"]
+    means = [4, 3, 5, 1.5]
+    assert (found["items"], found["ratings"], found["people"]) == (4, 7, 13.5 / 4)
+    error = (sum((each - 13.5 / 4) ** 2 for each in means) / 3 / 4) ** 0.5
+    low, high = score_bounds(13.5 / 4, np.array(error), 4, (1, 5))
+    assert (found["low"], found["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    assert 1 < found["low"] < found["people"] < found["high"] < 5
 
 
 @pytest.mark.parametrize(

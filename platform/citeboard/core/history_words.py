@@ -110,6 +110,8 @@ SENTENCES = (
     _("brought %(labels)s labels of %(model)s"),
     _("shared %(labels)s labels of %(model)s with all seasons"),
     _("brought people's judgements of %(run)s"),
+    _("put people's ratings of %(run)s on the board"),
+    _("took people's ratings of %(run)s off the board"),
     _("made a sheet for human evaluation: %(instances)s of %(runs)s"),
     _("removed the annotator %(annotator)s with %(ratings)s"),
     _("lets annotators' ratings stand as they are on sheet %(sheet)s"),

@@ -9,7 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.human.claim_review import JudgementsRefused, keep_judgements
+from scoring.human.claim_review import JudgementsRefused
+from scoring.human.judged_runs import keep_judgements, publish
+from scoring.human.outcome import NotPublished
 from tasks.models import Submission
 from tasks.types.problems import capped
 
@@ -20,6 +22,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", type=int, metavar="RUN", help="the run at /submissions/RUN/")
         parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines")
+        parser.add_argument(
+            "--publish", action="store_true", help="put the ratings of its responses on the board"
+        )
 
     def handle(self, *args: Any, run: int, file: Path, **options: Any) -> None:
         found = Submission.objects.select_related("phase__task__season").filter(pk=run).first()
@@ -34,3 +39,8 @@ class Command(BaseCommand):
             lines = [*map(str, problems), *([f"and {more} more problems"] if more else [])]
             raise CommandError("\n".join(["nothing was kept:", *lines])) from refused
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
+        if options["publish"]:
+            try:
+                publish(submission=found, by=None)
+            except NotPublished as refused:
+                raise CommandError(f"the judgements are kept; not published: {refused}") from refused

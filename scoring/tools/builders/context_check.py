@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from scoring.metrics.krippendorff import alpha
-from scoring.stats.jackknife import MIN_UNITS, jackknife_error, score_bounds
+from scoring.stats.jackknife import ratio_interval
 from scoring.tools.builders.context_sheet import CITATION, SENTENCE, Asked
 from tasks.types.citation_recommendation.names import DIMENSIONS
 
@@ -80,10 +80,5 @@ def _sum(before: tuple[int, int], more: Sequence[bool]) -> tuple[int, int]:
 def _share(units: Sequence[tuple[int, int]]) -> Share:
     """From part and whole of each context, which are the units that are left out for the interval."""
     part, of = (sum(own[place] for own in units) for place in (0, 1))
-    low = high = None
-    if len(units) >= MIN_UNITS:
-        own = np.array(units, dtype=np.float64)
-        without = own.sum(axis=0) - own
-        error = jackknife_error(without[:, 0] / without[:, 1])
-        low, high = (float(end) for end in score_bounds(part / of, error, len(units), (0.0, 1.0)))
+    low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (None, None)
     return Share(part=part, of=of, low=low, high=high)

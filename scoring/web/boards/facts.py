@@ -15,12 +15,14 @@ from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.counting import Turnout, turnout, unsettled
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import schemes_of
+from scoring.board.names import metric_label
 from scoring.board.outside import has_outside
 from scoring.board.pairings import pairings_of
 from scoring.board.rows import Writers
 from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board
 from scoring.board.team_reported import has_team_figures
+from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import Snapshot
 from scoring.web.boards.sections import COSTS, DIFFERENCES, DISCOURSE, OUTSIDE, PAIRINGS, PEOPLE, Section
 from tasks.models import Gold, Phase
@@ -90,6 +92,12 @@ class BoardFacts:
             return ""
         sheet = published_sheet(self.phase, self.board.frozen_at)
         return agreement_in_words(sheet) if sheet else ""
+
+    @cached_property
+    def judged_columns(self) -> list[str]:
+        """The names of those with people's ratings of whole responses."""
+        names = {f"human_{kind}" for kind in RATINGS}
+        return [metric_label(column.metric) for column in self.board.columns if column.metric in names]
 
     @property
     def _has_ratings(self) -> bool:

@@ -13,11 +13,13 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
+from scoring.board.human_columns import published_judgements
 from scoring.board.numbers import interval, shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.against_metrics import Line, Values, judged, lines, rated
+from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.web.boards.sections import PEOPLE, section_page
@@ -41,16 +43,22 @@ def people(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
     found = phase_for(request.user, season, task, phase)
     organises = may_organise(request.user, found.task.season)
     query = PeopleQuery.of(request.GET)
-    imported = JudgedRun.objects.filter(submission__phase=found).order_by("pk").values_list("pk", flat=True)
+    imported = JudgedRun.objects.filter(submission__phase=found).order_by("pk")
 
     def context(board: Board) -> dict[str, Any]:
         return _context(board, query, _judged_numbers(board, organises=organises))
 
-    return section_page(request, found, PEOPLE, query, context, organises, tuple(imported))
+    return section_page(
+        request, found, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
+    )
 
 
 def _judged_numbers(board: Board, *, organises: bool) -> dict[str, Values]:
-    return {**rated(board.phase, board.frozen_at), **(judged(board.phase) if organises else {})}
+    on_sheets = rated(board.phase, board.frozen_at)
+    if organises:
+        return on_sheets | judged(JudgedRun.objects.filter(submission__phase=board.phase))
+    of_responses = judged(published_judgements(board.phase, board.frozen_at))
+    return on_sheets | {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
 
 
 def _context(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict[str, Any]:

@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.imports import ask_for_judgements
-from scoring.board.numbers import shown
+from scoring.board.numbers import interval, shown
 from scoring.human.claim_review import JudgementsRefused, agreement_of
+from scoring.human.judged_runs import publish, take_back
+from scoring.human.outcome import NotPublished
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
 from scoring.models import BackgroundJob, JudgedRun
 from scoring.web.place import place_of
@@ -75,6 +78,27 @@ def judgements(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "organise/judgements.html", context, status=422 if form.errors else 200)
 
 
+@require_POST
+@login_required
+def settle(request: HttpRequest, pk: int, how: str) -> HttpResponse:
+    """Put the ratings of its responses on the board, or take them off."""
+    run = run_to_judge(request.user, pk)
+    assert isinstance(request.user, User)
+    try:
+        if how == "publish":
+            publish(submission=run, by=request.user)
+        else:
+            take_back(submission=run, by=request.user)
+    except (NotPublished, JudgementsRefused) as refused:
+        messages.error(request, sentence(refused))
+    else:
+        messages.success(
+            request,
+            _("The ratings stand on the board.") if how == "publish" else _("The ratings are off the board."),
+        )
+    return redirect("submission-judgements", run.pk)
+
+
 def _ask(request: HttpRequest, run: Submission, form: JudgementsForm) -> BackgroundJob:
     assert isinstance(request.user, User)
     with received(form.cleaned_data["file"]) as upload:
@@ -110,7 +134,12 @@ def _decided(title: str, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rated(title: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    return {"title": title, **_common(found), "people": _number(found["people"], 1)}
+    return {
+        "title": title,
+        **_common(found),
+        "people": _number(found["people"], 1),
+        "interval": interval(found["low"], found["high"]),
+    }
 
 
 def _common(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,6 +87,18 @@ urlpatterns = [
     path(f"{ORGANISE}models/labels.jsonl", models.entailment_labels, name="organise-labels"),
     path(f"{ORGANISE}models/labels/share/", models.share, name="organise-labels-share"),
     path("submissions/<int:pk>/judgements/", claim_review.judgements, name="submission-judgements"),
+    path(
+        "submissions/<int:pk>/judgements/publish/",
+        claim_review.settle,
+        {"how": "publish"},
+        name="submission-judgements-publish",
+    ),
+    path(
+        "submissions/<int:pk>/judgements/take-back/",
+        claim_review.settle,
+        {"how": "take-back"},
+        name="submission-judgements-take-back",
+    ),
     path("submissions/<int:pk>/rescore/", gold.rescore_run, name="submission-rescore"),
     path(f"{ORGANISE}phases/", phases.phases, name="organise-phases"),
     path(f"{ORGANISE}phases/<int:phase>/", phases.times, name="organise-times"),

@@ -40,5 +40,6 @@ TASK_TYPE = TaskType(
     # The paper's figure 4, and how widely marks are spread against how well they are.
     scatter_pairs=(("alce_f1", "aliice_f1"), ("aliice_f1", "cvcp")),
     team_scores=("mauve",),
+    has_claims=True,
     show_instances=show_instances,
 )

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from scoring.metrics import krippendorff
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL, Item, Judgements
 from scoring.metrics.raters import cohen, fleiss
+from scoring.stats.jackknife import ratio_interval
 
 Automatic = Mapping[str, Mapping[Item, int]]
 
@@ -47,11 +50,12 @@ def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[st
     """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of
     all annotators, and Krippendorff's alpha, ordinal of ratings.
 
-    Recall and precision are means over responses, times 100, on the items that both have.
+    Recall and precision are means over responses, times 100, on the items that both have; ratings have the
+    interval of their mean, 95 %, None with fewer than three responses.
     """
     return {
         **{kind: _labels(judgements.answers[kind], automatic[kind]) for kind in (RECALL, PRECISION)},
-        **{kind: _ratings(judgements.answers[kind]) for kind in RATINGS},
+        **{kind: _ratings(judgements.answers[kind], levels) for kind, levels in RATINGS.items()},
     }
 
 
@@ -74,11 +78,18 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
     }
 
 
-def _ratings(judged: Mapping[Item, Mapping[str, int]]) -> dict[str, Any]:
+def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) -> dict[str, Any]:
+    """The interval is that of the mean over responses, each with the mean of its ratings."""
+    of_responses = [fmean(answers.values()) for answers in judged.values()]
+    rows = np.array([(value, 1.0) for value in of_responses])
+    low, high = ratio_interval(rows, (levels[0], levels[-1])) or (None, None)
     return {
         "items": len(judged),
         "annotators": len({name for answers in judged.values() for name in answers}),
-        "people": _mean(fmean(answers.values()) for answers in judged.values()),
+        "ratings": sum(map(len, judged.values())),
+        "people": _mean(of_responses),
+        "low": low,
+        "high": high,
         **_together(judged, "ordinal"),
     }
 
