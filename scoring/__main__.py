@@ -54,6 +54,8 @@ USAGE_FAULT = 2
 UNAVAILABLE = 6
 #: What a shell says of programs that a signal has ended: 128 and the signal's number.
 INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+#: What is wrong with a path that a command is given to read or to write.
+PATH_FAULTS = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 EXIT_CODES = """exit codes:
   0    done
   1    a run has no scores (follow, scores); something in an archive differs (verify)
@@ -88,6 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Unavailable as missing:
         print(f"python -m scoring: {missing}", file=sys.stderr)
         return UNAVAILABLE
+    except PATH_FAULTS as fault:
+        if getattr(given, "progress", False) or fault.filename is None:
+            raise  # A site's worker gives no paths that could be wrong: it tries again.
+        report([Problem(file=str(fault.filename), message=str(fault.strerror).lower())], as_objects=False)
     except ModuleNotFoundError as missing:
         print(
             f"python -m scoring: this needs a package that is not installed: {missing.name}", file=sys.stderr

@@ -139,6 +139,7 @@ def test_perplexity_has_intervals_classes_and_comparisons(capsys, tmp_path, gold
         ({"probabilities": {"a": -0.1}}, "is out of range; expected a number from 0 to 1"),
         ({"probabilities": {"a": 0.8, "b": 0.3}}, "sum to 1.1; expected no more than 1, to 0.001"),
         ({"log_probabilities": {"a": 0.1}}, "expected a natural logarithm, which is never above 0"),
+        ({"log_probabilities": {"a": -(10**400)}}, "expected a natural logarithm, which is never above 0"),
         ({"log_probabilities": {"a": -0.1, "b": -0.1}}, "in “log_probabilities” sum to 1.81"),
         ({"probabilities": {}, "log_probabilities": {}}, "both “probabilities” and “log_probabilities”"),
     ],

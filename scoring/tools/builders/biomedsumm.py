@@ -40,7 +40,7 @@ ANNOTATION, DOCUMENTS, SUMMARY = "Annotation", "Documents_Text", "Summary"
 LAYOUT = f"topic folders with `{ANNOTATION}/TOPIC.ANNOTATOR.ann.txt` and `{DOCUMENTS}/PAPER.txt`"
 #: A sentence of which a range touches fewer letters is not meant.
 FEWEST = 5
-_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)")
+_RANGE = re.compile(r"(?<!\d)(\d{1,9})\s*-\s*(\d{1,9})(?!\d)", re.ASCII)
 _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
 
 
@@ -105,7 +105,12 @@ def convert(data: Path, out: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     written: dict[Path, str] = {}
     for topic in topics(open_inputs([data])):
-        written |= {out / name: text for name, text in _files(topic, problems, counts)}
+        own = {out / name: text for name, text in _files(topic, problems, counts)}
+        if both := sorted(own.keys() & written.keys()):
+            message = f"an earlier topic would be written as {both[0].relative_to(out)} too"
+            expected = "one topic of each reference paper"
+            problems.append(Problem(file=topic.name, message=message, expected=expected))
+        written |= own
     if not written and not problems:
         problems.append(Problem(file=str(data), message="no topic was found", expected=LAYOUT))
     if problems:

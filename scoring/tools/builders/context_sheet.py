@@ -20,7 +20,7 @@ from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIME
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.ranking.records import Rows, the_file
-from tasks.types.text import decoded
+from tasks.types.text import decoded, json_kind
 
 #: What is asked of every context, before its classes.
 SENTENCE, CITATION = "sentence", "citation"
@@ -84,10 +84,14 @@ def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) ->
     """How the papers that these contexts cite are printed in reference lists, or their titles."""
     wanted = {name for context in contexts for name in _names(context["cited_id"])}
     found: dict[str, str] = {}
-    for row in Rows(the_file(files, CANDIDATES, "the candidates"), []):
-        name = str(row.get("ref_id"))
+    problems: list[Problem] = []
+    rows = Rows(the_file(files, CANDIDATES, "the candidates"), problems)
+    for row in rows:
+        name = rows.name(row, "ref_id")
         if name in wanted and name not in found:
             found[name] = str(row.get("raw") or row.get("title") or name)
+    if problems:
+        raise InputRefused(problems)
     return found
 
 
@@ -157,7 +161,10 @@ def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
     rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
     for row in rows:
-        if rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None:
+        counts_in = row.get(SAMPLED_FOR, [])
+        if not isinstance(counts_in, list):
+            rows.wrong(f"“{SAMPLED_FOR}” is {json_kind(counts_in)}", "a list of names of classes")
+        elif rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None:
             yield row
     if problems:
         raise InputRefused(problems)

@@ -48,7 +48,12 @@ def load(path: Path, sink: Sink) -> None:
         raise InputRefused([Problem(file=str(path), message="no corpus was found", expected=expected)])
     titles = _titles(files)
     for file in files:
-        add_article(_article(_root(file), file, titles), sink)
+        try:
+            article = _article(_root(file), file, titles)
+        except RecursionError as fault:
+            message = "its elements stand in each other too deeply to be read"
+            raise InputRefused([Problem(file=str(file), message=message)]) from fault
+        add_article(article, sink)
 
 
 def _files(path: Path) -> list[Path]:

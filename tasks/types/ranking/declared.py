@@ -8,6 +8,7 @@ gives all the same.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -90,7 +91,7 @@ def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> d
 
 def _wrong_numbers(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
     """The first value that is none."""
-    low, high = (0, 1) if name == FIELD else (-math.inf, 0)
+    low, high = (0, 1) if name == FIELD else (-sys.float_info.max, 0)
     expected = "a number from 0 to 1" if name == FIELD else "a natural logarithm, which is never above 0"
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,6 +1,7 @@
 """BiomedSumm's form, with files of our own: papers as text, ranges of characters, several annotators."""
 
 import json
+import shutil
 
 import pytest
 
@@ -143,3 +144,23 @@ def test_a_folder_without_topics_and_one_that_has_files_are_refused(capsys, tmp_
     (tmp_path / "out" / "mine.txt").write_text("mine")
     assert main(["convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
     assert "the folder has files; expected a new folder" in capsys.readouterr().err
+
+
+def test_two_topics_of_one_reference_paper_are_refused_and_neither_takes_the_others_place(convert, data):
+    shutil.copytree(data, data.parent / "D1402_TRAIN")
+    told = convert()
+    assert told.startswith("D1402_TRAIN: an earlier topic would be written as us-2001/")
+    assert "expected one topic of each reference paper" in told
+
+
+def test_a_place_of_very_many_digits_is_none(convert, data, tmp_path):
+    rewrite(data, annotation(offset=f"['{'9' * 5000}-10']"))
+    assert convert() == {"as given": 1}
+    assert ",NA,NA,NA" in rows(tmp_path)
+
+
+@pytest.mark.parametrize("below", ["", "topics"])
+def test_a_file_where_a_folder_is_to_be_made_is_refused_by_its_path(data, capsys, tmp_path, below):
+    (tmp_path / "file").write_text("no folder")
+    assert main(["convert-biomedsumm", str(data), "--out", str(tmp_path / "file" / below)]) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'file'}")

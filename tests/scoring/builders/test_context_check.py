@@ -166,3 +166,30 @@ def test_a_number_of_contexts_is_a_whole_one(season, tmp_path, capsys, contexts)
     with pytest.raises(SystemExit):
         main(["context-sheet", *out, f"--contexts={contexts}"])
     assert "is not a number of contexts, 1 to 999999" in capsys.readouterr().err
+
+
+GOOD = {"id": "c1", "cited_id": "W1", "sentence": "As <REF> did."}
+
+
+@pytest.mark.parametrize(
+    ("context", "candidate", "told"),
+    [
+        (GOOD | {"sampled_for": 3}, {"ref_id": "W1"}, "diagnostic.jsonl:1: “sampled_for” is a number"),
+        (GOOD | {"cited_id": []}, {"ref_id": "W1"}, "diagnostic.jsonl:1: “cited_id” is empty"),
+        (GOOD, {"ref_id": None}, "references.jsonl:1: “ref_id” is missing"),
+        (GOOD, ["W1"], "references.jsonl:1: "),
+    ],
+)
+def test_gold_that_is_none_is_refused_by_file_and_line(capsys, tmp_path, context, candidate, told):
+    (tmp_path / "diagnostic.jsonl").write_text(json.dumps(context))
+    (tmp_path / "references.jsonl").write_text(json.dumps(candidate))
+    assert main(["context-sheet", "--gold", str(tmp_path), "--out", str(tmp_path / "sheet.csv")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "sheet.csv").exists()
+
+
+@pytest.mark.parametrize(("out", "told"), [(".", "is a directory"), ("no/sheet.csv", "no such file")])
+def test_a_sheet_that_cannot_be_written_is_refused_by_its_path(capsys, season, tmp_path, out, told):
+    path = tmp_path / out
+    assert main(["context-sheet", "--gold", str(season / "gold"), "--out", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"{path}: {told}")

@@ -138,3 +138,12 @@ def test_a_folder_without_papers_is_refused(capsys, tmp_path):
     ]
     assert main(command) == 2
     assert "expected files that end in .xml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tag", ["S", "DIV"])
+def test_elements_that_stand_in_each_other_too_deeply_are_refused_by_their_file(capsys, tmp_path, tag):
+    body = f"<DIV><P>{'<S>' * 3000}A bell.{'</S>' * 3000}</P></DIV>" if tag == "S" else ""
+    write_scixml(tmp_path, "deep", title="Deep", body=body or "<DIV>" * 3000 + "</DIV>" * 3000)
+    assert main(["build-topics", str(tmp_path), "--form", "scixml", "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{tmp_path / 'deep.xml'}: its elements stand in each other too deeply")
