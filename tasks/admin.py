@@ -11,9 +11,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
-from citeboard.teams.models import User
+from citeboard.teams.admin import TeamAdmin
+from citeboard.teams.models import Team, User
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import bump_versions
 from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
@@ -30,14 +31,27 @@ class SeasonPartAdmin(NotedAdmin):
                 before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
                 obj.was_public = obj.was_public or before or obj.is_public
             super().save_model(request, obj, form, change)
-            for phase in Phase.objects.filter(task__season=season_of(obj)).order_by("pk"):
-                bump_version(phase.pk)
+            bump_versions(season_of(obj))
 
 
 def season_of(row: Season | Task | Phase) -> Season:
     if isinstance(row, Season):
         return row
     return row.season if isinstance(row, Task) else row.task.season
+
+
+admin.site.unregister(Team)
+
+
+@admin.register(Team)
+class NamedTeamAdmin(TeamAdmin):
+    """A team that gets another name has it on the boards of its seasons at once."""
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        with transaction.atomic():
+            super().save_model(request, obj, form, change)
+            for season in Season.objects.filter(registrations__team=obj).order_by("pk"):
+                bump_versions(season)
 
 
 class OrganiserInline(PartsInline):

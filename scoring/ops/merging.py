@@ -19,7 +19,7 @@ from citeboard.teams.membership import add_member, locked
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import bump_versions
 from tasks.notifications.of_teams import forget_merge_asked, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
 from tasks.submissions.quotas import counted_runs
@@ -116,8 +116,7 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
         )
     audit.note(actor=by, action="teams-merged", words=words, subject=team, place=into, changes=changes)
     tell_merged(season, team, into, at=timezone.now(), reason=reason)
-    for phase in Phase.objects.filter(task__season=season).order_by("pk"):
-        bump_version(phase.pk)
+    bump_versions(season)
     return len(moved)
 
 

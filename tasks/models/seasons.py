@@ -596,6 +596,6 @@ def bump_version(phase_id: int) -> None:
 
 
 def bump_versions(season: Season) -> None:
-    """The same of all its phases: each board links to those of its task."""
+    """The same of all its phases, for what stands on each board: names of teams, links to other phases."""
     for phase in Phase.objects.filter(task__season=season).order_by("pk"):
         bump_version(phase.pk)

@@ -19,7 +19,7 @@ from citeboard.teams.mailed_invitations import mailed_invitation_for
 from citeboard.teams.membership import add_member, locked, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import bump_versions
 from tasks.notifications.of_seasons import tell_asked, tell_decided
 from tasks.notifications.of_teams import forget_join_asked
 from tasks.registration.entry_list import entry_lines
@@ -284,8 +284,7 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
         words = f"{verb} {changed.team}" + (f": {reason}" if reason else "")
         audit.note(actor=by, action=f"team-{verb}", words=words, subject=changed.team, place=changed.season)
         tell_decided(changed)
-        for phase in Phase.objects.filter(task__season=changed.season_id).order_by("pk"):
-            bump_version(phase.pk)
+        bump_versions(changed.season)
     registration.refresh_from_db()
 
 

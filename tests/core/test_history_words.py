@@ -31,6 +31,15 @@ def marked(monkeypatch) -> None:
             "changed who sees the board of 1A, A: organisers only, from 2026-05-10 12:00 UTC nobody",
             "<changed who sees the board of 1A, A: <organisers only>, from 2026-05-10 12:00 UTC <nobody>>",
         ),
+        ("removed the annotator Ada with 3 ratings", "<removed the annotator Ada with 3 Bewertungen>"),
+        (
+            "removed the annotator Ada with 5 cats with 3 ratings",
+            "<removed the annotator Ada with 5 cats with 3 ratings>",
+        ),
+        (
+            "merged Owls into Larks, with 9 lives, with 2 runs: %(team)s at 100 %",
+            "<merged Owls into Larks, with 9 lives, with 2 runs>: %(team)s at 100 %",
+        ),
         ("announced: the\nend", "<announced: the\nend>"),
         (
             "did something that this release knows nothing of",

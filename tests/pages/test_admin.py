@@ -6,13 +6,14 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.admin_facts import FactsAdmin
 from citeboard.core.audit import history, note
 from citeboard.teams.invitations import renew_invitation
 from citeboard.teams.mailed_invitations import invite_by_mail
-from citeboard.teams.models import Token, User
+from citeboard.teams.models import Team, Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
 from tasks.models import Gold, Job, Registration, Submission
 from tests import factories
@@ -125,3 +126,21 @@ def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, 
     assert client.post(address(type(season), "change", season.pk), form).status_code == 302
     assert season.organisers.get().user == person
     assert history(season).filter(action="organiser-added").exists()
+
+
+def test_a_team_that_gets_another_name_here_has_it_on_every_page_at_once(client, something):
+    phase = Submission.objects.get().phase
+    season, team = phase.task.season, Submission.objects.get().team
+    pages = [
+        reverse("season", args=[season.slug]),
+        reverse("board", args=[season.slug, phase.task.slug, phase.slug]),
+    ]
+    visitor = Client()
+    before = {(reader, page): reader.get(page) for reader in (client, visitor) for page in pages}
+    assert all(team.name in read.content.decode() for read in before.values())
+    form = {"name": "Sandpipers", "description": "", "links": "[]"}
+    numbers = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
+    assert client.post(address(Team, "change", team.pk), form | numbers).status_code == 302
+    for (reader, page), read in before.items():
+        known = {"If-None-Match": read["ETag"]} if "ETag" in read else {}
+        assert "Sandpipers" in reader.get(page, headers=known).content.decode()

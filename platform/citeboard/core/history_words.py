@@ -156,7 +156,7 @@ _COUNTED = {
     "tries": ("more try", "more tries"),
 }
 _PART = re.compile(r"%\((\w+)\)s")
-_NUMBER = re.compile(r"(no|[\d\u2009]+) ")
+_NUMBER = re.compile(r"(no|[0-9][0-9\u2009]*) (.+)", re.DOTALL)
 
 
 def translated(words: str) -> str:
@@ -184,11 +184,15 @@ def _in_language(words: str, known: list[tuple[str, re.Pattern[str]]]) -> str:
 def _part(name: str, words: str) -> str:
     if name in _TRANSLATED:
         return gettext(words)
-    number = _NUMBER.match(words)
+    number = _NUMBER.fullmatch(words)
     if name not in _COUNTED or number is None:
         return words
+    noun, plural = _COUNTED[name]
+    if number[2] not in (noun, plural or f"{noun}s"):
+        # A name before the number reads like one: what was kept tells more than the number.
+        return words
     count = 0 if number[1] == "no" else int(number[1].replace("\u2009", ""))
-    return counted(count, *_COUNTED[name])
+    return counted(count, noun, plural)
 
 
 @cache

@@ -18,7 +18,7 @@ from citeboard.teams.models import User
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.rescore import rescore
 from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import bump_version, bump_versions
 from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
 from tasks.registration.terms import current_terms, publish_terms
 from tasks.seasons.file.differences import ALL, UNDECIDED, Decisions, Difference, KeyNotKnown, LoadConflicts
@@ -195,8 +195,7 @@ def _write(
         changes += _write_task(season, task, kept, plan, reason, by)
     changes += plan.results.store()
     if changes:
-        for phase in Phase.objects.filter(task__season=season).order_by("pk"):
-            bump_version(phase.pk)
+        bump_versions(season)
     if entry.is_from_file:
         said = {**_remembered(season), **plan.said()} if entry.is_alone else plan.said()
         SeasonFile.objects.update_or_create(
