@@ -74,8 +74,8 @@ def _of_sheet(score: HumanScore, sheet: Sheet) -> Explained:
 def _of_responses(score: HumanScore) -> Explained:
     levels = RATINGS[score.criterion]
     definition = _(
-        "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and this "
-        "is the mean over %(responses)s. %(what)s"
+        "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
+        "this is the mean over %(responses)s. %(what)s"
     ) % {
         "lowest": levels[0],
         "highest": levels[-1],
