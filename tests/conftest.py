@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -114,6 +115,13 @@ def axe() -> str:
     if not AXE.is_file():
         pytest.skip(f"axe-core is not in {AXE}; `sh scripts/axe.sh` fetches it with npm")
     return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def one_minute(monkeypatch) -> None:
+    """Attempts and requests are counted by the minute, and in a new one the first takes more queries."""
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now)
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_a_long_list_comes_in_pages(world):
     assert world.member.get(f"{API}/submissions/?page=9").status_code == 404
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_a_list_of_any_length_takes_the_same_number_of_queries(world, django_assert_max_num_queries):
     for _ in range(4):
         submission(world)

@@ -122,6 +122,7 @@ def test_a_run_that_is_not_scored_has_none(world):
     assert (body["scores"], body["evaluations"], body["scores_hidden"]) == (None, [], False)
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_one_run_takes_a_bounded_number_of_queries(world, django_assert_max_num_queries):
     run, _ = scored(world)
     seen(world, "member", run)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.conftest import API, ROLES
 from tests.api.sending import send
-from tests.factories import make_phase, make_season, make_task, make_team
+from tests.factories import lasting_day, make_phase, make_season, make_task, make_team
 
 
 def test_the_list_holds_public_seasons_and_drafts_for_those_who_organise_them(world):
@@ -54,6 +54,7 @@ def test_a_phase_says_when_it_is_open_and_against_which_gold_runs_are_checked(wo
 
 def test_a_member_reads_what_is_left_of_the_teams_quota(world):
     world.phase.runs_in_total, world.phase.runs_per_day = 5, 2
+    world.phase.time_zone = lasting_day()
     world.phase.save()
     make_team(season=make_season(), lead=world.people["member"])
     send(world.member, world.phase)

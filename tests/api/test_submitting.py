@@ -8,7 +8,16 @@ from django.utils import timezone
 from tasks.models import Phase, Registration, Submission
 from tests.api.conftest import API
 from tests.api.sending import check, run_file, send
-from tests.factories import answers, make_phase, make_season, make_task, make_team, other_run, run_bytes
+from tests.factories import (
+    answers,
+    lasting_day,
+    make_phase,
+    make_season,
+    make_task,
+    make_team,
+    other_run,
+    run_bytes,
+)
 
 BAD = b"""{"topic": "D01-0001", "citing": "D05-0001", "marker": "3", "sentences": ["1"]}
 not json
@@ -104,7 +113,7 @@ def test_checking_needs_neither_a_team_nor_an_open_phase_nor_a_run_that_is_left(
 
 
 def test_a_used_up_quota_says_what_is_left_and_when_it_renews(world):
-    Phase.objects.update(runs_per_day=1)
+    Phase.objects.update(runs_per_day=1, time_zone=lasting_day())
     assert send(world.member, world.phase).status_code == 201
     response = send(world.member, world.phase, other_run(1))
     assert response.status_code == 429

@@ -38,6 +38,8 @@ def visit(chromium, live_server) -> Iterator:
         context = chromium.new_context(
             **{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB"} | options
         )
+        # Playwright's own half a minute is short for a machine that does other work.
+        context.set_default_timeout(90_000)
         opened.append(context)
         page = context.new_page()
         page.on(

@@ -78,12 +78,12 @@ def test_a_switched_theme_is_remembered_from_page_to_page(visit, live_server, sc
     paper = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(paper)
     page.click("text=Dark colours")
+    wait_for(page, f"{paper} !== '{light}'")
     dark = page.evaluate(paper)
-    assert light != dark
     page.goto(live_server.url + reverse("about"))
     assert page.evaluate(paper) == dark
     page.click("text=Light colours")
-    assert page.evaluate(paper) == light
+    wait_for(page, f"{paper} === '{light}'")
 
 
 def test_charts_follow_the_theme(page, live_server, scene):

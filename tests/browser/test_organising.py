@@ -166,7 +166,7 @@ def test_a_reader_follows_a_published_figure_to_its_line(page, live_server, scen
     page.click("tbody:has(a[href='/seasons/cl-summ-2014/']) td a >> nth=0")
     page.click("table.published >> nth=0 >> a.source >> nth=0")
     comes_to(page, "/published/jaidka-2014/#table-2-1")
-    assert "clair_umich" in page.inner_text("section[aria-labelledby=table-2]")
+    page.wait_for_selector("section[aria-labelledby=table-2]:has-text('clair_umich')")
 
 
 def test_published_results_are_hidden_on_a_board_in_place(page, live_server, scene):

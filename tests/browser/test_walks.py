@@ -82,9 +82,9 @@ def test_on_a_narrow_page_a_row_unfolds_all_its_numbers(visit, live_server, scen
     assert [cell.is_visible() for cell in row.locator("td.rest").all()] == [False] * 5
     assert row.locator("td.first").is_visible()
     row.locator("text=all numbers").click()
-    assert row.locator("dl.unfolded dt").all_inner_texts()[-2:] == ["ROUGE-L F1", "Sent"]
+    until(lambda: row.locator("dl.unfolded dt").all_inner_texts()[-2:] == ["ROUGE-L F1", "Sent"])
     row.locator("text=all numbers").click()
-    assert row.locator("dl.unfolded").count() == 0
+    until(lambda: row.locator("dl.unfolded").count() == 0)
 
 
 def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_server, scene, tmp_path):

@@ -33,6 +33,7 @@ def is_locked_out(page: str) -> bool:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
 def test_wrong_passwords_from_one_address_are_counted():
     assert not is_locked_out(attempts(ATTEMPTS))
     assert is_locked_out(attempts(1))
@@ -40,6 +41,7 @@ def test_wrong_passwords_from_one_address_are_counted():
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
 def test_reading_pages_with_other_parameters_pushes_no_count_out():
     board = boards_address()
     attempts(ATTEMPTS)
@@ -55,6 +57,7 @@ def boards_address() -> str:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
 def test_behind_a_proxy_one_client_locks_out_nobody_else(settings):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     proxy = "10.0.0.1"
@@ -63,6 +66,7 @@ def test_behind_a_proxy_one_client_locks_out_nobody_else(settings):
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
 def test_a_client_behind_a_proxy_cannot_choose_its_address(settings):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     for place in range(ATTEMPTS):
@@ -71,6 +75,7 @@ def test_a_client_behind_a_proxy_cannot_choose_its_address(settings):
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("one_minute")
 def test_without_a_proxy_the_header_is_not_believed():
     for place in range(ATTEMPTS):
         attempts(1, forwarded=f"203.0.113.{place}")

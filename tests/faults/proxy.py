@@ -28,6 +28,10 @@ class Door:
             except OSError:
                 return
             with self._lock:
+                if listener.fileno() < 0:  # it was shut in between
+                    _end(near)
+                    _end(far)
+                    return
                 self._open += [near, far]
             for source, sink in ((near, far), (far, near)):
                 threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()

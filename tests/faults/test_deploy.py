@@ -18,7 +18,7 @@ from citeboard.core.models import SchemaEpoch
 from citeboard.core.schema import EPOCH, NewerSchema, refuse_newer_schema, schema_state
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import ROOT, Served, until
+from tests.faults.serving import LONG, ROOT, Served, until
 from tests.own_database import empty_system, manage
 
 #: What a release is made of.
@@ -73,10 +73,10 @@ def somebody_migrates(environment):
 def test_a_deploy_of_other_code_while_runs_are_scored_loses_none(
     serve, send, newer, child_environment, tmp_path
 ):
-    old = serve()
+    old = serve(**LONG)
     runs = [send() for _ in range(6)]
     until(lambda: Job.objects.filter(state="running").exists(), "a run is being scored")
-    new = Served(child_environment, tmp_path / "newer.log", root=newer)
+    new = Served({**child_environment, **LONG}, tmp_path / "newer.log", root=newer)
     try:
         new.wait_until_ready()
         assert schema_state().unknown == ["scoring.0999_later"]

@@ -19,7 +19,7 @@ from scoring.models import Evaluation
 from tasks.jobs.queue import wake
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
-from tests.faults.serving import LEASE, ROOT, SHORT, SWEEP, is_running, kill, stopped, until
+from tests.faults.serving import LEASE, LONG, ROOT, SHORT, SWEEP, is_running, kill, stopped, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
@@ -64,7 +64,7 @@ class TestABusyWorker:
         assert_scored_exactly_once(submission)
 
     def test_killed_before_it_commits(self, serve, send):
-        served = serve(CITEBOARD_LEASE_SECONDS=str(4 * LEASE))
+        served = serve(CITEBOARD_LEASE_SECONDS=str(2 * LEASE))
         worker, scorer = served.pid("worker"), served.scorer
         with stopped(scorer):
             submission = send()
@@ -80,7 +80,7 @@ class TestABusyWorker:
                 )
                 kill(worker)
         assert not Evaluation.objects.exists()
-        assert bound(wait_until_settled(submission) - 3 * LEASE)
+        assert bound(wait_until_settled(submission) - LEASE)
         assert Evaluation.objects.get().attempt == 2
         assert_scored_exactly_once(submission)
         [left] = kept(submission)
@@ -136,7 +136,7 @@ class TestAScorer:
         assert_scored_exactly_once(submission)
 
     def test_killed_while_it_waits_costs_nothing(self, serve, send):
-        served = serve()
+        served = serve(**LONG)
         kill(served.scorer)
         submission = send()
         wait_until_settled(submission)
@@ -178,15 +178,15 @@ def test_a_queue_that_cannot_end_by_itself_ends_after_its_parent(serve):
 
 
 def test_serve_asked_to_end_gives_back_what_is_scored_and_ends_soon(serve, send):
-    served = serve()
+    served = serve(**LONG)
     with stopped(served.scorer):
         submission = send()
         until(lambda: running(submission), "the job is claimed")
-        assert served.stop() < 15
+        assert served.stop() < 30
     assert served.process.returncode == 0
     job = submission.jobs.get()
     assert (job.state, job.attempt) == ("queued", 0)
-    serve()
+    serve(**LONG)
     wait_until_settled(submission)
     assert submission.jobs.get().attempt == 1
     assert_scored_exactly_once(submission)
@@ -203,7 +203,7 @@ class TestWakes:
         assert_scored_exactly_once(submission)
 
     def test_five_of_them_score_once(self, serve, send):
-        serve(CITEBOARD_WORKERS="2")
+        serve(CITEBOARD_WORKERS="2", **LONG)
         with transaction.atomic():
             submission = send()
             for _ in range(4):

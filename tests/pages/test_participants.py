@@ -56,7 +56,7 @@ def test_it_says_what_is_left_before_anything_is_sent(client, phase, team):
 
 
 def test_without_a_run_left_the_button_is_off_and_the_page_says_when_it_is_renewed(client, phase, team):
-    Phase.objects.update(runs_per_day=1)
+    Phase.objects.update(runs_per_day=1, time_zone=factories.lasting_day())
     assert "disabled" not in submit_button(upload_page(client, phase))
     send(client, phase)
     page = upload_page(client, phase)

@@ -40,9 +40,10 @@ def test_a_season_without_runs_says_so(client, phase):
 
 def test_runs_are_counted_by_day_and_by_what_became_of_them(client, phase):
     team = boards.make_team(phase, "Night Shift")
-    yesterday = timezone.now().astimezone(dt.UTC) - dt.timedelta(days=1)
+    today = timezone.now().astimezone(dt.UTC)
+    yesterday = today - dt.timedelta(days=1)
     runs = [boards.scored_run(phase, team, 0.5) for _ in range(3)]
-    Submission.objects.update(submitted_at=timezone.now())
+    Submission.objects.update(submitted_at=today)
     Submission.objects.filter(pk=runs[0].pk).update(submitted_at=yesterday, size=2048)
     Submission.objects.filter(pk=runs[1].pk).update(submitted_at=yesterday, status="failed")
     told = asked(client, phase)

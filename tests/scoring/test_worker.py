@@ -199,10 +199,11 @@ class TestScorersThatMisbehave:
         assert run.reason in ("Scoring took more than 1 s of computing.", "Scoring took more than 2 s.")
 
     def test_one_that_hangs_fails_its_run(self, submission, scorer_that, settings):
-        settings.SCORING_TIMEOUT = 1
+        # On a slow machine what a scorer computes to get ready counts, and is less.
+        settings.SCORING_TIMEOUT = 3
         scorer_that("time.sleep(600)")
         run = scored(submission)
-        assert run.reason == "Scoring took more than 2 s."
+        assert run.reason == "Scoring took more than 6 s."
         assert not run.hit_limit
 
     def test_one_that_fills_the_disk_fails_its_run(self, submission, scorer_that):

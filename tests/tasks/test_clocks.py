@@ -30,15 +30,20 @@ from tasks.jobs.sweeper import sweep
 """
 
 
+#: Far from the minutes that the clock is off, and from the seconds in which a slow machine starts a process.
+LEASE = 120
+
+
 @pytest.fixture(params=[-10, 10])
-def elsewhere(request, child_environment, root):
+def elsewhere(request, child_environment, root, settings):
     """Runs a line on such a machine, and returns what it prints."""
+    settings.LEASE_SECONDS = LEASE
 
     def run(line: str) -> str:
         path = f"{root / 'platform'}:{root}"
         return subprocess.run(
             [sys.executable, "-c", f"{OFF}\n{line}", str(request.param)],
-            env={**child_environment, "PYTHONPATH": path},
+            env={**child_environment, "PYTHONPATH": path, "CITEBOARD_LEASE_SECONDS": str(LEASE)},
             cwd=root,
             capture_output=True,
             text=True,

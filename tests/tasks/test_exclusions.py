@@ -137,7 +137,7 @@ def test_extra_tries_are_one_teams_in_one_phase_and_say_why(client, phase, team,
 def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     client, phase, team, organiser
 ):
-    Phase.objects.update(runs_per_day=1, runs_in_total=None)
+    Phase.objects.update(runs_per_day=1, runs_in_total=None, time_zone=factories.lasting_day())
     phase.refresh_from_db()
     give(client, organiser, phase, team, tries=2)
     assert quota(phase, team).left == 3

@@ -9,7 +9,7 @@ from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import Pool, Work
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITS = Limits(cpu_seconds=5, wall_seconds=30, memory_mb=256, file_mb=8, max_files=64, max_processes=0)
+LIMITS = Limits(cpu_seconds=20, wall_seconds=90, memory_mb=256, file_mb=8, max_files=64, max_processes=0)
 
 
 def make_pool(folder, *, size=2, uses_kernel=True):

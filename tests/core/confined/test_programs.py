@@ -13,7 +13,7 @@ from citeboard.core.confined import client, landlock, seccomp
 from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
-SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=20)
+SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=120)
 needs_landlock = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
 needs_seccomp = pytest.mark.skipif(not seccomp.is_known(), reason="no filter for this kind of machine")
 
