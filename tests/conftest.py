@@ -66,6 +66,14 @@ def _emptied_quickly() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_words_in_tokens() -> Iterator[None]:
+    """Of all letters the token of a form would by chance hold a short name that a page must not have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.middleware.csrf.CSRF_ALLOWED_CHARS", "JQXZ")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_kept_by_number() -> None:
     """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Prefetch
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -21,7 +22,7 @@ from citeboard.core.api_schema import (
     paged,
     paged_answer,
 )
-from citeboard.teams.access import member_of, team_for_lead, team_for_member, teams_of
+from citeboard.teams.access import member_of, members_in_order, team_for_lead, team_for_member, teams_of
 from citeboard.teams.api import person
 from citeboard.teams.creating import MAX_NAME, found_team
 from citeboard.teams.invitations import renew_invitation, revoke_invitation, secret_of
@@ -212,7 +213,7 @@ def leave(request: Request, slug: str) -> Response:
 
 
 def _own(request: Request) -> Any:
-    related = ("memberships__user", "registrations__season")
+    related = (Prefetch("memberships", members_in_order()), "registrations__season")
     return teams_of(request.user).order_by("name").prefetch_related(*related)
 
 

@@ -24,7 +24,7 @@ def chromium() -> Iterator:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS), timeout=180_000)
         yield browser
         browser.close()
 

@@ -48,3 +48,8 @@ def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
     if found is None:
         raise Http404(_("There is no such invitation of the team."))
     return found
+
+
+def members_in_order() -> QuerySet[Membership]:
+    """The lead, then the others by when they joined."""
+    return Membership.objects.select_related("user").order_by("role", "joined_at", "pk")

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
+from citeboard.teams.access import members_in_order
 from citeboard.teams.invitations import present_invitation, secret_of
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team
 
@@ -36,7 +37,7 @@ class People:
 
 def people_of(team: Team, request: HttpRequest) -> People:
     """As a member sees them; the link is the lead's to give away."""
-    memberships = list(team.memberships.select_related("user").order_by("role", "joined_at"))
+    memberships = list(members_in_order().filter(team=team))
     sets_status = [
         membership.user_id for membership in memberships if membership.role == Membership.Role.LEAD
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from citeboard.teams.access import teams_of
+from citeboard.teams.access import members_in_order, teams_of
 from citeboard.teams.creating import MAX_NAME, found_team
 from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
 
@@ -41,7 +42,7 @@ def teams(request: HttpRequest) -> HttpResponse:
             )
         else:
             return redirect("team", team.slug)
-    own = teams_of(request.user).prefetch_related("members")
+    own = teams_of(request.user).prefetch_related(Prefetch("memberships", members_in_order()))
     status = 422 if form.errors else 200
     invitations = [(own, mailed_secret(own)) for own in invitations_for(request.user)]
     context = {"form": form, "teams": own, "invitations": invitations}

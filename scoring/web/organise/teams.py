@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count, Max, OuterRef, Subquery
+from django.db.models import Count, Max, OuterRef, Prefetch, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.words import sentence
+from citeboard.teams.access import members_in_order
 from citeboard.teams.models import User
 from scoring.web.organise.forms import DecisionForm, EntryForm, TeamRulesForm
 from scoring.web.organise.merging import MergeForm
@@ -120,7 +121,7 @@ def _counted(season: Season) -> RegistrationQuerySet:
         Submission.objects.filter(phase__task__season=season, team=OuterRef("team")).order_by().values("team")
     )
     entries = Registration.objects.filter(season=season).select_related("team", "decided_by")
-    entries = entries.marked().prefetch_related("team__memberships__user")
+    entries = entries.marked().prefetch_related(Prefetch("team__memberships", members_in_order()))
     counted: RegistrationQuerySet = entries.order_by("team__name").annotate(
         members=Count("team__memberships", distinct=True),
         runs=Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0),
