@@ -28,8 +28,8 @@ from scoring.board.visibility import Audience, Visibility, audience_of, frozen_a
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import Score, Signature
 from tasks.models import Gold, Phase, Submission
+from tasks.models.registrations import pseudonym
 from tasks.models.run_cards import marks_of, without_names
-from tasks.models.seasons import pseudonym
 from tasks.types import task_types
 from tasks.types.base import current_rules
 

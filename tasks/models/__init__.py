@@ -10,8 +10,9 @@ from tasks.models.joining import JoinRequest
 from tasks.models.merging import MergeProposal
 from tasks.models.notifications import Notification, NotificationChoice
 from tasks.models.questions import Question, Report
+from tasks.models.registrations import Registration
 from tasks.models.season_files import SeasonFile
-from tasks.models.seasons import Organiser, Phase, Registration, Season, Task
+from tasks.models.seasons import Organiser, Phase, Season, Task
 from tasks.models.submissions import Submission
 from tasks.models.team_figures import TeamFigure
 from tasks.models.terms import Terms, TermsAcceptance

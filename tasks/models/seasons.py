@@ -11,11 +11,10 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
-from citeboard.teams.models import Membership, Team, User
+from citeboard.teams.models import User
 from tasks.types import TaskType, task_type
 
 #: Of fewer instances the score of a class tells of single ones.
@@ -187,71 +186,6 @@ class Organiser(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display()} of {self.season}"
-
-
-class RegistrationQuerySet(models.QuerySet["Registration"]):
-    def approved(self) -> RegistrationQuerySet:
-        return self.filter(is_approved=True)
-
-    def waiting(self) -> RegistrationQuerySet:
-        return self.filter(is_approved=False, decided_at=None)
-
-    def refused(self) -> RegistrationQuerySet:
-        return self.filter(is_approved=False, decided_at__isnull=False)
-
-    def marked(self) -> RegistrationQuerySet:
-        """``has_organiser`` says whether somebody who runs the season is in the team."""
-        own = Membership.objects.filter(team=OuterRef("team"), user__organises__season=OuterRef("season"))
-        return self.annotate(has_organiser=Exists(own))
-
-    def not_refused(self) -> RegistrationQuerySet:
-        return self.filter(Q(is_approved=True) | Q(decided_at=None))
-
-
-def pseudonym(alias: int | None) -> str | None:
-    """What stands for the name of a team while names are hidden."""
-    return None if alias is None else f"Team {alias}"
-
-
-class Registration(models.Model):
-    """A team's place in a season; one that is not approved was refused if it has been decided on."""
-
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="registrations")
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="registrations")
-    is_approved = models.BooleanField(default=True)
-    registered_at = models.DateTimeField(default=timezone.now)
-    message = models.TextField(
-        blank=True, default="", db_default="", help_text="What the team tells who decides on its entry."
-    )
-    decided_at = models.DateTimeField(null=True, blank=True)
-    decided_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    reason = models.TextField(blank=True, help_text="Why it was refused; its team reads it.")
-    alias = models.PositiveIntegerField(
-        null=True, blank=True, editable=False, help_text="The number that stands for its name."
-    )
-
-    objects = RegistrationQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["season", "team"], name="registration_once"),
-            models.UniqueConstraint(fields=["season", "alias"], name="registration_alias_once"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.team} in {self.season}"
-
-    @property
-    def pseudonym(self) -> str:
-        return pseudonym(self.alias) or gettext("a team")
-
-    @property
-    def is_waiting(self) -> bool:
-        return not self.is_approved and self.decided_at is None
-
-    @property
-    def is_refused(self) -> bool:
-        return not self.is_approved and self.decided_at is not None
 
 
 class Task(models.Model):

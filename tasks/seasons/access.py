@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team
 from tasks.models import JoinRequest, MergeProposal, Phase, Registration, Season, Task
-from tasks.models.seasons import RegistrationQuerySet
+from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.terms import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 

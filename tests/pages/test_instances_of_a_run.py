@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import translation
 
 from scoring.comparison import one_run
 from tasks.gold.gold_files import load_gold
@@ -150,3 +152,13 @@ def test_who_may_not_see_the_gold_is_told_no_outcome_and_cannot_filter_by_one(cl
     assert "20 instances" in told
     assert "Sentence by sentence" not in told
     assert "outcome=right" not in told
+
+
+@pytest.mark.parametrize(
+    ("whose", "said"), [("gold", "des Golds"), ("", "Die ganze Antwort"), ("A", "von A")]
+)
+def test_a_long_text_is_folded_under_words_of_the_readers_language(whose, said):
+    with translation.override("de"):
+        folded = render_to_string("runs/_instance_text.html", {"text": "x" * 1000, "whose": whose})
+    assert said in folded
+    assert "answer" not in folded

@@ -19,7 +19,7 @@ from citeboard.teams.models import User
 from scoring.web.organise.forms import DecisionForm, EntryForm, TeamRulesForm
 from scoring.web.organise.merging import MergeForm
 from tasks.models import Registration, Season, Submission
-from tasks.models.seasons import RegistrationQuerySet
+from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import (
     EntryRefused,
     approve_team,
