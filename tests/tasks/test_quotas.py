@@ -4,11 +4,12 @@ import datetime as dt
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from tasks.models import Submission
-from tasks.submissions.quotas import day_of, quota
-from tasks.submissions.submit import QuotaExceeded, submit_run
-from tests.factories import make_phase, make_submission, make_team, make_upload
+from tasks.submissions.quotas import check_quota, day_of, quota
+from tasks.submissions.submit import QuotaExceeded
+from tests.factories import lasting_day, make_phase, make_submission, make_team
 
 UTC = dt.UTC
 
@@ -173,6 +174,14 @@ def test_a_cancelled_run_gives_its_try_back(db):
 def test_a_refusal_says_in_words_when_the_next_run_may_be_sent(db):
     phase = make_phase(runs_per_day=1, time_zone="Pacific/Kiritimati")
     team = make_team(season=phase.task.season)
-    make_submission(phase=phase, team=team)
-    with pytest.raises(QuotaExceeded, match=r"no run is left .* at \d{4}-\d\d-\d\d 10:00 UTC"):
-        submit_run(phase=phase, team=team, user=None, upload=make_upload(), system="S")
+    sent(phase, team, "2026-03-01 12:00")
+    with pytest.raises(QuotaExceeded, match=r"no run is left .* at 2026-03-02 10:00 UTC"):
+        check_quota(phase, team, at("2026-03-01 13:00"))
+
+
+def test_the_day_in_which_tests_count_runs_lasts_for_an_hour_at_any_time(monkeypatch):
+    for hour in range(24):
+        now = at(f"2026-03-01 {hour:02d}:59")
+        monkeypatch.setattr(timezone, "now", lambda now=now: now)
+        _, ends = day_of(now, ZoneInfo(lasting_day()))
+        assert ends - now > dt.timedelta(hours=1)
