@@ -15,6 +15,7 @@ from citeboard.core.outages import outage_of
 from citeboard.teams.mailed_invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
+from scoring.runs.asking_to_confirm import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.database_retries import DATABASE_ERRORS
 from scoring.worker.local_copies import remove_leftovers
@@ -35,6 +36,7 @@ STEPS: dict[Callable[[], object], str] = {
     remove_leftovers: "{} folders of gone workers removed",
     remove_abandoned: "{} files of uploads that broke off removed",
     remind_of_deadlines: "{} people reminded of a deadline",
+    ask_to_confirm: "{} leads told of results that wait to be confirmed",
     forget_invitations: "{} ended invitations forgotten",
 }
 #: What waits for machines of others, in a thread of its own, so that a sweep never does.

@@ -12,8 +12,10 @@ from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.confirming import Result, results_of, why_not
 from scoring.models import ResultConfirmation
+from scoring.runs.asking_to_confirm import tell_waiting
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
+from tasks.notifications.of_results import forget_to_confirm
 from tasks.submissions.withdraw import NotInThisState
 
 MAX_MESSAGE = 2000
@@ -119,11 +121,14 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
         if held.confirmation_ended_at is not None:
             return held
         held.confirmation_ended_at, held.confirmation_ended_because = now, reason
+        forget_to_confirm(held)
         return _changed_phase(held, "ended", by, [("ended", None, now), ("reason", None, reason)])
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
-    """Results are official when every team has confirmed its own. Raises NotInThisState."""
+    """Results are official when every team has confirmed its own; leads are told, at once where they can say
+    something of them now. Raises NotInThisState.
+    """
     with transaction.atomic():
         held = _held(phase)
         if held.confirmation_ended_at is None:
@@ -133,11 +138,15 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
             ("reason", held.confirmation_ended_because, None),
         ]
         held.confirmation_ended_at, held.confirmation_ended_because = None, ""
-        return _changed_phase(held, "reopened", by, before)
+        held.confirmation_reopened += 1
+        reopened = _changed_phase(held, "reopened", by, before)
+        if reopened.task.season.is_public and not why_not(reopened):
+            tell_waiting(reopened, by=by)
+        return reopened
 
 
 def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
-    phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because"])
+    phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because", "confirmation_reopened"])
     bump_version(phase.pk)
     audit.note(
         actor=by,

@@ -26,6 +26,7 @@ class Kind(models.TextChoices):
     MOVED = "deadline-moved", _("A deadline was moved")
     LIMITS = "limits-changed", _("How many runs a team may send was changed")
     TRIES = "tries-given", _("Your team was given more tries")
+    CONFIRM = "results-to-confirm", _("Results of your team wait to be confirmed")
     EXCLUDED = "run-excluded", _("A run of your team was hidden, disqualified or reinstated")
     ANNOUNCED = "announced", _("Announcements of your seasons")
     DECIDED = "team-decided", _("Your team was let into a season, or not")
@@ -50,7 +51,7 @@ class Channel(models.TextChoices):
 
 
 #: Told of what came of runs, which a phase may keep to itself.
-OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED)
+OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
 #: Read by members of the team alone, and by who runs the season alone.
 FOR_MEMBERS = (
     *OF_OUTCOMES, Kind.FAILED, Kind.REFUSED, Kind.DECIDED, Kind.TRIES, Kind.EXCLUDED,
@@ -68,9 +69,12 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         member = Membership.objects.filter(team=OuterRef("team"), user=OuterRef("user"))
         runs_it = Q(Exists(Organiser.objects.filter(season=OuterRef("season"), user=OuterRef("user"))))
         runs_it |= Q(user__is_staff=True)
-        hides = Q(phase__own_scores=Phase.OwnRuns.NOTHING) & ~Q(
-            phase__board__in=(Phase.Audience.EVERYONE, Phase.Audience.RANKS)
+        has_changed = Q(phase__board_from__isnull=False, phase__board_from__lte=timezone.now())
+        open_boards = (Phase.Audience.EVERYONE, Phase.Audience.RANKS)
+        is_open = (has_changed & Q(phase__board_then__in=open_boards)) | (
+            ~has_changed & Q(phase__board__in=open_boards)
         )
+        hides = Q(phase__own_scores=Phase.OwnRuns.NOTHING) & ~is_open
         return (
             self.filter(Q(season__is_public=True) | runs_it | Q(kind=Kind.SHEET))
             .filter(~Q(kind__in=FOR_MEMBERS) | Q(Exists(member)))

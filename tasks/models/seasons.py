@@ -390,6 +390,14 @@ class Phase(models.Model):
     )
     confirmation_ended_at = models.DateTimeField(null=True, editable=False)
     confirmation_ended_because = models.TextField(default="", db_default="", editable=False)
+    confirmation_reopened = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="How often the confirmation was begun anew."
+    )
+    confirmation_told = models.PositiveBigIntegerField(
+        null=True,
+        editable=False,
+        help_text="The version at which leads were told last whose results wait to be confirmed.",
+    )
     shows_instances = models.BooleanField(
         _("shows single instances"),
         default=False,

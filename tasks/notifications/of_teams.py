@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 
-from citeboard.teams.models import Membership, Team
+from citeboard.teams.models import Team
 from tasks.models import JoinRequest, MergeProposal, Notification, Season
 from tasks.models.notifications import Kind
-from tasks.notifications.writing import members_of, notify
+from tasks.notifications.writing import leads_of, members_of, notify
 
 
 def tell_join_asked(asked: JoinRequest) -> None:
@@ -43,11 +43,10 @@ def _event(asked: JoinRequest) -> str:
 
 def tell_merge_asked(proposal: MergeProposal) -> None:
     """The lead of the team that would stay."""
-    lead = Membership.objects.filter(team=proposal.into, role=Membership.Role.LEAD)
     notify(
         Kind.MERGE_ASKED,
         _merge_event(proposal),
-        lead.values_list("user_id", flat=True),
+        leads_of(proposal.into),
         season=proposal.season,
         team=proposal.into,
         facts={"other": proposal.team.name},

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, listed, thousands
 from citeboard.teams.models import Team
-from tasks.models import Notification, Organiser, Submission
+from tasks.models import Notification, Organiser, Phase, Submission
 from tasks.models.notifications import Kind
 
 #: Anywhere on Earth: a day has passed when it has passed everywhere.
@@ -102,6 +102,24 @@ def _excluded(told: Notification) -> Words:
         title = _("%(run)s was reinstated") % {"run": _run(told)}
     text = _organisers_say(reason) if reason else _("The organisers have decided so.")
     return Words(title, text, _page_of_run(told))
+
+
+def _confirm(told: Notification) -> Words:
+    """Which runs count is told as long as the team sees their scores."""
+    phase = told.phase
+    assert phase is not None
+    shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()
+    runs: dict[str, int] = told.facts["runs"] if shows_runs else {}
+    asked = _("Its lead confirms each result that counts, or contests it, on the page of the run.")
+    numbers = listed(list(runs))
+    which = ngettext("It is run %(numbers)s.", "They are runs %(numbers)s.", len(runs)) % {"numbers": numbers}
+    anew = _(
+        "The organisers have begun the confirmation anew; what was said of the same numbers before holds."
+    )
+    parts = [*([anew] if told.facts["is_reopened"] else []), asked, *([which] if runs else [])]
+    title = _("Results of %(team)s in %(phase)s wait to be confirmed")
+    path = reverse("submission", args=[next(iter(runs.values()))]) if runs else reverse("own-runs")
+    return Words(title % {"team": told.team, "phase": _phase(told)}, " ".join(parts), path)
 
 
 def _announced(told: Notification) -> Words:
@@ -217,6 +235,7 @@ _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     Kind.MOVED: _moved,
     Kind.LIMITS: _limits,
     Kind.TRIES: _tries,
+    Kind.CONFIRM: _confirm,
     Kind.EXCLUDED: _excluded,
     Kind.ANNOUNCED: _announced,
     Kind.DECIDED: _decided,

@@ -60,6 +60,11 @@ def members_of(team: Team) -> list[int]:
     return list(Membership.objects.filter(team=team).values_list("user_id", flat=True))
 
 
+def leads_of(team: Team) -> list[int]:
+    lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
+    return list(lead.values_list("user_id", flat=True))
+
+
 def runners_of(season: Season) -> list[int]:
     """Its organisers and helpers."""
     return list(Organiser.objects.filter(season=season).values_list("user_id", flat=True))

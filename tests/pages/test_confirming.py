@@ -12,10 +12,15 @@ from citeboard.teams.membership import add_member
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.ops.accounts import delete_account
 from scoring.ops.own_data import own_data
-from tasks.models import Organiser, Phase
+from scoring.runs.asking_to_confirm import ask_to_confirm
+from scoring.runs.confirming import end_confirmation, reopen_confirmation
+from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications.preferences import choose
 from tasks.seasons.cloning import clone_season
 from tests import factories
 from tests.scoring import boards
+from tests.tasks.mailing import letters_to
 
 pytestmark = pytest.mark.django_db
 HOUR = dt.timedelta(hours=1)
@@ -416,3 +421,163 @@ def test_next_years_season_asks_too_and_nothing_of_it_is_official(phase, organis
     made = clone_season(season=phase.task.season, slug="next", title="Next", by=organiser)
     found = Phase.objects.get(task__season=made)
     assert (found.confirms_results, found.confirmation_ended_at) == (True, None)
+
+
+# -- Telling leads that results wait
+
+
+def waits(person, anew: str = "", *, page: str) -> str:
+    asked = "Its lead confirms each result that counts, or contests it, on the page of the run."
+    return (
+        "[Citeboard] Results of {team} in Task 1A, Final wait to be confirmed\n\n"
+        "Results of {team} in Task 1A, Final wait to be confirmed.\n\n"
+        f"{anew}{asked} {{runs}}\n\nhttps://board.example.org{page}"
+    ).format(**person)
+
+
+ADA = {"team": "Ada", "runs": "It is run 2."}
+BOB = {"team": "Bob", "runs": "It is run 1."}
+ANEW = "The organisers have begun the confirmation anew; what was said of the same numbers before holds. "
+
+
+@pytest.fixture
+def named(phase, settings):
+    settings.BASE_URL = "https://board.example.org"
+    Phase.objects.update(title="Final")
+    for number, system in ((1, "worse"), (2, "ours"), (1, "theirs")):
+        phase.submissions.filter(system=system).update(number=number)
+    phase.task.title = "Task 1A"
+    phase.task.save()
+    return phase
+
+
+def page_of(phase, system) -> str:
+    return reverse("submission", args=[run(phase, system).pk])
+
+
+def test_leads_are_told_once_when_results_wait_to_be_confirmed(named, ada, bob, organiser):
+    mate = factories.make_user()
+    add_member(team=run(named).team, user=mate)
+    hook = Webhook.objects.create(season=named.task.season, url="https://hook.example.org", nonce="n")
+    assert ask_to_confirm() == 2
+    assert ask_to_confirm() == 0
+    Phase.objects.update(version=50)
+    assert ask_to_confirm() == 0
+    assert letters_to(ada) == [waits(ADA, page=page_of(named, "ours"))]
+    assert letters_to(bob) == [waits(BOB, page=page_of(named, "theirs"))]
+    assert [letters_to(person) for person in (mate, organiser)] == [[], []]
+    told = Delivery.objects.get(webhook=hook).payload
+    assert (told["kind"], told["phase"], told["is_reopened"]) == ("results-to-confirm", named.slug, False)
+    assert "0.6" not in str(told)
+
+
+def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
+    ada.language = "de"
+    ada.save()
+    ask_to_confirm()
+    [letter] = letters_to(ada)
+    assert letter.startswith("[Citeboard] Ergebnisse von Ada in Task 1A, Final warten auf Bestätigung")
+    assert "Es ist Run 2." in letter
+
+
+def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(client, named, ada, bob):
+    choose(user=ada, wanted={Kind.CONFIRM: Channel.SITE})
+    choose(user=bob, wanted={Kind.CONFIRM: Channel.NONE})
+    assert ask_to_confirm() == 1
+    assert [letters_to(person) for person in (ada, bob)] == [[], []]
+    client.force_login(ada)
+    assert "wait to be confirmed" in client.get(reverse("messages")).content.decode()
+
+
+@pytest.mark.parametrize(
+    "not_yet",
+    [
+        {"closes": timezone.now() + HOUR},
+        {"confirms_results": False},
+        {"board": "organisers"},
+        {"board": "organisers", "own_scores": "scored"},
+        {"frozen_from": timezone.now() - 2 * HOUR},
+        {"confirmation_ended_at": timezone.now(), "confirmation_ended_because": "So."},
+    ],
+)
+def test_nobody_is_told_while_nothing_can_be_confirmed_and_leads_are_once_it_can(named, ada, not_yet):
+    usual = {name: getattr(named, name) for name in not_yet}
+    Phase.objects.update(**not_yet)
+    assert ask_to_confirm() == 0
+    assert letters_to(ada) == []
+    Phase.objects.update(**usual)
+    assert ask_to_confirm() == 2
+
+
+def test_nobody_is_told_of_a_season_that_is_not_public_or_while_runs_are_being_scored(named):
+    Season.objects.update(is_public=False)
+    assert ask_to_confirm() == 0
+    Season.objects.update(is_public=True)
+    named.submissions.filter(system="worse").update(status="queued")
+    assert ask_to_confirm() == 0
+    named.submissions.update(status="scored")
+    assert ask_to_confirm() == 2
+
+
+def test_a_team_is_told_whose_run_counts_later(named, bob):
+    named.submissions.filter(system="theirs").update(exclusion="hidden", exclusion_reason="So.")
+    assert ask_to_confirm() == 1
+    named.submissions.update(exclusion="", exclusion_reason="")
+    Phase.objects.update(version=60)
+    assert ask_to_confirm() == 1
+    assert letters_to(bob) == [waits(BOB, page=page_of(named, "theirs"))]
+
+
+def test_a_run_is_not_named_once_the_phase_keeps_its_scores_to_itself(named, ada):
+    ask_to_confirm()
+    Phase.objects.update(board="organisers", own_scores="scored")
+    [letter] = letters_to(ada)
+    assert "It is run" not in letter
+    assert letter.endswith("https://board.example.org/runs/")
+
+
+def test_nothing_is_sent_once_the_phase_keeps_all_of_runs_to_itself_or_nobody_is_asked_any_more(
+    named, ada, bob, organiser
+):
+    ask_to_confirm()
+    Phase.objects.update(board="organisers", own_scores="nothing")
+    assert letters_to(ada) == []
+    Phase.objects.update(board="everyone", own_scores="")
+    end_confirmation(phase=Phase.objects.get(), reason="It took long.", by=organiser)
+    assert letters_to(bob) == []
+    assert not Notification.objects.exists()
+
+
+def test_a_board_that_is_shown_by_the_clock_lets_its_teams_be_told(named, ada):
+    Phase.objects.update(
+        board="organisers", own_scores="nothing", board_from=timezone.now() - HOUR, board_then="everyone"
+    )
+    ask_to_confirm()
+    assert len(letters_to(ada)) == 1
+
+
+def test_leads_are_told_that_the_confirmation_was_begun_anew_and_by_whoever_did_it_not(
+    client, named, ada, bob, organiser
+):
+    say(client, ada, run(named))
+    assert ask_to_confirm() == 1
+    Organiser.objects.create(season=named.task.season, user=bob)
+    end_confirmation(phase=Phase.objects.get(), reason="It took long.", by=organiser)
+    reopen_confirmation(phase=Phase.objects.get(), by=bob)
+    assert letters_to(ada) == [waits(ADA, ANEW, page=page_of(named, "ours"))]
+    assert letters_to(bob) == []
+    # Once more is news again, and the sweep adds nothing to it.
+    end_confirmation(phase=Phase.objects.get(), reason="It took longer.", by=organiser)
+    reopen_confirmation(phase=Phase.objects.get(), by=organiser)
+    assert ask_to_confirm() == 0
+    assert letters_to(bob) == [waits(BOB, ANEW, page=page_of(named, "theirs"))]
+
+
+def test_what_is_begun_anew_while_the_board_is_frozen_is_told_when_it_is_revealed(named, ada, organiser):
+    end_confirmation(phase=Phase.objects.get(), reason="It took long.", by=organiser)
+    Phase.objects.update(frozen_from=timezone.now() - 2 * HOUR)
+    reopen_confirmation(phase=Phase.objects.get(), by=organiser)
+    assert letters_to(ada) == []
+    Phase.objects.update(frozen_until=timezone.now() - HOUR)
+    assert ask_to_confirm() == 2
+    assert letters_to(ada) == [waits(ADA, page=page_of(named, "ours"))]
