@@ -92,7 +92,7 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
             try:
                 value = _DECODER.decode(text)
                 if _SURROGATE.search(text):
-                    value = _without_halves(value)
+                    value = without_halves(value)
             except (ValueError, RecursionError) as fault:
                 problems.append(_not_json(file, number, text, fault))
                 continue
@@ -114,14 +114,14 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
         problems.extend(refused.problems)
 
 
-def _without_halves(value: Any) -> Any:
+def without_halves(value: Any) -> Any:
     """The value with a question mark for each half of a character, which no file and no page can hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_without_halves(item) for item in value]
+        return [without_halves(item) for item in value]
     if isinstance(value, dict):
-        return {_without_halves(key): _without_halves(item) for key, item in value.items()}
+        return {without_halves(key): without_halves(item) for key, item in value.items()}
     return value
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from allauth.account.models import EmailAddress
 from django.conf import settings
+from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.script_words import WORDS
@@ -110,3 +111,13 @@ def test_scripts_say_nothing_that_has_no_word_for_other_languages():
     said = {word for script in scripts for call in re.findall(r"[sS]ay\((.*)\)", script)
             for word in re.findall(r'"([^"]+)"', call)}  # fmt: skip
     assert said == set(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [("de", "Das Formular ist abgelaufen"), ("en", "The form has expired")]
+)
+def test_a_form_that_has_expired_is_said_on_a_page_of_the_site_in_the_language_of_its_reader(asked, said):
+    page = Client(enforce_csrf_checks=True).post(reverse("account_login"), headers={"Accept-Language": asked})
+    assert page.status_code == 403
+    assert language_of(page) == page["Content-Language"] == asked
+    assert said in page.content.decode()

@@ -6,15 +6,21 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
+#: How JSON writes half of a character.
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+#: What a database keeps as a whole number has so many digits at most.
+_DIGITS = 18
 
 Record = Mapping[str, Any]
 
@@ -39,7 +45,7 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
     """
     with _opened(path) as stream:
         place = _next_line(stream, start)
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(_unpacked(stream, path), start=1):
             if end is not None and place >= end:
                 return
             before, place = place, place + len(line)
@@ -47,6 +53,8 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
                 continue
             try:
                 value = json.loads(line)
+                if _HALF.search(line):
+                    value = without_halves(value)
             except (ValueError, RecursionError) as fault:
                 known = _line_number(path, number, before if start else None)
                 raise InputRefused([_fault(path, known, line, str(fault))]) from fault
@@ -55,6 +63,16 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
                     known = _line_number(path, number, before if start else None)
                     raise InputRefused([_fault(path, known, line, "not a JSON object")])
                 yield record
+
+
+def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        yield from lines
+    except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
+        message = f"it cannot be unpacked: {fault}"
+        raise InputRefused(
+            [Problem(file=str(path), message=message, expected="a whole gzip file")]
+        ) from fault
 
 
 def _next_line(stream: IO[bytes], start: int) -> int:
@@ -114,12 +132,12 @@ def without_tokens(content: str) -> str:
 
 
 def whole(record: Record, *keys: str) -> int | None:
-    """The first of these that is a whole number, or a text that reads as one."""
+    """The first of these that is a whole number, or a text that reads as one; none is of very many digits."""
     for key in keys:
         value = record.get(key)
-        if isinstance(value, str) and value.strip().isdecimal():
+        if isinstance(value, str) and value.strip().isdecimal() and len(value) <= _DIGITS:
             return int(value)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_DIGITS:
             return value
     return None
 

@@ -5,10 +5,12 @@ import json
 
 import pytest
 
+from scoring.__main__ import main
 from scoring.tools.builders.load_clsumm import load as load_clsumm
 from scoring.tools.builders.load_s2orc import load as load_s2orc
 from scoring.tools.builders.load_unarxive import load as load_unarxive
 from scoring.tools.builders.loading import loader
+from scoring.tools.builders.reading import records
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
     Heap,
@@ -165,3 +167,29 @@ def test_a_sentence_without_a_placeholder_is_refused(tmp_path):
     load = loader("auto", folder).load
     with pytest.raises(InputRefused, match="the sentence of context “x” has no <REF>"):
         load(folder, Heap())
+
+
+def test_halves_of_characters_and_numbers_of_very_many_digits_stop_nobody(tmp_path):
+    paper = {
+        "title": "Half a \ud800 smile",
+        "year": 10**30,
+        "citation_count": "9" * 5000,
+        "text": "It works.",
+    }
+    papers = [{"paper_id": f"p{number}", **paper} for number in range(3)]
+    references = [{"paper_id": f"p{number}", "ref_id": "b0", "cited_paper_id": "p0"} for number in (1, 2)]
+    context = {"sentence": "As <REF> did.", "gold": ["b0"]}
+    contexts = [{"paper_id": f"p{number}", "context_id": f"c{number}", **context} for number in (1, 2)]
+    for name, rows in (("papers", papers), ("references", references), ("contexts", contexts)):
+        write_lines(tmp_path / "corpus" / f"{name}.jsonl", rows)
+    assert main(["build-topics", str(tmp_path / "corpus"), "--out", str(tmp_path / "out")]) == 0
+    assert next(records(tmp_path / "corpus" / "papers.jsonl"))["title"] == "Half a ? smile"
+
+
+@pytest.mark.parametrize(
+    "content", [b"no gzip", gzip.compress(b"{}" * 1000)[:-12], gzip.compress(b"{}")[:12]]
+)
+def test_a_packed_file_that_is_damaged_is_refused_by_its_name(capsys, tmp_path, content):
+    (tmp_path / "corpus.jsonl.gz").write_bytes(content)
+    assert main(["build-topics", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'corpus.jsonl.gz'}: it cannot be unpacked")
