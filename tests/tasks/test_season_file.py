@@ -250,6 +250,10 @@ def test_a_file_that_is_no_utf8_or_not_there_is_told(folder, tmp_path):
     (folder / "season.toml").write_bytes("title = 'été'".encode("latin-1"))
     assert refusals(folder) == ["season.toml: not UTF-8 text"]
     assert refusals(tmp_path) == [f"{tmp_path / 'season.toml'}: there is no such file"]
+    inside = folder / "season.toml" / "more"
+    assert refusals(inside) == [f"{inside / 'season.toml'}: there is no such file"]
+    (tmp_path / "season.toml").mkdir()
+    assert refusals(tmp_path) == [f"{tmp_path / 'season.toml'}: Is a directory"]
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(folder, tmp_path):

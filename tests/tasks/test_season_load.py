@@ -1,6 +1,9 @@
 """Loading a season: what is written, what a second load changes, and what is never taken away."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 
 from tasks.models import Gold, Job, Organiser, Phase, Season, Submission, Task
 from tests.factories import make_submission, make_team, make_user, other_run, write_corpus
@@ -266,3 +269,8 @@ def test_whether_single_instances_are_shown_is_said_for_each_phase(folder):
         ("practice", False),
         ("final", True),
     ]
+
+
+def test_the_folder_can_be_named_by_its_file(folder):
+    call_command("load_season", str(folder / "season.toml"), stdout=(out := StringIO()))
+    assert out.getvalue().startswith("season small: created")

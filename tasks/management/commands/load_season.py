@@ -17,6 +17,7 @@ from tasks.seasons.file.differences import (
     KeyNotKnown,
     LoadConflicts,
 )
+from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.load import load_season
 
 #: Nothing was loaded, since it would undo what was changed in the site.
@@ -27,7 +28,9 @@ class Command(BaseCommand):
     help = "Bring the site to what DIR/season.toml says; docs/season-file.md describes the file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="DIR", help="the folder of season.toml")
+        parser.add_argument(
+            "folder", type=Path, metavar="DIR", help="the folder of season.toml, or that file"
+        )
         parser.add_argument(
             "--data", type=Path, metavar="ROOT", help="where gold and runs are looked for beside DIR"
         )
@@ -52,8 +55,9 @@ class Command(BaseCommand):
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
         try:
             with problems_told(self, otherwise="nothing was loaded"):
+                folder: Path = options["folder"]
                 loaded = load_season(
-                    options["folder"],
+                    folder.parent if folder.name == NAME else folder,
                     data=options["data"],
                     reason=options["reason"].strip(),
                     decisions=decisions,

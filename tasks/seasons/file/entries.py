@@ -182,13 +182,15 @@ class SeasonEntry:
 def read_season_file(roots: Roots) -> SeasonEntry:
     """The file of the season's folder; what is wrong with it stands in the findings of what is returned.
 
-    Raises InputRefused where it is missing or no TOML.
+    Raises InputRefused where it is missing, cannot be read, or is no TOML.
     """
     path = roots.folder / NAME
     try:
         content = path.read_bytes()
-    except FileNotFoundError as missing:
+    except (FileNotFoundError, NotADirectoryError) as missing:
         raise InputRefused([Problem(file=str(path), message=_("there is no such file"))]) from missing
+    except OSError as fault:
+        raise InputRefused([Problem(file=str(path), message=fault.strerror or str(fault))]) from fault
     return parse_season_file(content, roots)
 
 
