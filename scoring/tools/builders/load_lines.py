@@ -9,7 +9,7 @@ from pathlib import Path
 from scoring.tools.builders.contexts import token_count
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
 from scoring.tools.builders.marks import ANONYMOUS
-from scoring.tools.builders.reading import Record, listed, records, text, whole, without_tokens
+from scoring.tools.builders.reading import Record, add_records, listed, text, whole, without_tokens
 from tasks.types.problems import InputRefused, Problem
 
 PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
@@ -29,8 +29,7 @@ def files(path: Path) -> list[Path]:
 def load(path: Path, sink: Sink) -> None:
     """Rows may be in any order; a paper that `papers.jsonl` does not have is without field and year."""
     for file in files(path):
-        for record in records(file):
-            add(record, file, sink)
+        add_records(file, add, sink)
 
 
 def add(record: Record, file: Path, sink: Sink) -> None:
@@ -39,16 +38,16 @@ def add(record: Record, file: Path, sink: Sink) -> None:
     elif file.name == AUTHORS:
         sink.add_author(_author(record))
     elif file.name == REFERENCES:
-        sink.add_reference(_needed(record, "paper_id", REFERENCES), _reference(record))
+        sink.add_reference(_needed(record, "paper_id"), _reference(record))
     else:
         context = _context(record)
         sink.add_sentence(token_count(context.sentence))
-        sink.add_context(_needed(record, "paper_id", CONTEXTS), context)
+        sink.add_context(_needed(record, "paper_id"), context)
 
 
 def _paper(record: Record) -> Paper:
     return Paper(
-        paper_id=_needed(record, "paper_id", PAPERS),
+        paper_id=_needed(record, "paper_id"),
         title=text(record, "title"),
         authors=text(record, "authors"),
         abstract=text(record, "abstract"),
@@ -63,7 +62,7 @@ def _paper(record: Record) -> Paper:
 
 def _author(record: Record) -> Author:
     return Author(
-        author_id=_needed(record, "author_id", AUTHORS),
+        author_id=_needed(record, "author_id"),
         name=text(record, "name"),
         h_index=whole(record, "h_index"),
         papers=whole(record, "paper_count"),
@@ -72,7 +71,7 @@ def _author(record: Record) -> Author:
 
 
 def _reference(record: Record) -> Reference:
-    ref_id = _needed(record, "ref_id", REFERENCES)
+    ref_id = _needed(record, "ref_id")
     return Reference(
         ref_id=ref_id,
         target=text(record, "cited_paper_id") or ref_id,
@@ -86,7 +85,7 @@ def _reference(record: Record) -> Reference:
 def _context(record: Record) -> Context:
     gold = [str(reference) for reference in listed(record.get("gold"))]
     return Context(
-        context_id=_needed(record, "context_id", CONTEXTS),
+        context_id=_needed(record, "context_id"),
         section=without_tokens(text(record, "section")),
         before=text(record, "before"),
         sentence=_sentence(record),
@@ -104,12 +103,12 @@ def _sentence(record: Record) -> str:
     sentence = text(record, "sentence")
     if PLACEHOLDER not in sentence:
         message = f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}"
-        raise InputRefused([Problem(file=CONTEXTS, message=message)])
+        raise InputRefused([Problem(message=message)])
     return sentence
 
 
-def _needed(record: Record, key: str, file: str) -> str:
+def _needed(record: Record, key: str) -> str:
     value = text(record, key)
     if not value:
-        raise InputRefused([Problem(file=file, message=f"a row without “{key}”", quote=str(record)[:160])])
+        raise InputRefused([Problem(message=f"a row without “{key}”", quote=str(record)[:160])])
     return value

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Author, Intent, Mark, Paper, Paragraph, Reference, Sink
-from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, records, text, whole
+from scoring.tools.builders.reading import Record, add_records, corpus_files, listed, mapped, text, whole
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: S2AG's intents, and the type that each is here.
@@ -33,8 +33,7 @@ def fits_record(record: Record) -> bool:
 
 def load(path: Path, sink: Sink) -> None:
     for file in files(path):
-        for record in records(file):
-            add(record, file, sink)
+        add_records(file, add, sink)
 
 
 def add(record: Record, file: Path, sink: Sink) -> None:

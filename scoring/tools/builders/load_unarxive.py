@@ -11,7 +11,15 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sink
-from scoring.tools.builders.reading import Record, corpus_files, listed, mapped, records, text, without_tokens
+from scoring.tools.builders.reading import (
+    Record,
+    add_records,
+    corpus_files,
+    listed,
+    mapped,
+    text,
+    without_tokens,
+)
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
@@ -35,8 +43,7 @@ def fits_record(record: Record) -> bool:
 
 def load(path: Path, sink: Sink) -> None:
     for file in files(path):
-        for record in records(file):
-            add(record, file, sink)
+        add_records(file, add, sink)
 
 
 def add(record: Record, file: Path, sink: Sink) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from scoring.tools.builders.loading import Loader, loader
 from scoring.tools.builders.processes import UNFINISHED, Workers, whole
-from scoring.tools.builders.reading import records
+from scoring.tools.builders.reading import add_records
 from scoring.tools.builders.sentences import BY_RULES, splitter
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
@@ -77,8 +77,7 @@ def read_part(part: Part) -> list[Problem]:
             if form.add is None:
                 form.load(part.path, store)
             else:
-                for record in records(part.path, part.start, part.end):
-                    form.add(record, part.path, store)
+                add_records(part.path, form.add, store, part.start, part.end)
             store.connection.commit()
     except InputRefused as refused:
         own.unlink(missing_ok=True)

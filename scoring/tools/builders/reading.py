@@ -7,10 +7,12 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
+from scoring.tools.builders.corpus import Sink
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import without_halves
 
@@ -43,12 +45,30 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
 
     From ``start`` to ``end``, bytes of a file that is not packed, are the lines that begin there.
     """
+    return (record for record, _number, _place in _placed(path, start, end))
+
+
+def add_records(
+    path: Path, add: Callable[[Record, Path, Sink], None], sink: Sink, start: int = 0, end: int | None = None
+) -> None:
+    """Add each of the `records`. Raises InputRefused at the first fault, with its line."""
+    for record, number, place in _placed(path, start, end):
+        try:
+            add(record, path, sink)
+        except InputRefused as refused:
+            line = _line_number(path, number, place)
+            found = [replace(problem, file=str(path), line=line) for problem in refused.problems]
+            raise InputRefused(found) from refused
+
+
+def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[Record, int, int | None]]:
+    """Each object with the number of its line, counted from ``start``, and behind that its place in bytes."""
     with _opened(path) as stream:
         place = _next_line(stream, start)
         for number, line in enumerate(_unpacked(stream, path), start=1):
             if end is not None and place >= end:
                 return
-            before, place = place, place + len(line)
+            before, place = place if start else None, place + len(line)
             if not line.strip():
                 continue
             try:
@@ -56,13 +76,13 @@ def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Reco
                 if _HALF.search(line):
                     value = without_halves(value)
             except (ValueError, RecursionError) as fault:
-                known = _line_number(path, number, before if start else None)
+                known = _line_number(path, number, before)
                 raise InputRefused([_fault(path, known, line, str(fault))]) from fault
             for record in value if isinstance(value, list) else [value]:
                 if not isinstance(record, dict):
-                    known = _line_number(path, number, before if start else None)
+                    known = _line_number(path, number, before)
                     raise InputRefused([_fault(path, known, line, "not a JSON object")])
-                yield record
+                yield record, number, before
 
 
 def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:

@@ -193,3 +193,22 @@ def test_a_packed_file_that_is_damaged_is_refused_by_its_name(capsys, tmp_path, 
     (tmp_path / "corpus.jsonl.gz").write_bytes(content)
     assert main(["build-topics", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith(f"{tmp_path / 'corpus.jsonl.gz'}: it cannot be unpacked")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "told"),
+    [
+        ("contexts", {"context_id": "c", "sentence": "No mark."}, "the sentence of context “c” has no <REF>"),
+        ("contexts", {"sentence": "As <REF>."}, "a row without “context_id”"),
+        ("references", {"paper_id": "p000"}, "a row without “ref_id”"),
+        ("papers", {"title": "Nobody's"}, "a row without “paper_id”"),
+    ],
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_row_that_cannot_be_meant_is_refused_by_file_and_line(capsys, tmp_path, name, row, told, jobs):
+    path = write_corpus(tmp_path / "corpus") / f"{name}.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, "", json.dumps(row), *lines]))
+    command = ["build-resolution", str(tmp_path / "corpus"), "--out", str(tmp_path / "out"), "--jobs", jobs]
+    assert main([*command, "--no-baselines"]) == 2
+    assert f"{path}:{len(lines) + 2}: {told}" in capsys.readouterr().err
