@@ -120,8 +120,8 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(page, live_serv
     page.wait_for_selector("progress[value='30']")
     scored(run, 0.9)
     page.wait_for_selector("text=rank 1 of 6")
-    assert "0.9000" in page.inner_text("#run-result")
-    assert page.locator("#run-status [hx-get]").count() == 0
+    page.wait_for_selector("#run-result:has-text('0.9000')")
+    until(lambda: page.locator("#run-status [hx-get]").count() == 0)
     reveal(page)
     assert page.locator("#chart-topic .bars .point").count() > 0
     asked = []

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 90.0  # seconds until something that must happen has failed to; machines may be busy
+PATIENCE = 180.0  # seconds until something that must happen has failed to; machines may be busy
 
 #: So short that a test need not wait; a deployment has half a minute and ten seconds.
 LEASE, SWEEP = 8, 1

@@ -24,7 +24,7 @@ from tests.faults.serving import LEASE, LONG, ROOT, SHORT, SWEEP, is_running, ki
 pytestmark = [pytest.mark.worker, pytest.mark.slow]
 
 #: A new group of workers is there within so many seconds, on a machine that is busy with other tests.
-START = 45
+START = 70
 
 
 def bound(waited: float) -> bool:
