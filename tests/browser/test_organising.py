@@ -176,3 +176,19 @@ def test_published_results_are_hidden_on_a_board_in_place(page, live_server, sce
     page.wait_for_selector("text=Show published results")
     page.wait_for_selector(".published-below", state="hidden")
     comes_to(page, "reported=no")
+
+
+def test_a_section_that_comes_late_leaves_the_address_of_what_was_chosen_before(page, live_server, scene):
+    held = []
+
+    def hold(route) -> None:
+        held.append(route)
+
+    page.route("**/differences/**", hold)
+    page.goto(live_server.url + scene.address("board"))
+    page.click("#reported")
+    comes_to(page, "reported=no")
+    [fetched] = held
+    fetched.continue_()
+    page.wait_for_selector("#differences table.classes")
+    assert page.url.endswith("?reported=no")

@@ -145,6 +145,17 @@ def test_a_part_of_the_board_page_is_the_same_without_the_shell(client, phase):
     assert response["HX-Replace-Url"] == boards.address("board", phase) + "?dimension=facet"
 
 
+def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
+    """It may come after a reader has sorted the board, or hidden rows."""
+    board = client.get(boards.address("board", phase)).content.decode()
+    [own] = re.findall(r'<p id="([^"]+)"\s+hx-get="[^"]*/differences/', board)
+    fetched = client.get(
+        boards.address("differences", phase), headers={"HX-Request": "true", "HX-Trigger": own}
+    )
+    assert fetched.status_code == 200
+    assert "HX-Replace-Url" not in fetched
+
+
 def test_without_a_breakdown_the_page_says_so(client):
     phase = boards.make_phase()
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)

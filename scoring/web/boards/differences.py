@@ -44,8 +44,9 @@ def differences(request: HttpRequest, season: str, task: str, phase: str) -> Htt
     response = section_page(
         request, found, DIFFERENCES, query, lambda board: _context(board, query), classes_seen(found.pk)
     )
-    if request.headers.get("HX-Request"):
-        # What a reader chose here stands in the address of the board around it.
+    if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
+        # What a reader chose here stands in the address of the board around it. What the page fetches by
+        # itself may come after a choice on the board, whose address stays.
         response["HX-Replace-Url"] = _address(found, "board") + query.with_().removesuffix("?")
     return response
 

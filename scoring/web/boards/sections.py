@@ -31,6 +31,11 @@ class Section:
     rest: Promise
     is_fetched: bool = True
 
+    @property
+    def fetching(self) -> str:
+        """The id of what fetches it once the board page is there."""
+        return f"{self.name}-to-come"
+
 
 DIFFERENCES = Section(
     name="differences",
