@@ -556,6 +556,20 @@ def test_a_board_that_is_shown_by_the_clock_lets_its_teams_be_told(named, ada):
     assert len(letters_to(ada)) == 1
 
 
+def test_nothing_is_sent_once_the_board_is_hidden_by_the_clock(named, ada):
+    ask_to_confirm()
+    Phase.objects.update(
+        board="everyone", own_scores="nothing", board_from=timezone.now() - HOUR, board_then="nobody"
+    )
+    assert letters_to(ada) == []
+
+
+def test_a_sweep_costs_one_query_once_leads_were_told(named, django_assert_num_queries):
+    assert ask_to_confirm() == 2
+    with django_assert_num_queries(1):
+        assert ask_to_confirm() == 0
+
+
 def test_leads_are_told_that_the_confirmation_was_begun_anew_and_by_whoever_did_it_not(
     client, named, ada, bob, organiser
 ):
