@@ -21,6 +21,8 @@ MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's axes that have names in place of numbers.
 NAMES = {"automargin": True, "type": "category"}
+#: Where there is no interval: Plotly takes null for a length of 0, and draws its end.
+NO_LENGTH = "none"
 
 Part = dict[str, Any]
 
@@ -218,7 +220,7 @@ def _error(name: str, values: Sequence[Measured]) -> Mapping[str, Part]:
     if not any(ends):
         return {}
     reached = [
-        (None, None)
+        (NO_LENGTH, NO_LENGTH)
         if own is None or measured.value is None
         else (own[1] - measured.value, measured.value - own[0])
         for own, measured in zip(ends, values, strict=True)

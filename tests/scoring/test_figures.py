@@ -226,3 +226,14 @@ def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table
     apart = scatter([(0.1, 0.1), (0.9, 0.9)], Axis(title="Length", bounds=bounds_of(1.0)), has_names=True)
     [trace] = as_plotly(apart)["data"]
     assert trace["textposition"] == ["top center"] * 2
+
+
+def test_a_value_without_an_interval_has_no_line_of_no_length():
+    """Of null Plotly makes a length of 0, and draws its end."""
+    series = [Series(name="one", values=[measured(0.3), Measured(value=0.5)])]
+    figure = Bars(title="F1 by topic", labels=["a", "b"], series=series, axis=SHARE)
+    (bars,) = go.Figure(as_plotly(figure)).data
+    for lengths in (bars.error_y.array, bars.error_y.arrayminus):
+        assert lengths[0] == pytest.approx(0.1)
+        with pytest.raises(ValueError, match="could not convert"):
+            float(lengths[1])
