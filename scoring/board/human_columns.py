@@ -66,8 +66,6 @@ def _of_sheet(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
 
 
 def _of_judgements(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
-    if not phase.task.task_type.has_claims:
-        return []
     columns = {
         kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
         for kind, levels in RATINGS.items()
