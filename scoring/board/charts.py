@@ -222,18 +222,24 @@ def in_words(table: ClassTable) -> str:
     sentences = [_leaders(table)]
     if len(means) > 1 and table.higher_is_better is not None:
         hardest, easiest = sorted([min(means), max(means)], reverse=not table.higher_is_better)
-        sentences.append(
-            _(
+        facts = {
+            "easiest": easiest[1],
+            "high": shown(easiest[0], table.scale),
+            "hardest": hardest[1],
+            "low": shown(hardest[0], table.scale),
+        }
+        if len(table.systems) == 1:
+            words = _(
+                "For “%(system)s” %(easiest)s is the easiest (%(high)s) "
+                "and %(hardest)s the hardest (%(low)s)."
+            )
+            facts["system"] = table.systems[0].system
+        else:
+            words = _(
                 "Over these systems %(easiest)s is the easiest (mean %(high)s) "
                 "and %(hardest)s the hardest (%(low)s)."
             )
-            % {
-                "easiest": easiest[1],
-                "high": shown(easiest[0], table.scale),
-                "hardest": hardest[1],
-                "low": shown(hardest[0], table.scale),
-            }
-        )
+        sentences.append(words % facts)
     return " ".join(sentence for sentence in sentences if sentence)
 
 

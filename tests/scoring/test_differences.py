@@ -234,7 +234,8 @@ def row(number: int, system: str) -> Row:
 
 
 def class_table(values: dict[str, tuple[float | None, ...]], *, higher_is_better=True) -> ClassTable:
-    systems = [row(number, name) for number, name in enumerate(("first", "second"))]
+    count = max(map(len, values.values()))
+    systems = [row(number, name) for number, name in enumerate(("first", "second")[:count])]
     return ClassTable(
         dimension="topic",
         metric="overlap_f1_micro",
@@ -252,6 +253,11 @@ def test_the_words_beside_the_charts_say_who_leads_and_where_it_is_hard():
         "“second” is best in 2 of 3 classes. "
         "Over these systems c is the easiest (mean 0.8500) and a the hardest (0.1500)."
     )
+
+
+def test_a_single_system_is_named_and_has_no_mean():
+    words = in_words(class_table({"a": (0.1,), "b": (0.5,)}))
+    assert words == "For “first” b is the easiest (0.5000) and a the hardest (0.1000)."
 
 
 def test_where_lower_is_better_the_lowest_leads():
