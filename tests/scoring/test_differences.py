@@ -234,7 +234,7 @@ def row(number: int, system: str) -> Row:
 
 
 def class_table(values: dict[str, tuple[float | None, ...]], *, higher_is_better=True) -> ClassTable:
-    count = max(map(len, values.values()))
+    count = max(map(len, values.values()), default=1)
     systems = [row(number, name) for number, name in enumerate(("first", "second")[:count])]
     return ClassTable(
         dimension="topic",
