@@ -41,9 +41,10 @@ def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None =
 
 
 def run_to_judge(user: object, number: int) -> Submission:
-    """A run with claims, in a season that the user organises. Raises Http404."""
+    """A run with claims or judgements, in a season that the user organises. Raises Http404."""
     run = Submission.objects.select_related("phase__task__season", "team").filter(pk=number).first()
-    if run is None or not may_organise(user, run.phase.task.season) or not judged_evaluation(run):
+    is_theirs = run is not None and may_organise(user, run.phase.task.season)
+    if run is None or not is_theirs or not (hasattr(run, "judged") or judged_evaluation(run)):
         raise Http404(_("There is no run with claims for you to organise at this address."))
     return run
 

@@ -31,8 +31,9 @@ RATED = {
 def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
     sheet = published_sheet(phase, at)
-    scores = sheet.scores.filter(submission=run) if sheet else ()
-    found = {score.criterion: _of_sheet(score, sheet) for score in scores if sheet}
+    found: dict[str, Explained] = {}
+    if sheet is not None:
+        found = {score.criterion: _of_sheet(score, sheet) for score in sheet.scores.filter(submission=run)}
     judged = published_judgements(phase, at).filter(submission=run)
     found |= {score.criterion: _of_responses(score) for score in HumanScore.objects.filter(judged__in=judged)}
     numbers = [found[name] for name in (*CRITERIA, *RATINGS) if name in found]

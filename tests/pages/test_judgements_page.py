@@ -174,6 +174,9 @@ def test_published_ratings_are_columns_of_the_board_for_everybody_until_they_are
     assert row["scores"]["human_citation_utility"]["value"] == 1.0
     head = client.get(boards.address("board-csv", run.phase)).content.decode().splitlines()[0]
     assert "human_citation_utility" in head
+    assert "Human citation utility" in client.get(boards.address("board-tex", run.phase)).content.decode()
+    answer = client.get(reverse("api:leaderboard", args=[run.phase_id])).json()
+    assert "human_citation_utility" in json.dumps(answer["rows"])
     client.force_login(organiser)
     assert "The ratings are off the board." in text_of(settle(client, run, "take-back"))
     assert "Human" not in text_of(client.get(boards.address("board", run.phase)))
@@ -229,6 +232,15 @@ def test_claims_alone_and_what_stands_there_already_are_not_published(client, ru
     assert "the ratings stand on the board already" in text_of(settle(client, run, "publish")).lower()
 
 
+def test_ratings_can_be_taken_off_the_board_while_the_run_has_no_claims(client, run):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    run.evaluations.all().delete()
+    assert "no longer those that were judged. The run has no claims yet" in text_of(client.get(page(run)))
+    assert "The ratings are off the board." in text_of(settle(client, run, "take-back"))
+    assert not HumanScore.objects.exists()
+
+
 def test_a_board_that_hides_numbers_or_was_frozen_before_does_not_show_them(client, run):
     bring(client, run, JUDGED)
     settle(client, run, "publish")
@@ -237,9 +249,23 @@ def test_a_board_that_hides_numbers_or_was_frozen_before_does_not_show_them(clie
     assert "Human utility" in text_of(client.get(board))
     JudgedRun.objects.update(published_at=now() + dt.timedelta(hours=1))
     Phase.objects.filter(pk=run.phase_id).update(frozen_from=now(), version=F("version") + 1)
-    assert "Human utility" not in text_of(client.get(board))
+    frozen = text_of(client.get(board))
+    assert run.system in frozen
+    assert "Human utility" not in frozen
     Phase.objects.filter(pk=run.phase_id).update(frozen_from=None, board="ranks", version=F("version") + 1)
-    assert "Human utility" not in text_of(client.get(board))
+    ranks = text_of(client.get(board))
+    assert run.system in ranks
+    assert "Human utility" not in ranks
+
+
+def test_a_board_without_names_of_teams_shows_them(client, run):
+    bring(client, run, JUDGED)
+    settle(client, run, "publish")
+    Phase.objects.filter(pk=run.phase_id).update(shows_teams=False, version=F("version") + 1)
+    client.logout()
+    told = text_of(client.get(boards.address("board", run.phase)))
+    assert "Human utility" in told
+    assert run.team.name not in told
 
 
 def test_nobody_else_publishes_them_or_takes_them_back(client, run):
