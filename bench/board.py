@@ -91,8 +91,7 @@ def table_of_the_board() -> Callable[[], Any]:
 
     from scoring.board.query import BoardQuery
     from scoring.board.standings import standings
-    from scoring.web.boards.facts import BoardFacts
-    from scoring.web.boards.page import BoardPage
+    from scoring.web.boards.board import BoardFacts, BoardPage
     from tasks.models import Phase
 
     query = BoardQuery.of(QueryDict())

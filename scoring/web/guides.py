@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -17,6 +20,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from citeboard.core.guides import groups, guides, search
 from citeboard.core.language import ENGLISH
+from scoring.distribution.backend import wheel
+from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 
 #: The guide below which all operations stand.
 API = "api"
@@ -108,3 +113,78 @@ def _example(operation: Mapping[str, Any]) -> str:
             if "example" in media:
                 return json.dumps(media["example"], indent=2, ensure_ascii=False)
     return ""
+
+
+CHECKSUM = ".sha256"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    name: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@cache
+def site_wheel() -> Wheel:
+    """Built once a process, from the files that it runs."""
+    return Wheel(*wheel(settings.BASE_DIR))
+
+
+@require_safe
+def client(request: HttpRequest) -> HttpResponse:
+    """How to install the command line, and how to get from a run to the board with it."""
+    return render(request, "seasons/client.html", {"wheel": site_wheel(), "checksum": CHECKSUM})
+
+
+@require_safe
+def client_file(request: HttpRequest, file: str) -> HttpResponse:
+    """The wheel, or its checksum as `sha256sum --check` reads it."""
+    own = site_wheel()
+    if file == own.name:
+        response = HttpResponse(own.content, content_type="application/octet-stream")
+    elif file == own.name + CHECKSUM:
+        response = HttpResponse(f"{own.sha256}  {own.name}\n", content_type="text/plain; charset=utf-8")
+    else:
+        raise Http404(_("This site runs %(wheel)s.") % {"wheel": own.name})
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response
+
+
+@require_safe
+def archives(request: HttpRequest) -> HttpResponse:
+    return render(request, "archives/list.html", {"archives": mounted_archives()})
+
+
+@require_safe
+def archive(request: HttpRequest, archive: str) -> HttpResponse:
+    return render(request, "archives/archive.html", {"archive": _found(archive)})
+
+
+@require_safe
+def archive_board(request: HttpRequest, archive: str, board: str) -> HttpResponse:
+    found = _found(archive)
+    shown = found.board(board)
+    if shown is None:
+        raise Http404(_("This archive has no such board."))
+    return render(request, "archives/board.html", {"archive": found, "board": shown})
+
+
+@require_safe
+def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseBase:
+    """To be kept, never shown: what others wrote is no page of this site."""
+    path = _found(archive).file(file)
+    if path is None:
+        raise Http404(_("This archive has no such file."))
+    content_type = "application/octet-stream"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=content_type)
+
+
+def _found(slug: str) -> Mounted:
+    found = mounted_archive(slug)
+    if found is None:
+        raise Http404(_("No archive is mounted here."))
+    return found

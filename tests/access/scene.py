@@ -21,7 +21,7 @@ from scoring.board.snapshots import keep
 from scoring.board.standings import standings
 from scoring.exchange.mounted import mount, mounted_archive
 from scoring.models import BackgroundJob, Sheet, Snapshot
-from scoring.web.client import site_wheel
+from scoring.web.guides import site_wheel
 from tasks.gold.gold_files import load_gold
 from tasks.models import (
     Bundle,

@@ -313,7 +313,7 @@ def test_a_class_table_has_its_best_in_bold_marks_and_italics(client, phase):
 def test_the_best_of_a_class_is_marked_where_it_is_significantly_best(client, phase, monkeypatch):
     beta = phase.submissions.get(system="beta_1").evaluations.get()
     found = Leaders(is_known=True, significant={"C90-2039": beta.pk})
-    monkeypatch.setattr("scoring.web.boards.exports.leaders_of", lambda *_: found)
+    monkeypatch.setattr("scoring.web.boards.files.leaders_of", lambda *_: found)
     told = client.get(boards.address("classes-tex", phase)).content.decode()
     assert r"C90-2039 & 5 & \textbf{0.3000}$^{\ast}$ & 0.2000" in told
     assert "significantly better than every other system" in told

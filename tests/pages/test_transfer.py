@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from scoring.publications.printed_transfer import printed_transfers
-from scoring.web.boards import transfer as page
+from scoring.web.boards import classes as page
 from tasks.models import Phase, Submission, Task
 from tests import factories
 from tests.pages.test_published_seasons import EXAMPLES

@@ -15,7 +15,7 @@ from django.utils import timezone
 from scoring.__main__ import main
 from scoring.demo import prepare, runs
 from scoring.tools.demo.systems import SYSTEMS
-from scoring.web.client import site_wheel
+from scoring.web.guides import site_wheel
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score

@@ -14,7 +14,7 @@ from scoring.board.query import BoardQuery
 from scoring.board.rows import MAX_WRITERS
 from scoring.board.standings import standings
 from scoring.board.table import table
-from scoring.web.boards import facts
+from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
 from tasks.models.seasons import bump_version
 from tasks.seasons.deleting import delete_phase
@@ -122,7 +122,7 @@ def test_who_runs_the_season_leaves_nothing_for_others_to_read(client, phase):
 
 
 def test_rows_are_written_anew_in_another_language(phase):
-    board = facts.BoardFacts(standings(phase, None))
+    board = BoardFacts(standings(phase, None))
     in_english = board.writers.of(board.board.columns, "")
     with translation.override("de"):
         assert board.writers.of(board.board.columns, "") is not in_english
@@ -131,7 +131,7 @@ def test_rows_are_written_anew_in_another_language(phase):
 
 
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
-    monkeypatch.setattr(facts, "MAX_NUMBERS", 1)
+    monkeypatch.setattr("scoring.web.boards.board.MAX_NUMBERS", 1)
     assert "System of 0.5" in read(client)
     assert number_kept() == 0
 
@@ -146,7 +146,7 @@ def test_a_process_keeps_so_many_boards_and_forgets_those_that_nobody_reads(clie
 
 
 def test_no_number_of_columns_to_sort_by_keeps_more_rows_than_some(client, phase):
-    board = facts.BoardFacts(standings(phase, None))
+    board = BoardFacts(standings(phase, None))
     for number in range(MAX_WRITERS + 5):
         board.writers.of(board.board.columns, f"compare/?{number}")
     assert len(board.writers.known) == MAX_WRITERS

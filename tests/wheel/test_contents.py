@@ -14,7 +14,7 @@ import pytest
 
 from scoring.distribution import backend
 from scoring.distribution.sources import PACKAGE, WheelRefused, refuse_missing_modules, renamed
-from scoring.web.client import site_wheel
+from scoring.web.guides import site_wheel
 
 
 @pytest.fixture

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
 
+from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
-from scoring.board.query import BoardQuery
+from scoring.board.charts import one_against_another, quality_against
+from scoring.board.human_columns import published_judgements
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.board.outside import outside_of
+from scoring.board.pairings import pairings_of
+from scoring.board.query import BoardQuery, chosen_rows
 from scoring.board.requested import board_with_scores
 from scoring.board.standings import Board
+from scoring.board.team_reported import TeamReported, team_reported, written
 from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_type
-from scoring.web.place import place_of
+from scoring.figures import Axis, Dots, Measured, Series
+from scoring.human.against_metrics import Line, Values, judged, lines, rated
+from scoring.metrics.entailment.judgements import RATINGS
+from scoring.models import JudgedRun
+from scoring.stats.correlation import COEFFICIENTS, Correlation
+from scoring.web.breadcrumbs import place_of
 from tasks.models import Phase
+from tasks.seasons.access import may_organise, phase_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,41 +56,41 @@ class Section:
 
 DIFFERENCES = Section(
     name="differences",
-    title=_("Where systems differ"),
-    link=_("The scores by class"),
-    rest=_("as charts and as a table."),
+    title=gettext_lazy("Where systems differ"),
+    link=gettext_lazy("The scores by class"),
+    rest=gettext_lazy("as charts and as a table."),
 )
 PAIRINGS = Section(
     name="pairings",
-    title=_("Metrics against each other"),
-    link=_("Two at a time"),
-    rest=_("as charts and as tables."),
+    title=gettext_lazy("Metrics against each other"),
+    link=gettext_lazy("Two at a time"),
+    rest=gettext_lazy("as charts and as tables."),
 )
 COSTS = Section(
     name="costs",
-    title=_("Reported by the teams"),
-    link=_("What their runs cost"),
-    rest=_("against the scores."),
+    title=gettext_lazy("Reported by the teams"),
+    link=gettext_lazy("What their runs cost"),
+    rest=gettext_lazy("against the scores."),
 )
 OUTSIDE = Section(
     name="outside",
-    title=_("Measured elsewhere"),
-    link=_("What an evaluation outside of this site measured"),
-    rest=_("entered by the organisers, and never ranked."),
+    title=gettext_lazy("Measured elsewhere"),
+    link=gettext_lazy("What an evaluation outside of this site measured"),
+    rest=gettext_lazy("entered by the organisers, and never ranked."),
     is_fetched=False,
 )
 PEOPLE = Section(
     name="people",
-    title=_("Metrics against people"),
-    link=_("How well metrics agree with people's judgement"),
-    rest=_("correlations over systems and over single texts."),
+    title=gettext_lazy("Metrics against people"),
+    link=gettext_lazy("How well metrics agree with people's judgement"),
+    rest=gettext_lazy("correlations over systems and over single texts."),
     is_fetched=False,
 )
 DISCOURSE = Section(
     name="discourse",
-    title=_("What the sentences do"),
-    link=_("Shares of intents and discourse tags"),
-    rest=_("systems against gold, and how far they are apart in each data set."),
+    title=gettext_lazy("What the sentences do"),
+    link=gettext_lazy("Shares of intents and discourse tags"),
+    rest=gettext_lazy("systems against gold, and how far they are apart in each data set."),
     is_fetched=False,
 )
 
@@ -101,3 +118,195 @@ def section_page(
 
     content_type = figure_type(query.figure) if query.figure else HTML
     return phase_page(request, phase, audience, query, body, is_part, *seen, content_type=content_type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostQuery(BoardQuery):
+    """``cost`` is the measure that scores are drawn against."""
+
+    cost: str = text_from("cost")
+
+
+@require_safe
+def costs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    query = CostQuery.of(request.GET)
+    return section_page(request, found, COSTS, query, lambda board: _costs(board, query))
+
+
+def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
+    reported = team_reported(board)
+    measure = next(
+        (cost for cost in reported.costs if cost.name == query.cost), next(iter(reported.costs), None)
+    )
+    ranking = board.ranking
+    labels = {cost.name: cost.label for cost in reported.costs}
+    return {
+        "metric_label": metric_label(ranking.metric) if ranking else "",
+        "measures": reported.measures,
+        "measure": measure,
+        "choices": query.choices("cost", labels, measure.name if measure else "", labels.__getitem__),
+        "figures": {"costs-chart": quality_against(board, ranking, reported, measure)}
+        if measure and ranking
+        else {},
+        "rows": [_line(board, reported, place) for place in range(len(reported.rows))],
+    }
+
+
+def _line(board: Board, reported: TeamReported, place: int) -> dict[str, Any]:
+    row, ranking = reported.rows[place], board.ranking
+    cell = row.scores.get(ranking.name) if ranking else None
+    return {
+        "rank": row.rank,
+        "system": row.system,
+        "team": row.team,
+        "score": shown(cell.value, ranking.scale) if cell and ranking else "",
+        "figures": [written(reported.value(row, measure)) for measure in reported.measures],
+    }
+
+
+@require_safe
+def pairings(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    return section_page(request, found, PAIRINGS, BoardQuery.of(request.GET), _pairings)
+
+
+def _pairings(board: Board) -> dict[str, Any]:
+    found = pairings_of(board)
+    return {
+        "pairings": found,
+        "figures": {
+            f"pairing-{place}": one_against_another(pairing) for place, pairing in enumerate(found, start=1)
+        },
+    }
+
+
+@require_safe
+def outside(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    query = BoardQuery.of(request.GET)
+    return section_page(request, found, OUTSIDE, query, lambda board: _measured(board, query))
+
+
+def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
+    rows = chosen_rows(board, query)
+    found = outside_of(board, rows)
+    return {
+        "measures": found.measures,
+        "rows": [
+            {
+                "rank": row.rank,
+                "system": row.system,
+                "name": row.marked_name,
+                "values": [written(found.value(measure, row.submission)) for measure in found.measures],
+            }
+            for row in rows
+            if found.of(row.submission)
+        ],
+    }
+
+
+#: Correlations have as many decimals as shares.
+SCALE = 1.0
+SYSTEMS, INSTANCES = gettext_lazy("over systems"), gettext_lazy("over single texts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleQuery(BoardQuery):
+    """Beside what every board can be asked: what people judged."""
+
+    criterion: str = text_from("criterion")
+
+
+@require_safe
+def people(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """What annotators said of claims is for organisers; what stands on the board for everybody."""
+    found = phase_for(request.user, season, task, phase)
+    organises = may_organise(request.user, found.task.season)
+    query = PeopleQuery.of(request.GET)
+    imported = JudgedRun.objects.filter(submission__phase=found).order_by("pk")
+
+    def context(board: Board) -> dict[str, Any]:
+        return _judged(board, query, _judged_numbers(board, organises=organises))
+
+    return section_page(
+        request, found, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
+    )
+
+
+def _judged_numbers(board: Board, *, organises: bool) -> dict[str, Values]:
+    on_sheets = rated(board.phase, board.frozen_at)
+    if organises:
+        return on_sheets | judged(JudgedRun.objects.filter(submission__phase=board.phase))
+    of_responses = judged(published_judgements(board.phase, board.frozen_at))
+    return on_sheets | {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
+
+
+def _judged(board: Board, query: PeopleQuery, known: dict[str, Values]) -> dict[str, Any]:
+    if not known:
+        raise Http404(_("Nobody has judged the texts of this board."))
+    criterion = query.criterion if query.criterion in known else next(iter(known))
+    found = lines(board, known[criterion])
+    return {
+        "criterion": _words(criterion),
+        "criteria": query.choices("criterion", known, criterion, _words),
+        "coefficients": list(COEFFICIENTS),
+        "lines": [
+            (
+                line.metric,
+                [_cell(line.over_systems[name]) for name in COEFFICIENTS],
+                [_cell(line.over_instances[name]) for name in COEFFICIENTS],
+            )
+            for line in found
+        ],
+        "systems": max((each.n for line in found for each in line.over_systems.values()), default=0),
+        "texts": max((each.n for line in found for each in line.over_instances.values()), default=0),
+        "titles": {name: title for name, (title, _) in SIDES.items()},
+        "figures": {
+            name: chart([(line.metric, side(line)) for line in found], str(title))
+            for name, (title, side) in SIDES.items()
+        },
+    }
+
+
+def _words(criterion: str) -> str:
+    return criterion.replace("_", " ")
+
+
+def _over_systems(line: Line) -> Sequence[Correlation]:
+    return list(line.over_systems.values())
+
+
+def _over_instances(line: Line) -> Sequence[Correlation]:
+    return list(line.over_instances.values())
+
+
+#: By the name of its figure what each is over.
+SIDES = {"people-1": (SYSTEMS, _over_systems), "people-2": (INSTANCES, _over_instances)}
+
+
+def _cell(found: Correlation) -> tuple[str, str]:
+    return shown(_known(found.value), SCALE), interval(found.low, found.high, SCALE)
+
+
+def chart(rows: Sequence[tuple[str, Sequence[Correlation]]], title: str) -> Dots:
+    """A dot with its interval for each coefficient of each metric, the first metric at the top."""
+    return Dots(
+        title=_("Correlation %(over)s") % {"over": title},
+        labels=[metric for metric, _ in rows],
+        series=[
+            Series(
+                name=name,
+                values=[
+                    Measured(value=_known(found[place].value), low=found[place].low, high=found[place].high)
+                    for _, found in rows
+                ],
+            )
+            for place, name in enumerate(COEFFICIENTS)
+        ],
+        axis=Axis(title=_("Correlation"), decimals=3, bounds=(-1.0, 1.0), has_zero=True),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -6,25 +6,27 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.words import sentence
+from scoring.board.confirming import confirmation_of
 from scoring.board.errata import errata_for
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, ranks, shown
 from scoring.board.query import BoardQuery
 from scoring.board.requested import board_with_scores
-from scoring.board.snapshots import keep, snapshot_for
+from scoring.board.snapshots import keep, keep_cited, snapshot_for
+from scoring.board.standings import standing_of
 from scoring.board.visibility import audience_of
-from scoring.exchange.citations import of_snapshot
-from scoring.models import CitedTooOften, Snapshot
-from scoring.web.place import place_of
+from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
+from scoring.models import CitedTooOften, Paper, Snapshot
+from scoring.web.breadcrumbs import place_of
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import marks_of
-from tasks.seasons.access import phase_for
+from tasks.seasons.access import phase_for, season_for, task_for
 
 
 @require_GET
@@ -119,3 +121,36 @@ def _number(cell: dict[str, Any] | None, scale: float) -> tuple[str, str]:
         return "", ""
     value = shown(cell["value"], scale, is_infinite=cell.get("infinite", False))
     return value, interval(cell["low"], cell["high"], scale)
+
+
+@require_safe
+def season_bib(request: HttpRequest, season: str) -> HttpResponse:
+    return _bibtex(of_season(season_for(request.user, season)))
+
+
+@require_safe
+def task_bib(request: HttpRequest, season: str, task: str) -> HttpResponse:
+    return _bibtex(of_task(task_for(request.user, season, task)))
+
+
+@require_safe
+def run_bib(request: HttpRequest, season: str, task: str, phase: str, submission: int) -> HttpResponse:
+    found = standing_of(phase_for(request.user, season, task, phase), request.user, submission)
+    if found is None:
+        raise Http404(_("No row of this board is of that run."))
+    board, row = found
+    return _bibtex(of_run(board, row, keep_cited(board), confirmation=confirmation_of(board)))
+
+
+@require_safe
+def snapshot_bib(request: HttpRequest, season: str, task: str, phase: str, digest: str) -> HttpResponse:
+    return _bibtex(of_snapshot(kept_at(request, phase_for(request.user, season, task, phase), digest)))
+
+
+@require_safe
+def paper_bib(request: HttpRequest, key: str) -> HttpResponse:
+    return _bibtex(of_paper(get_object_or_404(Paper, key=key)))
+
+
+def _bibtex(citation: Citation) -> HttpResponse:
+    return HttpResponse(citation.bibtex, content_type="application/x-bibtex; charset=utf-8")

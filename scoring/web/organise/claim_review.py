@@ -23,7 +23,7 @@ from scoring.human.judged_runs import publish, take_back
 from scoring.human.outcome import NotPublished
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
 from scoring.models import BackgroundJob, JudgedRun
-from scoring.web.place import place_of
+from scoring.web.breadcrumbs import place_of
 from scoring.worker.background import Kind
 from tasks.models import Submission
 from tasks.submissions.uploads import UploadTooLarge, received

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
@@ -27,24 +27,14 @@ from scoring.board.human_columns import SCALE
 from scoring.board.names import dimension_label
 from scoring.board.numbers import DASH, interval, shown
 from scoring.human import outcome
-from scoring.human.adjudication import (
-    DISTANCES,
-    AdjudicationRefused,
-    all_disputed,
-    change_distance,
-)
+from scoring.human.adjudication import DISTANCES, AdjudicationRefused, all_disputed, change_distance
 from scoring.human.agreement import Agreement, Mean
 from scoring.human.annotators import AnnotatorRefused, add_name, add_person, remove_annotator
 from scoring.human.by_class import means_by_class
+from scoring.human.data_sheet import MAX_ANSWER, SECTIONS, save_data_sheet
 from scoring.human.ratings import RatingsRefused, read_ratings, save_ratings, texts_of
 from scoring.human.references import ReferencesRefused, could_show_references, show_references
-from scoring.human.sheets import (
-    MAX_INSTANCES,
-    MAX_SYSTEMS,
-    SheetRefused,
-    judged_phases,
-    runs_on_board,
-)
+from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, SheetRefused, judged_phases, runs_on_board
 from scoring.models import CRITERIA, Sheet
 from scoring.worker.background import Kind
 from tasks.models import Gold, Phase, Season, Submission
@@ -413,3 +403,39 @@ def _class_cell(mean: Mean | None) -> dict[str, str]:
 def _person(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user
+
+
+class DataSheetForm(forms.Form):
+    """Every question of the data sheet; none has to be answered."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        for questions in SECTIONS.values():
+            for name, question in questions.items():
+                self.fields[name] = forms.CharField(
+                    label=_(question),
+                    required=False,
+                    max_length=MAX_ANSWER,
+                    widget=forms.Textarea(attrs={"rows": 2}),
+                )
+
+    @property
+    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [(_(section), [self[name] for name in questions]) for section, questions in SECTIONS.items()]
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def data_sheet(request: HttpRequest, season: str, sheet: int) -> HttpResponse:
+    assert isinstance(request.user, User)
+    found = season_to_organise(request.user, season)
+    sheets = Sheet.objects.select_related("phase__task__season")
+    own = get_object_or_404(sheets, pk=sheet, phase__task__season=found)
+    form = DataSheetForm(request.POST if request.method == "POST" else None, initial=own.data_sheet)
+    if request.method == "POST" and form.is_valid():
+        save_data_sheet(sheet=own, answers=form.cleaned_data, by=request.user)
+        messages.success(request, _("The data sheet is saved."))
+        return redirect("organise-sheet", found.slug, own.pk)
+    context = {"season": found, "part": "human", "sheet": own, "phase": own.phase, "form": form}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "organise/data_sheet.html", context, status=status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +14,24 @@ from django.views.decorators.http import require_safe
 
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
+from scoring.board.names import dimension_label, metric_label
+from scoring.board.numbers import interval, shown
 from scoring.board.requested import board_of
 from scoring.board.standings import Board
-from scoring.board.visibility import audience_of, may_see_instances
+from scoring.board.visibility import audience_of, may_see_claims, may_see_instances
 from scoring.comparison.choosing import ChosenTwo, chosen_two, evaluation_of
 from scoring.comparison.contenders import on_board, own_runs
 from scoring.comparison.pages import class_part, instance_part, test_part
 from scoring.comparison.query import CompareQuery, ReadQuery, SeveralQuery
-from scoring.comparison.read_page import may_read
+from scoring.comparison.read_page import ReadPage, may_read, read_page
+from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance
+from scoring.comparison.several import MAX_RUNS, Line, Several, several
 from scoring.comparison.sides import Busy, Two, tests, two
 from scoring.exchange.figure_files import figure_response
-from scoring.web.place import place_of
+from scoring.metrics import Metric
+from scoring.models import Evaluation
+from scoring.runs.claims import has_claims
+from scoring.web.breadcrumbs import place_of
 from tasks.seasons.access import phase_for
 
 
@@ -98,3 +106,147 @@ def _parts(pair: Two, chosen: ChosenTwo, board: Board, query: CompareQuery) -> d
         "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
         "gold": board.gold,
     }
+
+
+@require_safe
+def compare_instances(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    query = ReadQuery.of(request.GET)
+    try:
+        page = read_page(found, request.user, query)
+    except Unreadable:
+        context: dict[str, Any] = {"is_unreadable": True}
+    else:
+        context = _read(page, query, request.user)
+    response = render(request, "runs/compare_read.html", {**place_of(found), **context})
+    # What somebody may read here depends on who they are.
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _read(page: ReadPage, query: ReadQuery, viewer: object) -> dict[str, Any]:
+    a, b = page.chosen
+    of_class = ":".join(page.of_class) if page.of_class else ""
+    own = ReadQuery(
+        a=a.run,
+        b=b.run,
+        rules=query.rules,
+        gold=query.gold,
+        metric=query.metric,
+        which=query.which,
+        of_class=of_class,
+    )
+    metrics = {metric.name: metric for metric in page.pair.pooled}
+    return {
+        "page": page,
+        "a": a,
+        "b": b,
+        "compare": own.with_(metric="", which="", of_class=""),
+        "swapped": own.with_(
+            a=b.run, b=a.run, which=SWAPPED.get(query.which, query.which), instance=page.single
+        ),
+        "every": own.with_(),
+        "without_class": own.with_(of_class=""),
+        "carried": own.pairs(of_class=""),
+        "classes": [
+            (
+                dimension_label(dimension),
+                [(f"{dimension}:{label}", label, f"{dimension}:{label}" == of_class) for label in labels],
+            )
+            for dimension, labels in page.classes.items()
+        ],
+        "metrics": own.choices("metric", metrics, page.metric.name, metric_label, which="")
+        if page.rights.values
+        else [],
+        "ways": own.choices("which", page.offered, page.which, lambda which: str(WHICH[which])),
+        "metric_label": metric_label(page.metric.name),
+        "has_claims": all(_shows_claims(side, viewer) for side in (page.pair.a, page.pair.b)),
+        "lines": [_read_line(instance, metrics, page, own) for instance in page.instances],
+        "before": own.with_(page=page.number - 1) if page.number > 1 else "",
+        "after": own.with_(page=page.number + 1) if page.number < page.pages else "",
+    }
+
+
+def _shows_claims(side: Evaluation, viewer: object) -> bool:
+    return has_claims(side) and may_see_claims(side.submission, viewer, stands=True)
+
+
+def _read_line(
+    instance: ReadInstance, metrics: dict[str, Metric], page: ReadPage, query: ReadQuery
+) -> dict[str, Any]:
+    ranked = instance.values.get(page.metric.name)
+    return {
+        "instance": instance,
+        "href": query.with_(instance=instance.name),
+        "a": _value(ranked[0], page.metric) if ranked else "",
+        "b": _value(ranked[1], page.metric) if ranked else "",
+        "values": [
+            {
+                "label": metric_label(name),
+                "a": _value(values[0], metrics[name]),
+                "b": _value(values[1], metrics[name]),
+                "difference": _value(values[0] - values[1], metrics[name]),
+            }
+            for name, values in instance.values.items()
+        ],
+    }
+
+
+def _value(value: float, metric: Metric) -> str:
+    return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
+
+
+@require_safe
+def compare_several(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    query = SeveralQuery.of(request.GET)
+    sides = several(found, request.user, query)
+    response = render(request, "runs/compare_several.html", {**place_of(found), **_several(sides, query)})
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _several(sides: Several, query: SeveralQuery) -> dict[str, Any]:
+    first = sides.runs[0] if sides.runs else None
+    pair = CompareQuery(rules=query.rules, gold=query.gold, a=first.run if first else None)
+    return {
+        "board": sides.board,
+        "sides": sides,
+        "chosen": [run.run for run in (*sides.runs, *sides.missing)],
+        "max_runs": MAX_RUNS,
+        "carried": query.pairs(runs=()),
+        "rule_sets": query.choices("rules", sides.board.phase.task.rules, sides.board.rules),
+        "heads": [
+            {"run": run, "compare": pair.with_(b=run.run) if run != first else ""} for run in sides.runs
+        ],
+        "metric_lines": [_several_line(line, metric_label(line.name)) for line in sides.metrics],
+        "class_lines": [_several_line(line, line.name) for line in sides.classes],
+        "dimensions": query.choices("dimension", sides.dimensions, sides.dimension, dimension_label),
+        "metrics": query.choices("metric", sides.class_metrics, sides.class_metric, metric_label),
+        "dimension_label": dimension_label(sides.dimension),
+        "metric_label": metric_label(sides.class_metric),
+    }
+
+
+def _several_line(line: Line, label: str) -> dict[str, Any]:
+    return {
+        "label": label,
+        "n": line.n,
+        "has_support": line.has_support,
+        "mean": shown(line.mean, line.scale),
+        "deviation": shown(line.deviation, line.scale),
+        "cells": [
+            {
+                "value": shown(own.value, line.scale, is_infinite=own.is_infinite),
+                "interval": interval(own.low, own.high, line.scale),
+                "difference": "" if place == 0 else _signed(own.difference, line.scale),
+            }
+            for place, own in enumerate(line.values)
+        ],
+    }
+
+
+def _signed(difference: float | None, scale: float) -> str:
+    """`+0.0312`; what is below the first has its minus sign from `shown`."""
+    text = shown(difference, scale)
+    return f"+{text}" if difference is not None and difference > 0 else text

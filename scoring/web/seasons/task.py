@@ -20,6 +20,7 @@ from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import User
+from scoring.board.data_sets import described_splits
 from scoring.exchange import schema_org, signposting
 from scoring.exchange.citations import of_task
 from scoring.exchange.released import released_phases
@@ -29,6 +30,7 @@ from tasks.registration.terms import terms_to_accept
 from tasks.seasons.access import (
     entered_teams,
     may_have_inputs,
+    may_organise,
     phase_for,
     require_inputs,
     season_for,
@@ -36,6 +38,8 @@ from tasks.seasons.access import (
 )
 from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
+from tasks.types.citation_text.data_sets import MAX_INPUT, MAX_OUTPUT
+from tasks.types.citation_text.self_reference import SELF_REFERENCES
 
 
 @require_safe
@@ -111,3 +115,20 @@ def enter(request: HttpRequest, season: str) -> HttpResponse:
         )
         messages.success(request, told % {"team": team, "season": found})
     return redirect("season", found.slug)
+
+
+@require_safe
+def data_sets(request: HttpRequest, season: str, task: str) -> HttpResponse:
+    found = task_for(request.user, season, task)
+    if found.task_type.statistics is None:
+        raise Http404(_("The data of this task are not described by data set."))
+    context = {
+        "season": found.season,
+        "task": found,
+        "splits": described_splits(found, request.user),
+        "may_organise": may_organise(request.user, found.season),
+        "max_input": MAX_INPUT,
+        "max_output": MAX_OUTPUT,
+        "phrases": SELF_REFERENCES,
+    }
+    return render(request, "seasons/data_sets.html", context)

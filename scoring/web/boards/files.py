@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
 from scoring.board import class_exports
+from scoring.board.cache import phase_page
 from scoring.board.differences import (
     EVERY,
     chosen_systems,
@@ -17,15 +19,22 @@ from scoring.board.differences import (
     offered_dimensions,
     shown_classes,
 )
+from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
+from scoring.board.public_results import system_slug
 from scoring.board.query import BoardQuery, chosen_rows
 from scoring.board.requested import board_with_scores
-from scoring.board.standings import Board, Row
+from scoring.board.standings import Board, Row, standings
 from scoring.board.table_choice import TableChoice
-from scoring.board.visibility import audience_of
+from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
+from scoring.exchange.badge import badge
 from scoring.exchange.formats import JSON, ZIP, as_file, board_file
 from scoring.exchange.hugging_face import DATASET, as_hugging_face
 from scoring.exchange.results import Results
+from scoring.human.data_sheet import as_json, as_markdown, sections
+from scoring.models import Sheet
+from scoring.web.breadcrumbs import place_of
+from tasks.models import Phase, Registration
 from tasks.seasons.access import phase_for
 
 
@@ -98,3 +107,76 @@ def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple
     query = BoardQuery.of(request.GET)
     board = board_with_scores(found, request.user, query, audience_of(found, request.user))
     return board, chosen_rows(board, query)
+
+
+SVG = "image/svg+xml"
+
+
+@readable_anywhere
+@require_safe
+def team_badge(request: HttpRequest, season: str, task: str, phase: str, slug: str) -> HttpResponse:
+    """The rank of the run that counts for a team now, under the rules that rank."""
+    return _badge(request, _public_phase(request, season, task, phase), slug)
+
+
+@readable_anywhere
+@require_safe
+def system_badge(
+    request: HttpRequest, season: str, task: str, phase: str, slug: str, system: str
+) -> HttpResponse:
+    """The rank of one system of a team, where it stands on the board."""
+    return _badge(request, _public_phase(request, season, task, phase), slug, system)
+
+
+def _public_phase(request: HttpRequest, season: str, task: str, phase: str) -> Phase:
+    """A phase whose board says to everybody who stands where. Raises Http404."""
+    found = phase_for(request.user, season, task, phase)
+    if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
+        raise Http404(_("The ranks of this board are not published."))
+    if not shows_teams(found, Audience.PUBLIC):
+        raise Http404(_("Whose the systems of this board are is not published."))
+    return found
+
+
+def _badge(request: HttpRequest, phase: Phase, team: str, system: str = "") -> HttpResponse:
+    get_object_or_404(Registration.objects.approved(), season=phase.task.season_id, team__slug=team)
+
+    def body() -> str:
+        board = standings(phase, None, audience=Audience.PUBLIC)
+        own = [row for row in board.rows if row.team_slug == team and system in ("", system_slug(row.system))]
+        return badge(board, next((row for row in own if row.rank is not None), None))
+
+    return phase_page(request, phase, Audience.PUBLIC, (team, system), body, content_type=SVG)
+
+
+FORMS = {
+    "md": ("text/markdown; charset=utf-8", as_markdown),
+    "json": ("application/json", as_json),
+}
+
+
+@require_safe
+def data_sheet(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    sheet = _sheet(request, found)
+    context = {**place_of(found), "sections": sections(sheet), "forms": list(FORMS)}
+    return render(request, "boards/data_sheet.html", context)
+
+
+@require_safe
+def data_sheet_file(request: HttpRequest, season: str, task: str, phase: str, form: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    content_type, written = FORMS[form]
+    response = HttpResponse(written(_sheet(request, found)), content_type=content_type)
+    name = f"{found.task.season.slug}-{found.task.slug}-{found.slug}-human-evaluation.{form}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
+    """Raises Http404."""
+    audience = audience_of(phase, request.user)
+    sheet = published_sheet(phase, frozen_at(phase, audience))
+    if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
+        raise Http404(_("No human evaluation stands on this board."))
+    return sheet

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from citeboard.core.models import AuditEntry
-from citeboard.teams.access import team_for_member
+from citeboard.teams.access import team_for_member, teams_of
 from citeboard.teams.models import Team
 from citeboard.teams.people import NEWEST, people_of
 from scoring.board.charts import history
 from scoring.board.counting import board_gold, gold_at
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
+from scoring.board.public_results import PublicTeam, Result, public_system, public_team
 from scoring.board.sql import counting_runs
 from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at, shows_own_scores
+from scoring.exchange.atom import ATOM, system_feed, team_feed
 from scoring.models import Evaluation, Score
 from scoring.runs.told import as_told
-from scoring.web.merging import merging_of
-from scoring.web.place import place_of
+from scoring.web.breadcrumbs import place_of
+from scoring.web.joining import merging_of
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.joining import waiting_requests
 from tasks.seasons.concerned import concerning
@@ -127,3 +131,51 @@ def _line(run: Submission, score: Score | None, *, stands: bool) -> dict[str, An
         "value": shown(score.value, score.scale, is_infinite=score.is_infinite) if score else "",
         "interval": interval(score.low, score.high, score.scale) if score else "",
     }
+
+
+@require_safe
+def team_results(request: HttpRequest, slug: str) -> HttpResponse:
+    """A team's own members see the page before anybody else can read of it."""
+    found = public_team(request.user, slug)
+    context = {**_context(request, found), "by_season": _by_season(found.results)}
+    return render(request, "teams/results.html", context)
+
+
+@require_safe
+def team_system(request: HttpRequest, slug: str, system: str) -> HttpResponse:
+    found, results, newest = public_system(slug, system)
+    context = {
+        **_context(request, found),
+        "name": newest.system,
+        "system": system,
+        "run": newest,
+        "by_season": _by_season(results),
+    }
+    return render(request, "teams/system.html", context)
+
+
+@require_safe
+def team_results_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(team_feed(public_team(None, slug)), content_type=ATOM)
+
+
+@require_safe
+def team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpResponse:
+    found, results, newest = public_system(slug, system)
+    return HttpResponse(system_feed(found, results, newest.system), content_type=ATOM)
+
+
+def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
+    is_own = teams_of(request.user).filter(pk=found.team.pk).exists()
+    return {"team": found.team, "public": found, "is_own": is_own, "site": settings.BASE_URL}
+
+
+def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
+    """Seasons by their newest phase, each with its results in their order."""
+    order = list(dict.fromkeys(result.season.pk for result in results))
+    ordered = sorted(results, key=lambda result: order.index(result.season.pk))
+    return [(own[0].season, own) for own in (list(some) for _, some in groupby(ordered, _season))]
+
+
+def _season(result: Result) -> int:
+    return result.season.pk

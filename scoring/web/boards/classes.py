@@ -1,0 +1,356 @@
+"""Scores by class: a page of its own, and the part of the board page that is fetched when it is reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from citeboard.core.query import text_from
+from scoring.board.cache import HTML, phase_page
+from scoring.board.charts import heat_map, in_words, significant_in_words, system_bars
+from scoring.board.comparison_state import classes_seen
+from scoring.board.differences import (
+    CHOSEN_AT_FIRST,
+    EVERY,
+    MAX_IN_HEAT_MAP,
+    ClassTable,
+    System,
+    chosen_systems,
+    class_table,
+    in_order_of,
+    metrics_of,
+    offered_dimensions,
+    shown_classes,
+    system_head,
+)
+from scoring.board.discourse_charts import MAX_DRAWN, divergence_map, share_bars, written
+from scoring.board.label_shares import (
+    DATASET,
+    SCHEMES,
+    LabelCounts,
+    label_counts_of,
+    schemes_of,
+    share_lines,
+    sources_in_words,
+)
+from scoring.board.leaders import Leaders, leaders_of
+from scoring.board.names import dimension_label, metric_label
+from scoring.board.numbers import DASH, interval, shown
+from scoring.board.query import BoardQuery
+from scoring.board.requested import board_with_scores
+from scoring.board.small_classes import hidden_classes
+from scoring.board.standings import Board, Row
+from scoring.board.thresholds import in_words as sweep_in_words
+from scoring.board.thresholds import sweep_chart, sweeps_of
+from scoring.board.transfer import DATA_SET, transfer_of
+from scoring.board.visibility import audience_of
+from scoring.exchange.figure_files import figure_file, figure_response, figure_type
+from scoring.metrics.discourse.counting import GOLD, RUN
+from scoring.models import Evaluation
+from scoring.publications.printed_transfer import printed_transfers
+from scoring.web.boards.sections import DIFFERENCES, section_page
+from scoring.web.breadcrumbs import place_of
+from scoring.worker.baseline_requests import built_in_runs
+from tasks.models import Phase
+from tasks.models.run_cards import trained_on
+from tasks.seasons.access import may_organise, phase_for
+
+
+@require_safe
+def differences(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    query = BoardQuery.of(request.GET)
+    response = section_page(
+        request, found, DIFFERENCES, query, lambda board: _context(board, query), classes_seen(found.pk)
+    )
+    if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
+        # What a reader chose here stands in the address of the board around it. What the page fetches by
+        # itself may come after a choice on the board, whose address stays.
+        response["HX-Replace-Url"] = _address(found, "board") + query.with_().removesuffix("?")
+    return response
+
+
+def _address(phase: Phase, name: str) -> str:
+    return reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug])
+
+
+def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
+    board.rows = board.systems
+    dimensions = offered_dimensions(board)
+    has_transfer = DATA_SET in dimensions and any(trained_on(row.card) for row in board.rows)
+    is_every = query.dimension == EVERY and len(dimensions) > 1
+    dimension, metric = shown_classes(board, query)
+    current = EVERY if is_every else dimension
+    context: dict[str, Any] = {"board": board, "metric": metric, "metric_label": metric_label(metric)}
+    if not metric:
+        return context
+    chosen = chosen_systems(board, query.systems)
+    parts = [
+        _part(board, chosen, own, metric, query)
+        for own in (dimensions if is_every else [dimension])
+        if own == dimension or metric in metrics_of(board, own)
+    ]
+    for part in parts:
+        ending = f"-{part['dimension']}" if is_every else ""
+        part |= {"heat_name": f"heat-map{ending}", "bars_name": f"bars{ending}"}
+    every = [EVERY] if len(dimensions) > 1 else []
+    return context | {
+        "carried": query.pairs(dimension=current, metric=metric, systems=()),
+        "dimensions": query.choices("dimension", [*dimensions, *every], current, _choice),
+        "metrics": query.choices("metric", metrics_of(board, dimension), metric, metric_label),
+        "rows": board.rows,
+        "chosen": [row.submission for row in chosen],
+        "plain_order": query.with_(order="") if query.order else "",
+        "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
+        "parts": parts,
+        "is_every": is_every,
+        "has_transfer": has_transfer,
+        "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
+        "export": query.with_(dimension=current, metric=metric, figure=""),
+    }
+
+
+def _choice(dimension: str) -> str:
+    return _("all of them") if dimension == EVERY else dimension_label(dimension)
+
+
+def _part(
+    board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
+) -> dict[str, Any]:
+    """One dimension: all systems as a heat map, the chosen ones as bars, in words and as lines of a table."""
+    everywhere = _ordered(class_table(board, board.rows[:MAX_IN_HEAT_MAP], dimension, metric), query)
+    table = _ordered(class_table(board, chosen, dimension, metric), query)
+    leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
+    rows = [row for row in table.systems if isinstance(row, Row)]
+    return {
+        "dimension": dimension,
+        "label": dimension_label(dimension),
+        "heat": heat_map(everywhere, leaders.significant),
+        "bars": system_bars(table),
+        "words": in_words(table),
+        "is_compared": leaders.is_known,
+        "has_marks": bool(leaders.significant),
+        "has_best": everywhere.higher_is_better is not None,
+        "significant": significant_in_words(everywhere, leaders.significant) if leaders.is_known else "",
+        "min_class_size": board.phase.task.min_class_size if everywhere.has_hidden else 0,
+        "heads": [system_head(table, row, query.order, query.with_, str(row.submission)) for row in rows],
+        "lines": [
+            {
+                "label": name.label,
+                "support": name.support,
+                "cells": [_cell(table, name.label, row, leaders) for row in table.systems],
+            }
+            for name in table.classes
+        ],
+        "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
+        "over_all": [_over_all(table, row) for row in rows],
+    }
+
+
+def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
+    """By the values of the run that the address names, where it is in the table."""
+    name = query.order.removeprefix("-")
+    row = next(
+        (system for system in table.systems if isinstance(system, Row) and str(system.submission) == name),
+        None,
+    )
+    return in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
+
+
+def _over_all(table: ClassTable, row: Row) -> str:
+    """The number of the board, which every instance counts alike in."""
+    cell = row.scores.get(table.metric)
+    return shown(cell.value, table.scale, is_infinite=cell.is_infinite) if cell else DASH
+
+
+def _cell(table: ClassTable, label: str, row: System, leaders: Leaders) -> dict[str, Any]:
+    low, high = table.intervals.get((label, row.evaluation), (None, None))
+    return {
+        "text": table.text(label, row),
+        "interval": interval(low, high, table.scale),
+        "is_best": leaders.significant.get(label) == row.evaluation,
+    }
+
+
+#: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
+OWN, PUBLISHED = "own", "published"
+FORMS = {OWN: gettext_lazy("each data set by itself"), PUBLISHED: gettext_lazy("the published form")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscourseQuery(BoardQuery):
+    """Beside what every board can be asked: labels, form of the divergence, data set of the bars."""
+
+    scheme: str = text_from("labels", choices=SCHEMES)
+    form: str = text_from("form", default=OWN, choices=FORMS)
+    dataset: str = text_from("dataset")
+
+
+@require_safe
+def discourse(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    found = phase_for(request.user, season, task, phase)
+    audience = audience_of(found, request.user)
+    query = DiscourseQuery.of(request.GET)
+
+    def body() -> str | bytes:
+        board = board_with_scores(found, request.user, query, audience)
+        schemes = schemes_of([column.name for column in board.columns])
+        if not schemes:
+            raise Http404(_("No labels of sentences are counted on this board."))
+        context = _discourse(board, query, schemes)
+        if query.figure:
+            return figure_file(context["figures"], query.figure)
+        return render_to_string("boards/discourse.html", context, request)
+
+    content_type = figure_type(query.figure) if query.figure else HTML
+    return phase_page(request, found, audience, query, body, content_type=content_type)
+
+
+def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
+    scheme = query.scheme if query.scheme in schemes else schemes[0]
+    counted = _counted(board.rows[:MAX_IN_HEAT_MAP], scheme)
+    hidden = hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
+    datasets = [
+        name
+        for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
+        if name not in hidden.get(DATASET, ())
+    ]
+    dataset = query.dataset if query.dataset in datasets else ""
+    drawn = _chosen(counted, query.systems)
+    wanted = {row.evaluation for row, _ in drawn}
+    divergences, shares = _divergences(counted, datasets, query.form), _shares(drawn, dataset)
+    return {
+        **place_of(board.phase),
+        "carried": query.pairs(dataset=dataset, systems=()),
+        "what": str(SCHEMES[scheme]),
+        "schemes": query.choices("scheme", schemes, scheme, lambda name: str(SCHEMES[name])),
+        "forms": query.choices("form", FORMS, query.form, lambda form: str(FORMS[form])),
+        "datasets": query.choices(
+            "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
+        ),
+        "dataset": dataset,
+        "systems": [(row, row.evaluation in wanted) for row, _ in counted],
+        "most": MAX_DRAWN,
+        "is_published": query.form == PUBLISHED,
+        "left_out": max(0, len(board.rows) - MAX_IN_HEAT_MAP),
+        **divergences,
+        **shares,
+        "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
+        "figure_address": lambda name: query.with_(figure=name),
+    }
+
+
+def _counted(rows: Sequence[Row], scheme: str) -> list[tuple[Row, LabelCounts]]:
+    evaluations = Evaluation.objects.select_related("phase__task").in_bulk([row.evaluation for row in rows])
+    found = [(row, label_counts_of(evaluations[row.evaluation], scheme)) for row in rows]
+    return [(row, own) for row, own in found if own is not None]
+
+
+def _chosen(
+    counted: Sequence[tuple[Row, LabelCounts]], wanted: Sequence[int]
+) -> Sequence[tuple[Row, LabelCounts]]:
+    """Those named by the numbers of their runs; without a name the first that have labels."""
+    named = [(row, own) for row, own in counted if row.submission in wanted]
+    labelled = [(row, own) for row, own in counted if own.sentences(RUN)]
+    return named[:MAX_DRAWN] or (labelled or counted)[:CHOSEN_AT_FIRST]
+
+
+def _divergences(
+    counted: Sequence[tuple[Row, LabelCounts]], datasets: Sequence[str], form: str
+) -> dict[str, Any]:
+    """The heat map and the table behind it."""
+    values = [
+        [
+            _or_none(own.published_divergence(dataset) if form == PUBLISHED else own.divergence(dataset))
+            for dataset in datasets
+        ]
+        for _, own in counted
+    ]
+    lines = [
+        {
+            "system": row.system,
+            "labelled": sources_in_words(own, "run"),
+            "cells": [shown(value) for value in line],
+        }
+        for (row, own), line in zip(counted, values, strict=True)
+    ]
+    return {
+        "heads": datasets,
+        "lines": lines,
+        "gold_labelled": sources_in_words(counted[0][1], "gold") if counted else "",
+        "heat": divergence_map([row.system for row, _ in counted], datasets, values),
+    }
+
+
+def _shares(drawn: Sequence[tuple[Row, LabelCounts]], dataset: str) -> dict[str, Any]:
+    """The bars of gold and systems, and the table behind them."""
+    named = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
+    labels, lines = share_lines([*named, *((row.system, own, RUN) for row, own in drawn)], dataset)
+    return {
+        "bars": share_bars(labels, lines),
+        "labels": labels,
+        "share_lines": written(lines),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+@require_safe
+def thresholds(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """Numbers come from the board as the viewer may see it."""
+    found = phase_for(request.user, season, task, phase)
+    query = BoardQuery.of(request.GET)
+    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
+    sweeps = sweeps_of(board, dict(built_in_runs(found).values_list("pk", "built_in")))
+    if not sweeps:
+        raise Http404(_("No baseline of this task has a threshold."))
+    context = {
+        **place_of(found),
+        "board": board,
+        "rule_sets": query.choices("rules", found.task.rules, board.rules),
+        "sweeps": [(sweep, sweep_in_words(sweep) if sweep.points else "") for sweep in sweeps],
+        "figures": {
+            f"sweep-chart-{place}": sweep_chart(sweep)
+            for place, sweep in enumerate(sweeps, start=1)
+            if sweep.points
+        },
+        "may_organise": may_organise(request.user, found.task.season),
+    }
+    if query.figure:
+        return figure_response(context["figures"], query.figure)
+    return render(
+        request, "boards/thresholds.html", context | {"figure_address": lambda name: query.with_(figure=name)}
+    )
+
+
+@require_safe
+def transfer(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """Numbers come from the board as the viewer may see it, and so does what a run's card says."""
+    found = phase_for(request.user, season, task, phase)
+    query = BoardQuery.of(request.GET)
+    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
+    matrix = transfer_of(board, query.metric)
+    if matrix is None:
+        raise Http404(_("No run of this board says on which data sets it was trained."))
+    context = {
+        **place_of(found),
+        "board": board,
+        "rule_sets": query.choices("rules", found.task.rules, board.rules),
+        "metrics": query.choices("metric", matrix.metrics, matrix.metric, metric_label),
+        "metric_label": metric_label(matrix.metric),
+        "matrix": matrix,
+        "printed": printed_transfers(found.task),
+    }
+    return render(request, "boards/transfer.html", context)

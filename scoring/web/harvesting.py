@@ -1,0 +1,180 @@
+"""What search engines and harvesters read: where the public pages are, and what a task has released."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import IO
+from xml.sax.saxutils import escape
+
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.cache import get_conditional_response
+from django.utils.timezone import now
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from citeboard.core.any_origin import readable_anywhere
+from citeboard.teams.api import asking_user
+from scoring.board.cache import phase_page
+from scoring.board.standings import standings
+from scoring.board.visibility import Audience, Visibility, visibility_of
+from scoring.exchange.atom import ATOM, board_feed, season_feed
+from scoring.exchange.croissant import croissant
+from scoring.exchange.dataset_card import NoLines, write_data_set
+from scoring.exchange.given_out import GivenSplit, etag_of, given_out
+from scoring.exchange.mounted import mounted_archives
+from scoring.exchange.released import released_phases, releases_of
+from scoring.exchange.results import place, site_address
+from scoring.exchange.signposting import LD_JSON
+from scoring.exchange.trec import write_trec
+from scoring.models import Paper
+from tasks.models import Phase, Season, Task
+from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
+
+SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
+#: Pages of one's own, and the many forms of a board that differ by their query.
+PRIVATE = ("/accounts/", "/admin/", "/annotate/", "/join/", "/submissions/", "/teams/", "/*?")
+#: What everybody may read below them; the longer rule counts.
+PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
+
+
+@readable_anywhere
+@require_safe
+def task_croissant(request: HttpRequest, season: str, task: str) -> HttpResponse:
+    found = task_for(request.user, season, task)
+    releases = releases_of(found)
+    if not releases:
+        raise Http404(_("This task has released no data."))
+    return JsonResponse(
+        croissant(found, releases),
+        content_type=LD_JSON,
+        json_dumps_params={"ensure_ascii": False, "indent": 1},
+    )
+
+
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    lines = [
+        "User-agent: *",
+        *(f"Disallow: {path}" for path in PRIVATE),
+        *(f"Allow: {path}" for path in PUBLIC),
+        f"Sitemap: {site_address('sitemap')}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def sitemap(request: HttpRequest) -> HttpResponse:
+    """The pages that everybody may read."""
+    urls = "".join(f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages())
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SCHEMA}">\n{urls}</urlset>\n'
+    return HttpResponse(content, content_type="application/xml; charset=utf-8")
+
+
+def _public_pages() -> Iterator[str]:
+    public = Season.objects.visible_to(None)
+    yield from map(site_address, ("home", "about", "papers"))
+    for season in public.values_list("slug", flat=True):
+        yield site_address("season", season)
+    teams = {entry.team.slug for season in public for entry in listed_entries(None, season).approved()}
+    for team in sorted(teams):
+        yield site_address("team-results", team)
+    for task in Task.objects.filter(season__in=public.values("pk")).select_related("season"):
+        yield site_address("task", task.season.slug, task.slug)
+        if task.published:
+            yield site_address("published", task.season.slug, task.slug)
+    for phase in Phase.objects.visible_to(None).select_related("task__season"):
+        yield site_address("board", *place(phase))
+    for archive in mounted_archives():
+        yield site_address("archive", archive.slug)
+        for name, _board in archive.boards:
+            yield site_address("archive-board", archive.slug, name)
+    for paper in Paper.objects.all():
+        yield site_address("paper", paper.key)
+
+
+@require_safe
+def of_season(request: HttpRequest, season: str) -> HttpResponse:
+    """Announcements and phases. A draft has none, also for its organisers."""
+    found = season_for(None, season)
+    return HttpResponse(season_feed(found, now()), content_type=ATOM)
+
+
+@require_safe
+def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+    """The runs that stand on the board, and the versions of the gold."""
+    found = phase_for(None, season, task, phase)
+    if visibility_of(found, Audience.PUBLIC) == Visibility.NOTHING:
+        raise Http404("The board of this phase is not published.")
+
+    def body() -> str:
+        return board_feed(standings(found, None, audience=Audience.PUBLIC))
+
+    return phase_page(request, found, Audience.PUBLIC, "", body, content_type=ATOM)
+
+
+#: Larger archives are kept on disk while they are made.
+IN_MEMORY = 4 << 20
+
+
+@require_safe
+def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
+    person = asking_user(request)
+    found = task_for(person, season, task)
+    form = found.task_type.trec
+    if form is None:
+        raise Http404(_("The data of this task are no topics and documents."))
+    splits = _splits(found, person)
+    return _archive(request, found, splits, "trec", lambda out: write_trec(out, found, form, splits))
+
+
+@require_safe
+def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
+    person = asking_user(request)
+    found = task_for(person, season, task)
+    splits = _splits(found, person)
+    try:
+        return _archive(
+            request, found, splits, "hugging-face", lambda out: write_data_set(out, found, splits)
+        )
+    except NoLines:
+        raise Http404(_("The data of this task are no JSON lines.")) from None
+
+
+def _splits(task: Task, person: object) -> list[GivenSplit]:
+    """Raises Http404 where nothing is released, PermissionDenied where the terms come first."""
+    splits = given_out(task, person)
+    if splits:
+        return splits
+    if released_phases(task):
+        terms = site_address("terms", task.season.slug)
+        raise PermissionDenied(
+            _("The data come after the season's terms are accepted. They are at %(terms)s.")
+            % {"terms": terms}
+        )
+    raise Http404(_("This task has released no data."))
+
+
+def _archive(
+    request: HttpRequest,
+    task: Task,
+    splits: list[GivenSplit],
+    form: str,
+    write: Callable[[IO[bytes]], None],
+) -> HttpResponseBase:
+    etag = etag_of(splits, f"{form} {task.season.licence} {task}")
+    same = get_conditional_response(request, etag=etag)
+    if same is not None and same.status_code == HttpResponse(status=304).status_code:
+        return same
+    out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (the answer closes it)
+    try:
+        write(out)
+    except BaseException:
+        out.close()
+        raise
+    out.seek(0)
+    name = f"{task.season.slug}-{task.slug}-{form}.zip"
+    response = FileResponse(out, as_attachment=True, filename=name, content_type="application/zip")
+    response["ETag"] = etag
+    return response
