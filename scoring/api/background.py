@@ -17,7 +17,6 @@ from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.overview_paper import AS_EVERYBODY, paper_for
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import READING
 from scoring.api.serializers import ProblemSerializer, address
 from scoring.api.teams import CHANGES, CONFLICT
@@ -114,14 +113,13 @@ def sheets(request: Request, pk: int) -> Response:
         words = f"No run “{unknown[0][:40]}” stands on the board; there are {', '.join(on_board) or 'none'}."
         raise serializers.ValidationError({"runs": [words]})
     runs = [on_board[name] for name in dict.fromkeys(asked)] or list(on_board.values())[:MAX_SYSTEMS]
-    with refusals_answered():
-        made = ask_for_sheet(
-            phase=phase,
-            runs=runs,
-            instances=given["instances"],
-            seed=given["seed"],
-            by=person(request),
-        )
+    made = ask_for_sheet(
+        phase=phase,
+        runs=runs,
+        instances=given["instances"],
+        seed=given["seed"],
+        by=person(request),
+    )
     return _accepted(request, made)
 
 
@@ -143,7 +141,7 @@ def labels(request: Request, slug: str) -> Response:
         names = " and ".join(known) or "none"
         words = f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
         raise serializers.ValidationError({"model": [words]})
-    with refusals_answered(), received(form.validated_data["file"]) as upload:
+    with received(form.validated_data["file"]) as upload:
         made = ask_for_labels(season=season, model=model, upload=upload, by=person(request))
     return _accepted(request, made)
 
@@ -161,7 +159,7 @@ def judgements(request: Request, pk: int) -> Response:
     require_length(request)
     form = JudgementsForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered(), received(form.validated_data["file"]) as upload:
+    with received(form.validated_data["file"]) as upload:
         made = ask_for_judgements(submission=run, upload=upload, by=person(request))
     return _accepted(request, made)
 

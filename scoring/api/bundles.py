@@ -12,7 +12,6 @@ from citeboard.core.api_http import require_length
 from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.forms import IDEMPOTENCY_KEY, AcceptedBundle, BundleForm, Closed
-from scoring.api.refusals import refusals_answered
 from scoring.api.runs import REFUSED, given_card, given_figures, team_of_sender
 from scoring.api.serializers import address
 from scoring.runs.told import as_told
@@ -44,7 +43,6 @@ def submissions(request: Request, slug: str) -> Response:
     given = form.validated_data
     team = team_of_sender(request.user, season, given.get("team", ""))
     with (
-        refusals_answered(),
         received(given["run"]) as upload,
         received_if_any(given.get("metadata")) as metadata,
     ):

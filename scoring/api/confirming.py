@@ -17,7 +17,6 @@ from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.own_runs import CHANGED, own_runs
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.board.confirming import Result, official_since, results_of
 from scoring.models import ResultConfirmation
@@ -95,8 +94,7 @@ def confirm(request: Request, pk: int) -> Response:
     run = _of_lead(request, pk)
     form = ConfirmForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        result = confirm_result(submission=run, by=person(request), **form.validated_data)
+    result = confirm_result(submission=run, by=person(request), **form.validated_data)
     return Response(_described(result))
 
 
@@ -111,8 +109,7 @@ def contest(request: Request, pk: int) -> Response:
     run = _of_lead(request, pk)
     form = ContestForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        result = contest_result(submission=run, by=person(request), **form.validated_data)
+    result = contest_result(submission=run, by=person(request), **form.validated_data)
     return Response(_described(result))
 
 
@@ -137,8 +134,7 @@ def end(request: Request, pk: int) -> Response:
     phase = phase_to_organise(request, pk)
     form = EndConfirmationForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        ended = end_confirmation(phase=phase, by=person(request), **form.validated_data)
+    ended = end_confirmation(phase=phase, by=person(request), **form.validated_data)
     return _results(ended)
 
 
@@ -151,8 +147,7 @@ def end(request: Request, pk: int) -> Response:
 @api_view(["POST"])
 def reopen(request: Request, pk: int) -> Response:
     phase = phase_to_organise(request, pk)
-    with refusals_answered():
-        reopened = reopen_confirmation(phase=phase, by=person(request))
+    reopened = reopen_confirmation(phase=phase, by=person(request))
     return _results(reopened)
 
 

@@ -15,7 +15,6 @@ from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.board.errata import MAX_TEXT, errata_for, publish_erratum
@@ -54,6 +53,5 @@ def errata(request: Request, pk: int) -> Response:
     phase = phase_to_organise(request, pk)
     form = ErratumSerializer(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        made = publish_erratum(phase=phase, text=form.validated_data["text"], by=person(request))
+    made = publish_erratum(phase=phase, text=form.validated_data["text"], by=person(request))
     return Response(ErratumSerializer(made).data, status=201)

@@ -16,7 +16,6 @@ from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.api.organise import phase_to_organise
-from scoring.api.refusals import refusals_answered
 from scoring.api.serializers import ExtraTriesSerializer
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import ExtraTries
@@ -55,14 +54,13 @@ def extra_tries(request: Request, pk: int) -> Response:
     team = get_object_or_404(
         Team, slug=form.validated_data["team"], registrations__season=phase.task.season_id
     )
-    with refusals_answered():
-        made = give_tries(
-            phase=phase,
-            team=team,
-            tries=form.validated_data["tries"],
-            reason=form.validated_data["reason"],
-            by=person(request),
-        )
+    made = give_tries(
+        phase=phase,
+        team=team,
+        tries=form.validated_data["tries"],
+        reason=form.validated_data["reason"],
+        by=person(request),
+    )
     return Response(ExtraTriesSerializer(made).data, status=201)
 
 

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.failures import acknowledged, failed_rescorings, failed_runs
 from tasks.jobs.acknowledging import acknowledge, take_acknowledgement_back
@@ -82,8 +81,7 @@ def failures(request: Request, slug: str) -> Response:
     given = form.validated_data
     run = get_object_or_404(Submission, pk=given["submission"], phase__task__season=season)
     job = get_object_or_404(Job, pk=given["job"], submission=run) if "job" in given else None
-    with refusals_answered():
-        made = acknowledge(run=run, job=job, note=given["note"], by=person(request))
+    made = acknowledge(run=run, job=job, note=given["note"], by=person(request))
     return Response(AcknowledgementSerializer(_said(made)).data, status=201)
 
 

@@ -14,7 +14,6 @@ from citeboard.core.api_schema import ABSENT
 from citeboard.teams.api import person
 from scoring.api.moments import MomentField
 from scoring.api.organise import phase_to_organise
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.board.frozen import keep_frozen
 from tasks.models import Phase
@@ -53,12 +52,11 @@ def freeze(request: Request, pk: int) -> Response:
     form = FreezeForm(data=request.data)
     form.is_valid(raise_exception=True)
     wanted = {name: getattr(phase, name) for name in FREEZE_FIELDS} | form.validated_data
-    with refusals_answered():
-        if form.validated_data:
-            frozen = freeze_board(phase=phase, by=person(request), **wanted)
-        else:
-            frozen = freeze_now(phase=phase, by=person(request))
-            keep_frozen(frozen)
+    if form.validated_data:
+        frozen = freeze_board(phase=phase, by=person(request), **wanted)
+    else:
+        frozen = freeze_now(phase=phase, by=person(request))
+        keep_frozen(frozen)
     return Response(FreezeSerializer(frozen).data)
 
 
@@ -71,6 +69,5 @@ def freeze(request: Request, pk: int) -> Response:
 @api_view(["POST"])
 def unfreeze(request: Request, pk: int) -> Response:
     phase = phase_to_organise(request, pk)
-    with refusals_answered():
-        revealed = reveal_frozen(phase=phase, by=person(request))
+    revealed = reveal_frozen(phase=phase, by=person(request))
     return Response(FreezeSerializer(revealed).data)

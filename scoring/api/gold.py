@@ -26,7 +26,6 @@ from citeboard.core.api_schema import (
 from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.forms import RejectedRun
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CONFLICT
 from scoring.worker.new_gold import publish_gold
 from tasks.models import Gold, Phase, Task
@@ -120,7 +119,7 @@ def gold(request: Request, pk: int) -> Response:
     given = form.validated_data
     split = _split(task, given["split"])
     splits = [(task, split), *((other, _split(other, split)) for other in _others(task, given["also"]))]
-    with refusals_answered(), received(given["file"]) as upload:
+    with received(given["file"]) as upload:
         made = publish_gold(
             splits=splits, upload=upload, reason=given["reason"], by=person(request), again=given["again"]
         )

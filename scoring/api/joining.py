@@ -30,7 +30,6 @@ from citeboard.teams.mailed_invitations import (
     withdraw_mailed,
 )
 from citeboard.teams.models import MailedInvitation
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT, JoinForm
 from tasks.models import JoinRequest
 from tasks.registration.joining import (
@@ -112,8 +111,7 @@ def invitations(request: Request, slug: str) -> Response:
         return paged_answer(request, MailedInvitation.objects.filter(team=led), InvitedSerializer)
     form = InviteForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        made = invite_by_mail(team=led, address=form.validated_data["address"], by=person(request))
+    made = invite_by_mail(team=led, address=form.validated_data["address"], by=person(request))
     return Response(InvitedSerializer(made).data, status=201)
 
 
@@ -140,9 +138,8 @@ def invitation(request: Request, slug: str, invited: int) -> Response:
 def decline(request: Request) -> Response:
     form = JoinForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        secret = form.validated_data["invitation"].rstrip("/").rpartition("/")[2]
-        decline_mailed(invitation=mailed_invitation_for(secret))
+    secret = form.validated_data["invitation"].rstrip("/").rpartition("/")[2]
+    decline_mailed(invitation=mailed_invitation_for(secret))
     return Response(status=204)
 
 
@@ -158,8 +155,7 @@ def ask(request: Request, slug: str) -> Response:
     form = AskToJoinForm(data=request.data)
     form.is_valid(raise_exception=True)
     team = get_object_or_404(teams_to_ask(user, season), slug=form.validated_data["team"])
-    with refusals_answered():
-        asked = ask_to_join(season=season, team=team, user=user, message=form.validated_data["message"])
+    asked = ask_to_join(season=season, team=team, user=user, message=form.validated_data["message"])
     return Response(JoinRequestSerializer(asked).data, status=201)
 
 
@@ -182,8 +178,7 @@ def own_requests(request: Request) -> Response:
 )
 @api_view(["DELETE"])
 def own_request(request: Request, asked: int) -> Response:
-    with refusals_answered():
-        take_back_request(asked=get_object_or_404(requests_of(request.user), pk=asked))
+    take_back_request(asked=get_object_or_404(requests_of(request.user), pk=asked))
     return Response(status=204)
 
 
@@ -210,9 +205,8 @@ def answer(request: Request, slug: str, asked: int) -> Response:
     found = join_request_of(team_for_member(request.user, slug), asked)
     form = AnswerToAskerForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        if form.validated_data["decision"] == "accept":
-            accept_request(asked=found, by=person(request))
-        else:
-            decline_request(asked=found, by=person(request))
+    if form.validated_data["decision"] == "accept":
+        accept_request(asked=found, by=person(request))
+    else:
+        decline_request(asked=found, by=person(request))
     return Response(status=204)

@@ -26,7 +26,6 @@ from citeboard.core.api_schema import (
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.merging import MAX_REASON, accept_merge, drop_proposal, merge_teams, propose_merge
 from tasks.models import MergeProposal
@@ -98,8 +97,7 @@ def merges(request: Request, slug: str) -> Response:
     form.is_valid(raise_exception=True)
     season = season_for(request.user, form.validated_data["season"])
     into = get_object_or_404(teams_to_ask(request.user, season), slug=form.validated_data["into"])
-    with refusals_answered():
-        made = propose_merge(season=season, team=team, into=into, by=person(request))
+    made = propose_merge(season=season, team=team, into=into, by=person(request))
     return Response(MergeProposalSerializer(made).data, status=201)
 
 
@@ -118,11 +116,10 @@ def answer(request: Request, slug: str, proposal: int) -> Response:
     if form.validated_data["decision"] == "accept" and found.into_id != team.pk:
         raise ValidationError({"decision": ["The lead of the team that stays accepts."]})
     moved = 0
-    with refusals_answered():
-        if form.validated_data["decision"] == "accept":
-            moved = accept_merge(proposal=found, by=person(request))
-        else:
-            drop_proposal(proposal=found, by=person(request))
+    if form.validated_data["decision"] == "accept":
+        moved = accept_merge(proposal=found, by=person(request))
+    else:
+        drop_proposal(proposal=found, by=person(request))
     return Response(MergedSerializer({"runs": moved}).data)
 
 
@@ -141,6 +138,5 @@ def organise(request: Request, slug: str) -> Response:
     team, into = (
         get_object_or_404(Team, slug=chosen[name], registrations__season=season) for name in ("team", "into")
     )
-    with refusals_answered():
-        moved = merge_teams(season=season, team=team, into=into, by=person(request), reason=chosen["reason"])
+    moved = merge_teams(season=season, team=team, into=into, by=person(request), reason=chosen["reason"])
     return Response(MergedSerializer({"runs": moved}).data)

@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from citeboard.core.api_schema import ABSENT
 from citeboard.teams.api import person
 from scoring.api.moments import MomentField
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Phase
@@ -71,8 +70,7 @@ def times(request: Request, pk: int) -> Response:
     form = TimesForm(data=request.data)
     form.is_valid(raise_exception=True)
     instants = {"opens": phase.opens, "closes": phase.closes, **form.validated_data}
-    with refusals_answered():
-        moved = move_phase(phase=phase, by=person(request), **instants)
+    moved = move_phase(phase=phase, by=person(request), **instants)
     return Response(TimesSerializer(moved).data)
 
 
@@ -110,8 +108,7 @@ def board(request: Request, pk: int) -> Response:
     form = BoardForm(data=request.data)
     form.is_valid(raise_exception=True)
     wanted = {name: getattr(phase, name) for name in BOARD_FIELDS} | form.validated_data
-    with refusals_answered():
-        changed = change_board(phase=phase, by=person(request), **wanted)
+    changed = change_board(phase=phase, by=person(request), **wanted)
     return Response(BoardSerializer(changed).data)
 
 
@@ -129,8 +126,7 @@ def reveal(request: Request, pk: int) -> Response:
 
 def _switched(request: Request, pk: int, switch: Callable[..., Phase]) -> Response:
     phase = phase_to_organise(request, pk)
-    with refusals_answered():
-        changed = switch(phase=phase, by=person(request))
+    changed = switch(phase=phase, by=person(request))
     return Response(TimesSerializer(changed).data)
 
 

@@ -15,7 +15,6 @@ from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.board.outside import MAX_NAME, MAX_SOURCE, MAX_TEXT, Outside, enter_measure, outside_of
@@ -72,8 +71,7 @@ def outside(request: Request, pk: int) -> Response:
     phase = phase_to_organise(request, pk)
     form = OutsideForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        enter_measure(phase=phase, by=person(request), **form.validated_data)
+    enter_measure(phase=phase, by=person(request), **form.validated_data)
     return _told(phase, request.user)
 
 

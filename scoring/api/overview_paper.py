@@ -16,8 +16,8 @@ from rest_framework.response import Response
 
 from citeboard.core import storage
 from citeboard.core.api_http import READ
+from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
-from scoring.api.refusals import NotNow
 from scoring.api.seasons import READING
 from scoring.api.teams import CONFLICT
 from scoring.background.papers import kept_paper
@@ -94,7 +94,7 @@ def files(request: Request, slug: str) -> HttpResponseBase:
 def _archive(request: Request, paper: OverviewPaper) -> HttpResponseBase:
     made = kept_paper(paper)
     if made is None:
-        raise NotNow("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
+        raise Refused("No zip of what the season shows is kept; a POST to ../archive/ has it made.")
     asked: HttpRequest = request._request  # noqa: SLF001  (the framework's own way)
     name = f"{paper.season.slug}-overview-paper.zip"
     return download(asked, storage.statistics, made.file, filename=name, content_type=ZIP)

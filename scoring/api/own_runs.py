@@ -34,7 +34,6 @@ from citeboard.teams.access import teams_of
 from citeboard.teams.api import person
 from citeboard.teams.models import User
 from scoring.api.forms import CardForm, Closed, SubmissionsQuery
-from scoring.api.refusals import refusals_answered
 from scoring.api.runs import given_card
 from scoring.api.serializers import SubmissionSerializer
 from scoring.runs.events import events
@@ -213,14 +212,13 @@ def description(request: Request, pk: int) -> Response:
     form.is_valid(raise_exception=True)
     said = form.validated_data
     links = said["links"].splitlines() if "links" in said else submission.links
-    with refusals_answered():
-        describe_run(
-            submission=submission,
-            description=said.get("description", submission.description),
-            links=links,
-            card={**submission.card, **given_card(said)},
-            by=user,
-        )
+    describe_run(
+        submission=submission,
+        description=said.get("description", submission.description),
+        links=links,
+        card={**submission.card, **given_card(said)},
+        by=user,
+    )
     return Response(SubmissionSerializer(submission, context={"request": request}).data)
 
 
@@ -267,8 +265,7 @@ def _of_own_team(user: User, pk: int) -> Submission:
 def run(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "DELETE":
         user = person(request)
-        with refusals_answered():
-            delete_file(submission=_of_own_team(user, pk), by=user)
+        delete_file(submission=_of_own_team(user, pk), by=user)
         return Response(status=204)
     submission = get_object_or_404(own_runs(request.user).exclude(file=""), pk=pk)
     return download(
@@ -305,8 +302,7 @@ def _changed(request: Request, pk: int, change: Change) -> Response:
         reason = ""
         if change in (cancel_run, withdraw_run) and hides_outcome(submission, user):
             change = take_back
-    with refusals_answered():
-        change(submission, user, reason)
+    change(submission, user, reason)
     after = own_runs(user).get(pk=pk)
     return Response(SubmissionSerializer(after, context={"request": request}).data)
 

@@ -18,7 +18,6 @@ from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from citeboard.teams.models import User
 from citeboard.teams.naming import checked_orcid, describe
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.own_data import own_data
 from tasks.models import Organiser
@@ -122,10 +121,9 @@ def people(request: Request, slug: str) -> Response:
         user = User.objects.filter(email__iexact=chosen["address"], is_active=True).first()
         if user is None:
             raise exceptions.ValidationError({"address": ["Nobody has an account with this address."]})
-        with refusals_answered():
-            if chosen["role"] != NOBODY:
-                add_organiser(season=season, user=user, role=chosen["role"], by=person(request))
-            elif own := Organiser.objects.filter(season=season, user=user).first():
-                remove_organiser(organiser=own, by=person(request))
+        if chosen["role"] != NOBODY:
+            add_organiser(season=season, user=user, role=chosen["role"], by=person(request))
+        elif own := Organiser.objects.filter(season=season, user=user).first():
+            remove_organiser(organiser=own, by=person(request))
     rows = Organiser.objects.filter(season=season).select_related("user").order_by("-role", "pk")
     return Response(PersonSerializer(rows, many=True).data)

@@ -18,7 +18,6 @@ from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.describing import describe_team
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import READING
 from scoring.api.serializers import address
 from scoring.api.teams import CHANGES, CONFLICT, TeamSerializer, described
@@ -142,13 +141,12 @@ def description(request: Request, slug: str) -> Response:
     form = TeamDescriptionForm(data=request.data)
     form.is_valid(raise_exception=True)
     said = form.validated_data
-    with refusals_answered():
-        describe_team(
-            team=own,
-            description=said.get("description", own.description),
-            links=said["links"].splitlines() if "links" in said else own.links,
-            by=person(request),
-        )
+    describe_team(
+        team=own,
+        description=said.get("description", own.description),
+        links=said["links"].splitlines() if "links" in said else own.links,
+        by=person(request),
+    )
     return Response(described(request, own))
 
 

@@ -22,7 +22,6 @@ from citeboard.core.api_schema import (
 )
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Registration
 from tasks.registration.entries import (
@@ -104,10 +103,9 @@ def registrations(request: Request, slug: str) -> Response:
     form = EnterForm(data=request.data)
     form.is_valid(raise_exception=True)
     team = team_for_member(request.user, form.validated_data["team"])
-    with refusals_answered():
-        entry = register_team(
-            season=season, team=team, by=person(request), message=form.validated_data["message"]
-        )
+    entry = register_team(
+        season=season, team=team, by=person(request), message=form.validated_data["message"]
+    )
     return Response(RegistrationSerializer(entry).data)
 
 
@@ -121,8 +119,7 @@ def registrations(request: Request, slug: str) -> Response:
 def registration(request: Request, slug: str, team: str) -> Response:
     season = season_for(request.user, slug)
     entry = get_object_or_404(Registration, season=season, team=team_for_member(request.user, team))
-    with refusals_answered():
-        take_back_entry(registration=entry, by=person(request))
+    take_back_entry(registration=entry, by=person(request))
     return Response(status=204)
 
 
@@ -139,10 +136,9 @@ def decide(request: Request, slug: str, team: str) -> Response:
     form = DecisionForm(data=request.data)
     form.is_valid(raise_exception=True)
     by = person(request)
-    with refusals_answered():
-        if form.validated_data["decision"] == "approve":
-            approve_team(registration=entry, by=by)
-        else:
-            refuse_team(registration=entry, by=by, reason=form.validated_data["reason"].strip())
+    if form.validated_data["decision"] == "approve":
+        approve_team(registration=entry, by=by)
+    else:
+        refuse_team(registration=entry, by=by, reason=form.validated_data["reason"].strip())
     entry.refresh_from_db()
     return Response(RegistrationSerializer(entry).data)

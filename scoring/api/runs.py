@@ -18,7 +18,6 @@ from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.api.forms import IDEMPOTENCY_KEY, Accepted, Checked, CheckForm, Closed, RejectedRun, RunForm
-from scoring.api.refusals import refusals_answered
 from scoring.api.seasons import phase_for_reader
 from scoring.api.serializers import address
 from scoring.runs.told import as_told
@@ -62,7 +61,6 @@ def submissions(request: Request, pk: int) -> Response:
     given = form.validated_data
     team = team_of_sender(request.user, phase.task.season, given.get("team", ""))
     with (
-        refusals_answered(),
         received(given["run"]) as upload,
         received_if_any(given.get("metadata")) as metadata,
     ):
@@ -115,7 +113,6 @@ def check(request: Request, pk: int) -> Response:
     form.is_valid(raise_exception=True)
     given = form.validated_data
     with (
-        refusals_answered(),
         received(given["run"]) as upload,
         received_if_any(given.get("metadata")) as metadata,
     ):

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import exceptions, serializers
+from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.core.api_schema import ABSENT
+from citeboard.core.refusals import Refused
 from citeboard.teams.api import person
 from scoring.api.forms import RejectedRun
-from scoring.api.refusals import NotNow, Rejected, sentence
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Season
 from tasks.seasons.access import may_create_seasons, season_to_organise
 from tasks.seasons.cloning import A_YEAR, MAX_DAYS, clone_season
-from tasks.seasons.file.differences import Decisions, KeyNotKnown, LoadConflicts
+from tasks.seasons.file.differences import Decisions
 from tasks.seasons.file.load import Loaded, load_season_text
-from tasks.types import InputRefused
+from tasks.submissions.refusals import RunUnusable
+from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped
 
 
@@ -142,9 +142,11 @@ def clone(request: Request, slug: str) -> Response:
     form.is_valid(raise_exception=True)
     named = form.validated_data["slug"]
     if Season.objects.filter(slug=named).exists():
-        raise NotNow(f"There is a season “{named}” already.")
-    with _refusals_answered():
+        raise Refused(f"There is a season “{named}” already.")
+    try:
         made = clone_season(season=season, by=person(request), **form.validated_data)
+    except InputRefused as refused:
+        raise FileRefused(refused.problems) from refused
     return Response(ClonedSerializer(made).data, status=201)
 
 
@@ -165,7 +167,7 @@ def _loaded(request: Request, slug: str) -> Response:
     form = SeasonFileForm(data=request.data)
     form.is_valid(raise_exception=True)
     given = form.validated_data
-    with _refusals_answered():
+    try:
         loaded = load_season_text(
             given["file"].read(),
             by=person(request),
@@ -173,21 +175,15 @@ def _loaded(request: Request, slug: str) -> Response:
             decisions=Decisions(frozenset(given.get("apply", ())), frozenset(given.get("keep", ()))),
             dry_run=given["dry_run"],
         )
+    except InputRefused as refused:
+        raise FileRefused(refused.problems) from refused
     return Response(_answer(loaded, dry_run=given["dry_run"]))
 
 
-@contextmanager
-def _refusals_answered() -> Iterator[None]:
-    try:
-        yield
-    except InputRefused as refused:
-        shown, more = capped(refused.problems)
-        problems = [problem.as_dict() for problem in shown]
-        raise Rejected("The file is refused.", problems=problems, more=more) from refused
-    except LoadConflicts as refused:
-        raise NotNow(sentence(refused), conflicts=[row.as_json() for row in refused.conflicts]) from refused
-    except KeyNotKnown as refused:
-        raise exceptions.ValidationError({"apply": [sentence(refused)]}) from refused
+class FileRefused(RunUnusable):
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("the file is refused")
+        self.problems, self.more = capped(problems)
 
 
 def _answer(loaded: Loaded, *, dry_run: bool) -> dict[str, Any]:

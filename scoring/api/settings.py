@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
-from scoring.api.refusals import Rejected, refusals_answered
 from scoring.api.season_files import DifferenceSerializer
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.deleting_seasons import delete_season
@@ -24,7 +23,7 @@ from tasks.seasons.access import may_create_seasons, season_to_organise
 from tasks.seasons.deleting import delete_phase, delete_task
 from tasks.seasons.file.differences import settings_now
 from tasks.seasons.file.facts import SEASON, rows_of
-from tasks.seasons.file.settings import SettingsRefused, change_settings
+from tasks.seasons.file.settings import change_settings
 from tasks.seasons.presets import PRESETS, season_from
 
 
@@ -127,10 +126,7 @@ def settings(request: Request, slug: str) -> Response:
         return Response(SettingsSerializer({"settings": settings_now(season)}).data)
     form = SettingsForm(data=request.data)
     form.is_valid(raise_exception=True)
-    try:
-        loaded = change_settings(season=season, values=form.validated_data["settings"], by=person(request))
-    except SettingsRefused as refused:
-        raise _rejected(refused) from refused
+    loaded = change_settings(season=season, values=form.validated_data["settings"], by=person(request))
     found = {"changes": loaded.changes, "differences": [row.as_json() for row in loaded.differences]}
     return Response(ChangedSerializer(found).data)
 
@@ -145,13 +141,12 @@ def settings(request: Request, slug: str) -> Response:
 def row(request: Request, slug: str, prefix: str) -> Response:
     season = season_to_organise(request.user, slug)
     found = season if prefix == SEASON else rows_of_prefix(season, prefix)
-    with refusals_answered():
-        if isinstance(found, Season):
-            delete_season(season=found, by=person(request))
-        elif isinstance(found, Task):
-            delete_task(task=found, by=person(request))
-        elif isinstance(found, Phase):
-            delete_phase(phase=found, by=person(request))
+    if isinstance(found, Season):
+        delete_season(season=found, by=person(request))
+    elif isinstance(found, Task):
+        delete_task(task=found, by=person(request))
+    elif isinstance(found, Phase):
+        delete_phase(phase=found, by=person(request))
     return Response(status=204)
 
 
@@ -167,10 +162,7 @@ def from_preset(request: Request, preset: str) -> Response:
         raise Http404("Seasons are created by staff of the site.")
     form = PresetForm(data=request.data)
     form.is_valid(raise_exception=True)
-    try:
-        made = season_from(preset=PRESETS[preset], by=person(request), **form.validated_data)
-    except SettingsRefused as refused:
-        raise _rejected(refused) from refused
+    made = season_from(preset=PRESETS[preset], by=person(request), **form.validated_data)
     return Response(MadeSerializer(made).data, status=201)
 
 
@@ -180,8 +172,3 @@ def rows_of_prefix(season: Season, prefix: str) -> Task | Phase:
     if isinstance(found, (Task, Phase)):
         return found
     raise Http404("The season has no task or phase of this name.")
-
-
-def _rejected(refused: SettingsRefused) -> Rejected:
-    faults = FaultSerializer(refused.faults, many=True).data
-    return Rejected("The settings are refused; nothing has changed.", faults=list(faults))

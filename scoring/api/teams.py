@@ -29,7 +29,6 @@ from citeboard.teams.invitations import renew_invitation, revoke_invitation, sec
 from citeboard.teams.membership import hand_over, leave_team
 from citeboard.teams.models import Membership, Team
 from scoring.api.forms import Closed
-from scoring.api.refusals import refusals_answered
 from scoring.api.serializers import Addressed, address
 from tasks.registration.entries import any_invitation, join_team, remove_from_team
 
@@ -110,8 +109,7 @@ def teams(request: Request) -> Response:
         return paged_answer(request, _own(request), TeamSerializer)
     form = TeamForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        team = found_team(name=form.validated_data["name"], founder=person(request))
+    team = found_team(name=form.validated_data["name"], founder=person(request))
     where = address(request, "api:team", team.slug)
     return Response(described(request, team), status=201, headers={"Location": where})
 
@@ -165,8 +163,7 @@ def join(request: Request) -> Response:
     form = JoinForm(data=request.data)
     form.is_valid(raise_exception=True)
     secret = form.validated_data["invitation"].rstrip("/").rpartition("/")[2]
-    with refusals_answered():
-        membership = join_team(invitation=any_invitation(secret), user=person(request))
+    membership = join_team(invitation=any_invitation(secret), user=person(request))
     return Response(described(request, membership.team))
 
 
@@ -180,8 +177,7 @@ def join(request: Request) -> Response:
 def member(request: Request, slug: str, member: int) -> Response:
     """For the team's lead alone; who goes by themselves leaves."""
     led = team_for_lead(request.user, slug)
-    with refusals_answered():
-        remove_from_team(team=led, user=member_of(led, member), by=person(request))
+    remove_from_team(team=led, user=member_of(led, member), by=person(request))
     return Response(status=204)
 
 
@@ -194,8 +190,7 @@ def member(request: Request, slug: str, member: int) -> Response:
 @api_view(["POST"])
 def lead(request: Request, slug: str, member: int) -> Response:
     led = team_for_lead(request.user, slug)
-    with refusals_answered():
-        hand_over(team=led, to=member_of(led, member), by=person(request))
+    hand_over(team=led, to=member_of(led, member), by=person(request))
     return Response(described(request, led))
 
 
@@ -207,8 +202,7 @@ def lead(request: Request, slug: str, member: int) -> Response:
 )
 @api_view(["POST"])
 def leave(request: Request, slug: str) -> Response:
-    with refusals_answered():
-        leave_team(team=team_for_member(request.user, slug), user=person(request))
+    leave_team(team=team_for_member(request.user, slug), user=person(request))
     return Response(status=204)
 
 

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
 from citeboard.teams.api import person
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Season, Terms, TermsAcceptance
 from tasks.registration.terms import accept_terms, acceptance_of, acceptances, current_terms
@@ -75,8 +74,7 @@ def terms(request: Request, slug: str) -> Response:
     if request.method == "POST":
         form = AcceptForm(data=request.data)
         form.is_valid(raise_exception=True)
-        with refusals_answered():
-            accept_terms(season=season, number=form.validated_data["version"], user=person(request))
+        accept_terms(season=season, number=form.validated_data["version"], user=person(request))
     return Response(_described(season, request.user))
 
 

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
 from citeboard.teams.api import person
-from scoring.api.refusals import refusals_answered
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Delivery, Webhook
 from tasks.seasons.access import season_to_organise
@@ -78,8 +77,7 @@ def webhooks(request: Request, slug: str) -> Response:
         return paged_answer(request, Webhook.objects.filter(season=season), WebhookSerializer)
     form = WebhookForm(data=request.data)
     form.is_valid(raise_exception=True)
-    with refusals_answered():
-        made = make_webhook(season=season, url=form.validated_data["url"], by=person(request))
+    made = make_webhook(season=season, url=form.validated_data["url"], by=person(request))
     return Response(MadeWebhookSerializer(made).data, status=201)
 
 

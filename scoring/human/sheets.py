@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.standings import standings
@@ -32,7 +33,7 @@ MAX_INSTANCES, MAX_SYSTEMS = 200, 20
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
-class SheetRefused(Exception):
+class SheetRefused(Refused):
     """No sheet can be made of this; the message says why."""
 
 

@@ -8,20 +8,28 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.worker.rescoring import ask_for_phase
 from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
 from tasks.models import Gold, Phase, Task
 from tasks.submissions.uploads import Upload
 from tasks.types import InputRefused, Problem
+from tasks.types.problems import capped
 
 
-class GoldRefused(Exception):
+class GoldRefused(Refused):
     """The file is no gold of this task; nothing was kept."""
+
+    status = 422
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = problems
         super().__init__("the file is no gold of this task")
+
+    def answer(self) -> dict[str, object]:
+        problems, more = capped(self.problems)
+        return super().answer() | {"problems": [problem.as_dict() for problem in problems], "more": more}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold import packing
 from tasks.gold.packing import PreparedGold, prepare_gold
@@ -33,7 +34,7 @@ PACK = "tasks.gold.packing:pack"
 MAX_INDEXES = 40
 
 
-class EarlierGold(Exception):
+class EarlierGold(Refused):
     """The content is that of a version that was corrected since; it is published again only when asked to."""
 
     def __init__(self, earlier: Gold) -> None:

@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.plain_text import one_line
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Acknowledgement, Job, Submission
 from tasks.models.acknowledgements import MAX_NOTE
 
 
-class NotFailed(Exception):
+class NotFailed(Refused):
     """There is no failure to acknowledge; the message says so."""
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.invitations import InvitationNotValid, invitation_for
 from citeboard.teams.mailed_invitations import mailed_invitation_for
@@ -29,7 +30,7 @@ from tasks.registration.terms import terms_to_accept
 MAX_MESSAGE = 2000
 
 
-class EntryRefused(Exception):
+class EntryRefused(Refused):
     """The team, or the person, cannot enter as things stand; the message says why."""
 
 

@@ -7,13 +7,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Season, Terms, TermsAcceptance
 
 MAX_LENGTH = 30_000
 
 
-class NotTheTerms(Exception):
+class NotTheTerms(Refused):
     """The version that was accepted is not the one that holds; the message says so."""
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
@@ -15,7 +16,7 @@ from tasks.models.seasons import bump_version
 BOARD_FIELDS = ("board", "board_from", "board_then")
 
 
-class BoardRefused(Exception):
+class BoardRefused(Refused):
     """The board cannot be shown so; the message says why."""
 
 

@@ -7,12 +7,13 @@ from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
 from citeboard.core import deleted
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_versions
 
 
-class NotDeleted(Exception):
+class NotDeleted(Refused):
     """Something hangs on it that stays; the message says what."""
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
@@ -16,7 +17,7 @@ from tasks.models.seasons import bump_version
 FREEZE_FIELDS = ("frozen_from", "frozen_until")
 
 
-class FreezeRefused(Exception):
+class FreezeRefused(Refused):
     """The board cannot be frozen so; the message says why."""
 
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Organiser, Season
 from tasks.notifications.of_seasons import tell_role
@@ -14,7 +15,7 @@ from tasks.notifications.of_seasons import tell_role
 Role = Organiser.Role
 
 
-class LastOrganiser(Exception):
+class LastOrganiser(Refused):
     """A season keeps an organiser; whoever leaves hands it over first."""
 
     def __init__(self) -> None:

@@ -9,13 +9,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
 from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
 
 
-class TimesRefused(Exception):
+class TimesRefused(Refused):
     """A phase cannot have these times; the message says why."""
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Question, Season
 from tasks.notifications.of_questions import tell_answered, tell_question
@@ -19,7 +20,7 @@ LONGEST = 4000
 MAX_AN_HOUR = 10
 
 
-class TooManyQuestions(Exception):
+class TooManyQuestions(Refused):
     """The person has asked enough for now."""
 
     def __init__(self) -> None:

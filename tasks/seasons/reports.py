@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Report
 from tasks.notifications.of_questions import tell_report
@@ -19,7 +20,7 @@ MAX_ADDRESS = 400
 MAX_AN_HOUR = 5
 
 
-class TooManyReports(Exception):
+class TooManyReports(Refused):
     """The person has reported enough for now."""
 
     def __init__(self) -> None:

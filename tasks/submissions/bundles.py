@@ -18,12 +18,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.words import listed
+from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
 from tasks.submissions.details import RunDetails
-from tasks.submissions.refusals import KeyAlreadyUsed, PhaseClosed, RunNotTaken, RunRejected
+from tasks.submissions.refusals import (
+    CardIncomplete,
+    KeyAlreadyUsed,
+    PhaseClosed,
+    QuotaExceeded,
+    RunNotTaken,
+    RunRejected,
+    RunUnusable,
+)
 from tasks.submissions.run_card import (
     Metadata,
     checked_card,
@@ -50,7 +58,7 @@ from tasks.submissions.submit import (
 from tasks.submissions.team_figures import checked_figures, measures_for
 from tasks.submissions.uploads import Upload
 from tasks.types import Problem
-from tasks.types.problems import from_values
+from tasks.types.problems import capped, from_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +83,19 @@ class Part:
         """Whether its run could be read here and now."""
         return not isinstance(self.refusal, RunRejected) and self.findings.is_read
 
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "task": self.phase.task.slug,
+            "phase": self.phase.pk,
+            "detail": None if self.refusal is None else sentence(self.refusal),
+            "problems": [problem.as_dict() for problem in self.problems],
+            "more": self.refusal.more if isinstance(self.refusal, RunRejected) else 0,
+        }
+
+
+#: What a file is refused for first: a part that is wrong, then what the other runs lack or have used up.
+WEIGHTS: tuple[tuple[type[RunNotTaken], ...], ...] = ((RunRejected,), (CardIncomplete, QuotaExceeded))
+
 
 class BundleRefused(RunNotTaken):
     """At least one part is not taken, and so none is; ``parts`` says of each what it is."""
@@ -88,9 +109,32 @@ class BundleRefused(RunNotTaken):
             len(refused),
         )
         super().__init__(words % {"tasks": listed(refused)})
+        self.weightiest = next(
+            (reason for kinds in WEIGHTS for reason in self._reasons() if isinstance(reason, kinds)), None
+        )
+        self.status = self.weightiest.status if self.weightiest else RunNotTaken.status
+
+    def _reasons(self) -> list[RunNotTaken]:
+        return [part.refusal for part in self.parts if part.refusal is not None]
+
+    def answer(self) -> dict[str, object]:
+        """What is wrong in each part; where all could be read, the members of the weightiest reason."""
+        if isinstance(self.weightiest, RunRejected):
+            problems, more = capped(
+                [problem for part in self.parts if part.refusal for problem in part.problems]
+            )
+            more += sum(reason.more for reason in self._reasons() if isinstance(reason, RunRejected))
+            entries = [problem.as_dict() for problem in problems]
+            parts = [part.as_dict() for part in self.parts]
+            return super().answer() | {"problems": entries, "more": more, "parts": parts}
+        reasons = [
+            f"{part.phase.task}: {str(part.refusal).rstrip('.')}." for part in self.parts if part.refusal
+        ]
+        words = " ".join([sentence(self), *reasons])
+        return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
 
-class NothingCarried(RunNotTaken):
+class NothingCarried(RunUnusable):
     """The file has the format of no task that accepts runs now."""
 
 

@@ -8,20 +8,34 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
 from tasks.types.problems import capped
 
 
-class RunNotTaken(Exception):
+class RunNotTaken(Refused):
     """Nothing was stored and nothing counted."""
 
 
-class RunRejected(RunNotTaken):
+class RunUnusable(RunNotTaken):
+    """What was sent cannot be meant; without ``problems`` of a file the sentence is the problem."""
+
+    status = 422
+    problems: Sequence[Problem] | None = None
+    more = 0
+
+    def answer(self) -> dict[str, object]:
+        problems = [Problem(message=str(self))] if self.problems is None else self.problems
+        return super().answer() | {"problems": [row.as_dict() for row in problems], "more": self.more}
+
+
+class RunRejected(RunUnusable):
     """The file cannot be read or cannot be meant; ``more`` fatal problems were found beyond those listed."""
 
     def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
-        self.problems, self.more = list(problems), more
+        self.problems: list[Problem] = list(problems)
+        self.more = more
         count = len(self.problems) + more
         super().__init__(
             ngettext("the run has %(number)s problem", "the run has %(number)s problems", count)
@@ -34,7 +48,7 @@ class RunRejected(RunNotTaken):
         return cls(*capped(problems))
 
 
-class CardIncomplete(RunNotTaken):
+class CardIncomplete(RunUnusable):
     """The run's card lacks what the phase requires; ``missing`` are the names of those fields."""
 
     def __init__(self, missing: Sequence[str], names: str) -> None:
@@ -51,6 +65,8 @@ class CardIncomplete(RunNotTaken):
 class QuotaExceeded(RunNotTaken):
     """The team has no run left; ``renews_at`` is None where none is added later."""
 
+    status = 429
+
     def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
         self.left, self.renews_at = left, renews_at
         if renews_at is None:
@@ -58,6 +74,9 @@ class QuotaExceeded(RunNotTaken):
         else:
             words = _("no run is left in this phase; the next may be sent at %(instant)s")
             super().__init__(words % {"instant": f"{renews_at:%Y-%m-%d %H:%M} UTC"})
+
+    def answer(self) -> dict[str, object]:
+        return super().answer() | {"left": self.left, "renews_at": self.renews_at}
 
 
 class PhaseClosed(RunNotTaken):
@@ -75,9 +94,15 @@ class PhaseClosed(RunNotTaken):
             ) % {"first": first, "last": last, "duration": exact_duration(self.late_by)}
         super().__init__(words)
 
+    def answer(self) -> dict[str, object]:
+        late_by = None if self.late_by is None else self.late_by.total_seconds()
+        return super().answer() | {"opens": self.opens, "closes": self.closes, "late_by_seconds": late_by}
+
 
 class NotRegistered(RunNotTaken):
     """The team takes no part in the season, or its registration is not approved yet."""
+
+    status = 403
 
     @classmethod
     def of(cls, team: object, season: object) -> NotRegistered:
@@ -98,6 +123,8 @@ class InputsNotReleased(RunNotTaken):
 class TermsNotAccepted(RunNotTaken):
     """The season has terms that whoever sends or checks a run accepts first."""
 
+    status = 403
+
     def __init__(self, season: object, number: int) -> None:
         super().__init__(
             _("accept version %(version)s of the terms of %(season)s first; its page leads to them")
@@ -109,5 +136,5 @@ class NoGold(RunNotTaken):
     """The phase has no gold yet, so that a run could be neither checked nor scored."""
 
 
-class KeyAlreadyUsed(RunNotTaken):
+class KeyAlreadyUsed(RunUnusable):
     """The idempotency key came with another file before."""

@@ -18,13 +18,17 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from citeboard.core.refusals import Refused
+
 #: In bytes, since that is how file systems count.
 MAX_NAME = 100
 MAX_SUFFIX = 12
 
 
-class UploadTooLarge(Exception):
+class UploadTooLarge(Refused):
     """The file has more bytes than a run may have; nothing of it is kept."""
+
+    status = 413
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.jobs.leases import cancel_jobs
 from tasks.models import Phase, Submission
@@ -18,7 +19,7 @@ from tasks.models.seasons import bump_version
 Status = Submission.Status
 
 
-class NotInThisState(Exception):
+class NotInThisState(Refused):
     """What is asked cannot be done with the run as it is; the message says what can."""
 
 

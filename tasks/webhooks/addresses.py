@@ -16,13 +16,15 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from citeboard.core.refusals import Refused
+
 #: That a name may take to be looked up.
 LOOKUP_SECONDS = 5
 #: Ranges that lead on to addresses which the check would not see.
 _TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
 
 
-class AddressRefused(Exception):
+class AddressRefused(Refused):
     """The address is none that is posted to; the message says why."""
 
 

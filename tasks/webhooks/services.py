@@ -10,6 +10,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Delivery, Season, Webhook
 from tasks.webhooks.addresses import checked_url
@@ -19,7 +20,7 @@ MAX_A_SEASON = 10
 MADE, RENEWED, REMOVED, REPEATED = "webhook-made", "webhook-renewed", "webhook-removed", "webhook-repeated"
 
 
-class WebhookRefused(Exception):
+class WebhookRefused(Refused):
     """The season cannot have this webhook; the message says why."""
 
 

@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
 from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
+from rest_framework.views import set_rollback
 
 from citeboard.core.confined.pool import PoolFull
+from citeboard.core.refusals import Refused
 
 ADDRESS = "/api/"
 NOTHING_HERE = "There is nothing here, or nothing that you may see."
@@ -46,6 +48,9 @@ class Busy(Refusal):
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """The answer to an error. None for one of ours: Django logs it and `server_error` answers."""
+    if isinstance(error, Refused):
+        set_rollback()
+        return Response(error.answer(), status=error.status)
     error = _translated(error)
     response = rest_exception_handler(error, context)
     if response is None:
@@ -62,6 +67,8 @@ def _translated(error: Exception) -> Exception:
         return TooLarge(str(error))
     if isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
         return exceptions.ParseError(f"The request cannot be read: {error}")
+    if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
+        return exceptions.ValidationError(error.message_dict)
     return error
 
 

@@ -11,13 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import Invitation, Team, User
 
 LASTS = dt.timedelta(days=30)
 _SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
 
 
-class InvitationNotValid(Exception):
+class InvitationNotValid(Refused):
     """The link was renewed, revoked or mistyped, or is too old."""
 
     def __init__(self) -> None:

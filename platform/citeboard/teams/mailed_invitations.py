@@ -20,6 +20,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.invitations import LASTS, InvitationNotValid
 from citeboard.teams.models import MailedInvitation, Team, User
@@ -38,7 +39,7 @@ _SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
 
 
-class InvitationRefused(Exception):
+class InvitationRefused(Refused):
     """The address gets no mail as things stand; the message says why."""
 
 

@@ -8,13 +8,14 @@ from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.invitations import revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
 Role = Membership.Role
 
 
-class MembershipRefused(Exception):
+class MembershipRefused(Refused):
     """What is asked would leave the team in a state that it cannot be in; the message says what to do."""
 
 

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core.audit import as_json
+from citeboard.core.refusals import Refused
+from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.gold.packing import PreparedGold
 from tasks.models import Gold, Season, SeasonFile
@@ -80,7 +82,7 @@ class Decisions:
 UNDECIDED = Decisions()
 
 
-class LoadConflicts(Exception):
+class LoadConflicts(Refused):
     """The file would undo what was changed in the site, and nobody has said that it may."""
 
     def __init__(self, conflicts: list[Difference]) -> None:
@@ -92,12 +94,21 @@ class LoadConflicts(Exception):
         )
         super().__init__(words % {"number": len(conflicts)})
 
+    def answer(self) -> dict[str, object]:
+        return super().answer() | {"conflicts": [row.as_json() for row in self.conflicts]}
 
-class KeyNotKnown(Exception):
+
+class KeyNotKnown(Refused):
     """A decision names a key that the file does not have."""
+
+    status = 400
 
     def __init__(self, keys: list[str]) -> None:
         super().__init__(_("the file says nothing of %(keys)s") % {"keys": ", ".join(keys)})
+
+    def answer(self) -> dict[str, object]:
+        words = sentence(self)
+        return {"detail": f"apply: {words}", "errors": {"apply": [words]}}
 
 
 class Remembered:

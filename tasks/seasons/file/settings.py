@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Season
 from tasks.seasons.file.export import structure_of
@@ -35,12 +36,18 @@ class Fault:
     expected: str = ""
 
 
-class SettingsRefused(Exception):
+class SettingsRefused(Refused):
     """Nothing was changed; every fault is told at once."""
+
+    status = 422
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = list(faults)
         super().__init__("; ".join(f"{fault.key}: {fault.message}" for fault in faults))
+
+    def answer(self) -> dict[str, object]:
+        faults = [asdict(fault) for fault in self.faults]
+        return {"detail": "The settings are refused; nothing has changed.", "faults": faults}
 
 
 def change_settings(*, season: Season, values: Mapping[str, Any], by: User | None) -> Loaded:
