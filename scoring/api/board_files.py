@@ -11,9 +11,7 @@ from rest_framework.request import Request
 
 from citeboard.core.api_http import READ
 from scoring.api.seasons import READING, phase_for_reader
-from scoring.board.query import BoardQuery, chosen_rows
-from scoring.board.requested import board_with_scores
-from scoring.board.table_choice import TableChoice
+from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.visibility import audience_of
 from scoring.exchange.formats import FORMATS, JSON, board_file
 from scoring.exchange.results import Results

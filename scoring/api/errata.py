@@ -17,7 +17,7 @@ from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.board.errata import MAX_TEXT, errata_for, publish_erratum
+from scoring.board.confirming import MAX_TEXT, errata_for, publish_erratum
 from scoring.board.visibility import audience_of
 
 

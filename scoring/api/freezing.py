@@ -15,7 +15,7 @@ from citeboard.teams.api import person
 from scoring.api.moments import MomentField
 from scoring.api.organise import phase_to_organise
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.board.frozen import keep_frozen
+from scoring.board.snapshots import save_frozen_board
 from tasks.models import Phase
 from tasks.seasons.freezing import FREEZE_FIELDS, freeze_board, freeze_now, reveal_frozen
 
@@ -56,7 +56,7 @@ def freeze(request: Request, pk: int) -> Response:
         frozen = freeze_board(phase=phase, by=person(request), **wanted)
     else:
         frozen = freeze_now(phase=phase, by=person(request))
-        keep_frozen(frozen)
+        save_frozen_board(frozen)
     return Response(FreezeSerializer(frozen).data)
 
 

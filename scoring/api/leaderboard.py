@@ -21,12 +21,12 @@ from scoring.api.score_serializers import ColumnSerializer, LeaderboardSerialize
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.serializers import leader
 from scoring.board.cache import phase_page
+from scoring.board.comparisons import VALUE, WAYS
 from scoring.board.confirming import confirmation_of
-from scoring.board.first_place import first_places
-from scoring.board.ranks import VALUE, WAYS
-from scoring.board.separation import Separation
+from scoring.board.manual_scores import figures_of
+from scoring.board.power import Separation
+from scoring.board.public_results import first_places
 from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
-from scoring.board.team_reported import figures_of
 from scoring.board.visibility import Audience, Visibility, audience_of
 
 

@@ -17,7 +17,7 @@ from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.board.outside import MAX_NAME, MAX_SOURCE, MAX_TEXT, Outside, enter_measure, outside_of
+from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, MAX_TEXT, Outside, enter_measure, outside_of
 from scoring.board.standings import standings
 from tasks.models import Phase
 

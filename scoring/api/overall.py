@@ -14,8 +14,8 @@ from rest_framework.response import Response
 
 from citeboard.core.api_http import READ
 from scoring.api.seasons import READING
+from scoring.board.exports import overall_values
 from scoring.board.overall import overall as overall_table
-from scoring.board.overall_exports import as_values
 from tasks.seasons.access import season_for
 
 
@@ -70,4 +70,4 @@ def overall(request: Request, slug: str) -> Response:
     season = season_for(request.user, slug)
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
-    return Response(as_values(overall_table(season)))
+    return Response(overall_values(overall_table(season)))

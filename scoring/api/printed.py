@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scoring.board.small_classes import HiddenClasses, hidden_classes
+from scoring.board.differences import HiddenClasses, hidden_classes
 from scoring.board.visibility import Audience, frozen_at
 from scoring.metrics import Metric, known_metric
 from scoring.models import ClassNumber, Evaluation, Score

@@ -15,8 +15,7 @@ from rest_framework.response import Response
 from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.api_http import READ
 from scoring.api.seasons import READING
-from scoring.publications.exports import described
-from scoring.publications.published import published_of
+from scoring.publications.published import described_results, published_of
 from tasks.models import Season, Task
 
 
@@ -70,4 +69,4 @@ def published(request: Request, pk: int) -> Response:
     results = published_of(get_object_or_404(visible, pk=pk))
     if results.is_empty:
         raise exceptions.NotFound("No published results are known of this task.")
-    return Response(described(results))
+    return Response(described_results(results))

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from scoring.api.serializers import LeaderSerializer, ProblemSerializer, SubmissionSerializer
-from scoring.board.ranks import WAYS
+from scoring.board.comparisons import WAYS
 from tasks.models import Submission
 
 

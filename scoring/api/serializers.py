@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from scoring.board.first_place import FirstPlace, public_first_places
+from scoring.board.public_results import FirstPlace, public_first_places
 from scoring.runs.told import as_told
 from tasks.models import ExtraTries, Gold, Phase, Season, Submission, Task
 

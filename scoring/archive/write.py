@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
+import mimetypes
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from citeboard.core import storage
 from scoring.api.printed import printed_evaluations
-from scoring.archive.boards import ArchivedBoard, public_boards
-from scoring.archive.metadata import citation, crate, zenodo
-from scoring.archive.option_files import OptionFiles
+from scoring.board.charts import ranking_chart
 from scoring.board.exports import as_json
-from scoring.board.team_reported import figures_of
-from scoring.board.visibility import Audience, shows_teams
+from scoring.board.manual_scores import figures_of
+from scoring.board.standings import Board, Cell, Row, standings
+from scoring.board.visibility import Audience, Visibility, shows_teams
 from scoring.distribution.backend import wheel
-from scoring.models import Evaluation
+from scoring.exchange.linked_data import licence_address
+from scoring.figures import as_svg
+from scoring.metrics.entailment.stored import stored_model
+from scoring.models import EntailmentModel, Evaluation
 from scoring.offline.archive_files import CHECKSUMS, FORMAT, FORMAT_VERSION, SEASON
+from scoring.worker.entailment_labels import label_lines
 from tasks.models import Gold, Phase, Season, Submission, Task
+from tasks.types import InputRefused
+from tasks.types.positional_citations.given_parses import parsed
+from tasks.types.positional_citations.options import PARSER
 
 CRATE = "ro-crate-metadata.json"
 
@@ -242,3 +252,195 @@ def _files(base: Path) -> Iterator[tuple[str, int, str]]:
 
 def _json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+@dataclass(frozen=True)
+class ArchivedBoard:
+    board: Board
+    name: str
+
+    @property
+    def json_path(self) -> str:
+        return f"boards/{self.name}.json"
+
+    @property
+    def page_path(self) -> str:
+        return f"boards/{self.name}.html"
+
+    @property
+    def chart_path(self) -> str:
+        return f"boards/{self.name}.svg"
+
+    @property
+    def lines(self) -> list[tuple[Row, list[str]]]:
+        """Each row with the text of every column's cell."""
+        return [
+            (row, [_cell_text(row.scores.get(column.name)) for column in self.board.columns])
+            for row in self.board.rows
+        ]
+
+    def chart(self) -> str:
+        """The ranking number of each row with its interval."""
+        figure = ranking_chart(self.board)
+        assert figure is not None
+        return as_svg(figure)
+
+
+def _cell_text(cell: Cell | None) -> str:
+    """Unrounded, as the JSON has it."""
+    if cell is None:
+        return ""
+    value = "infinite" if cell.is_infinite else "undefined" if cell.value is None else str(cell.value)
+    return value if cell.low is None else f"{value} [{cell.low}, {cell.high}]"
+
+
+def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
+    """Those that show scores to everybody and have a row."""
+    for rules in phase.task.rules:
+        board = standings(phase, AnonymousUser(), rules, audience=Audience.PUBLIC)
+        if board.visibility == Visibility.SCORES and board.rows:
+            yield ArchivedBoard(board, f"{phase.task.slug}-{phase.slug}-{rules}")
+
+
+ROCRATE = "https://w3id.org/ro/crate/1.1"
+#: A word of schema.org that the context of this version of RO-Crate does not have.
+CHECKSUM = {"sha256": "https://schema.org/sha256"}
+MEDIA_TYPES = {
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
+    ".cff": "application/yaml",
+    ".whl": "application/zip",
+}
+
+
+def citation(season: Season, version: str, on: dt.date) -> str:
+    """CITATION.cff, whose strings are JSON's, which YAML reads as well."""
+    lines = {
+        "cff-version": "1.2.0",
+        "message": quoted("If you use this archive, please cite it."),
+        "type": "dataset",
+        "title": quoted(f"{season.title}: runs, boards and scores"),
+        "authors": "\n  - name: " + quoted(f"The organisers and participants of {season.title}"),
+        "version": quoted(version),
+        "date-released": quoted(on.isoformat()),
+    }
+    return "".join(f"{name}: {value}\n" for name, value in lines.items())
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
+    """`.zenodo.json`; the licence stands in the notes as the organisers wrote it."""
+    return {
+        "title": f"{season.title}: runs, boards and scores",
+        "upload_type": "dataset",
+        "description": season.summary or season.title,
+        "creators": [{"name": f"The organisers and participants of {season.title}"}],
+        "publication_date": on.isoformat(),
+        "version": version,
+        "keywords": ["citation research", "shared task", "leaderboard", "evaluation"],
+        "notes": f"Licence: {season.licence or 'not stated'}",
+    }
+
+
+def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) -> Mapping[str, Any]:
+    """`ro-crate-metadata.json` (RO-Crate 1.1) with each file's size and SHA-256."""
+    organisers = {"@id": "#organisers", "@type": "Organization", "name": f"Organisers of {season.title}"}
+    licence = {
+        "@id": licence_address(season.licence) or "#licence",
+        "@type": "CreativeWork",
+        "name": season.licence or "not stated",
+    }
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": season.title,
+        "description": season.summary or season.title,
+        "datePublished": on.isoformat(),
+        "license": {"@id": licence["@id"]},
+        "author": {"@id": organisers["@id"]},
+        "hasPart": [{"@id": quote(name)} for name, _, _ in files],
+    }
+    about = {
+        "@id": "ro-crate-metadata.json",
+        "@type": "CreativeWork",
+        "conformsTo": {"@id": ROCRATE},
+        "about": {"@id": "./"},
+    }
+    parts = [
+        {
+            "@id": quote(name),
+            "@type": "File",
+            "name": name,
+            "encodingFormat": _media_type(name),
+            "contentSize": str(size),
+            "sha256": digest,
+        }
+        for name, size, digest in files
+    ]
+    return {
+        "@context": [f"{ROCRATE}/context", CHECKSUM],
+        "@graph": [about, root, organisers, licence, *parts],
+    }
+
+
+def _media_type(name: str) -> str:
+    suffix = name[name.rfind(".") :]
+    return MEDIA_TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
+FOLDER = "labels"
+
+
+class OptionFiles:
+    """Writes each file once, whichever runs were scored with it, under the digest of its content."""
+
+    def __init__(self, archive: Path, season: Season) -> None:
+        self._archive, self._season = archive, season
+        self._written: dict[tuple[str, str], str | None] = {}
+
+    def of(self, options: Mapping[str, str]) -> dict[str, str]:
+        """By option the path in the archive."""
+        return {name: path for name in options if (path := self._archive_path(name, options[name]))}
+
+    def _archive_path(self, name: str, value: str) -> str | None:
+        key = name, value
+        if key not in self._written:
+            lines = self._lines(name, value)
+            self._written[key] = self._write_lines(lines) if lines is not None else None
+        return self._written[key]
+
+    def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
+        """None where the option names no file of a kind that is known."""
+        model = stored_model({name: value})
+        if model is not None:
+            deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))
+            return (line.encode() for line in label_lines(deciding)) if deciding else None
+        if name == PARSER.name and _is_parses(value):
+            return iter([Path(value).read_bytes()])
+        return None
+
+    def _write_lines(self, lines: Iterator[bytes]) -> str:
+        digest = hashlib.sha256()
+        with tempfile.NamedTemporaryFile(dir=self._archive, delete=False) as file:
+            for line in lines:
+                digest.update(line)
+                file.write(line)
+        name = f"{FOLDER}/{digest.hexdigest()[:16]}.jsonl"
+        (self._archive / FOLDER).mkdir(exist_ok=True)
+        shutil.move(file.name, self._archive / name)
+        (self._archive / name).chmod(0o644)
+        return name
+
+
+def _is_parses(value: str) -> bool:
+    """Whatever else lies where an option points is no part of a season."""
+    if not Path(value).is_file():
+        return False
+    try:
+        parsed([], value)
+    except InputRefused:
+        return False
+    return True

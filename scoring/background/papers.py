@@ -23,7 +23,7 @@ from scoring.board.visibility import (
     shows_teams,
     visibility_of,
 )
-from scoring.exchange import participants
+from scoring.exchange import overview_paper
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.models import BackgroundJob
@@ -95,7 +95,7 @@ def rights_of(paper: OverviewPaper) -> str:
         [(phase.pk, *_rights(phase, paper.viewer)) for phase in _phases(paper)],
         paper.season.shows_overall,
         _taken_off(paper),
-        participants.as_csv(paper.teams),
+        overview_paper.participants_csv(paper.teams),
     )
 
 

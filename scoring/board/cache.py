@@ -20,7 +20,7 @@ from citeboard.core.instruments import PAGES
 from citeboard.core.notices import notices
 from citeboard.core.release import release
 from citeboard.teams.models import User
-from scoring.board.sql import organisers_in_teams
+from scoring.board.counting import organisers_in_teams
 from scoring.board.visibility import Audience, is_public
 from tasks.models import Phase
 from tasks.notifications.reading import unread

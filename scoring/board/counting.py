@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import NamedTuple
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from django.core.cache import caches
+from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.timezone import now
 
-from scoring.board.sql import teams_and_runs
-from scoring.models import Evaluation, FrozenBoard
-from tasks.models import Gold, Job, Phase, Submission
+from citeboard.core.models import AuditEntry
+from citeboard.teams.models import Membership, Team
+from scoring.models import Evaluation, FrozenBoard, Score
+from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 
 
 class Turnout(NamedTuple):
@@ -80,3 +85,250 @@ def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     )
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
     return runs.filter(~Exists(scored), ~Exists(failed)).order_by()
+
+
+class CountingRun(NamedTuple):
+    """An evaluation that stands on the board, and whose run it is of."""
+
+    evaluation: int
+    submission: int
+    system: str
+    kind: str
+    number: int
+    submitted_at: dt.datetime
+    team: str | None
+    team_slug: str | None
+    card: dict[str, str]
+    alias: int | None
+    priority: int
+    has_organiser: bool
+
+
+ScoreRow = tuple[int, int, int, float | None, float | None, float | None]
+
+_TABLES = {
+    model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
+    for model in (
+        AuditEntry,
+        Evaluation,
+        Membership,
+        Organiser,
+        Phase,
+        Registration,
+        Score,
+        Season,
+        Submission,
+        Task,
+        Team,
+    )
+}
+_RUN = """(
+    SELECT e.id FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.team_id = r.team_id AND e.gold_id = %(gold)s
+    AND s.status = %(scored)s AND s.kind = %(primary)s AND NOT s.is_late AND s.exclusion = ''
+    {further} LIMIT 1
+)"""
+_BEST = _RUN.replace(
+    "{further}", "AND e.rank_value IS NOT NULL ORDER BY e.rank_value DESC, e.submitted_at, e.id"
+)
+_EARLIEST = _RUN.replace("{further}", "ORDER BY e.submitted_at, e.id")
+#: A team whose last run was withdrawn or excluded has no last run: an earlier one does not come back by that.
+_LAST = _RUN.replace(
+    "{further}",
+    """AND NOT EXISTS (
+        SELECT 1 FROM {submission} later WHERE later.phase_id = s.phase_id AND later.team_id = s.team_id
+        AND later.kind = %(primary)s AND NOT later.is_late AND (later.submitted_at > s.submitted_at
+        OR (later.submitted_at = s.submitted_at AND later.number > s.number))
+        AND (later.status = %(withdrawn)s OR later.exclusion <> '')
+    ) ORDER BY e.submitted_at DESC, e.id DESC""",
+)
+#: Each run of its own; of several evaluations under other options the newest.
+_EVERY = """
+    SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    JOIN {registration} r ON r.team_id = e.team_id AND r.season_id = %(season)s AND r.is_approved
+    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND s.status = %(scored)s
+    AND s.kind = %({kind})s AND NOT s.is_late AND s.exclusion = '' GROUP BY e.submission_id
+"""
+#: A run that was withdrawn or excluded keeps its place, so that no other moves up by that.
+_BEFORE = """
+    SELECT COUNT(*) FROM {submission} b WHERE b.phase_id = s.phase_id AND b.team_id = s.team_id
+    AND b.kind = %(primary)s AND NOT b.is_late AND b.status IN ({counted})
+    AND (b.priority < s.priority OR (b.priority = s.priority AND b.number < s.number))
+""".replace("{counted}", ", ".join(f"'{status}'" for status in Submission.COUNTED))
+_PRIORITY = _EVERY.replace("{kind}", "primary").replace("GROUP BY", f"AND ({_BEFORE}) < %(judged)s GROUP BY")
+_SELECTED = _RUN.replace("{further}", "AND s.is_selected ORDER BY e.submitted_at DESC, e.id DESC")
+#: Undefined values are looked for only where a team has no other, so that the index gives the order.
+_ONE_A_TEAM = "SELECT {choice} FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved"
+_CHOICES = {
+    Phase.Counting.BEST: _ONE_A_TEAM.replace("{choice}", f"COALESCE({_BEST}, {_EARLIEST})"),
+    Phase.Counting.LAST: _ONE_A_TEAM.replace("{choice}", _LAST),
+    Phase.Counting.SELECTED: _ONE_A_TEAM.replace("{choice}", _SELECTED),
+    Phase.Counting.ALL: _EVERY.replace("{kind}", "primary"),
+    Phase.Counting.PRIORITY: _PRIORITY,
+}
+_CONTRASTIVE = f" UNION ALL {_EVERY.replace('{kind}', 'contrastive')}"
+_TEAMLESS = """
+    UNION ALL
+    SELECT MAX(e.id) FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    WHERE e.phase_id = %(phase)s AND e.rules = %(rules)s AND e.gold_id = %(gold)s AND e.team_id IS NULL
+    AND s.status = %(scored)s AND s.kind IN (%(baseline)s, %(human)s) GROUP BY e.submission_id
+"""
+#: Of a frozen board, what stood on it: what was withdrawn since stays, what organisers excluded goes.
+_KEPT = """
+    SELECT e.id FROM {evaluation} e JOIN {submission} s ON s.id = e.submission_id
+    WHERE e.id IN ({kept}) AND e.gold_id = %(gold)s AND s.exclusion = ''
+"""
+_ON_GOLD = "e.gold_id = %(gold)s"
+_KNOWN = f"{_ON_GOLD} AND COALESCE(e.replaced_at, e.created_at) <= %(instant)s"
+_COUNTING = """
+WITH counting(id) AS (
+    {choice}
+)
+SELECT e.id, e.submission_id, s.system, s.kind, s.number, e.submitted_at, t.name, t.slug, s.card,
+own.alias, s.priority,
+e.team_id IN (
+    SELECT m.team_id FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+    WHERE o.season_id = %(season)s
+)
+FROM counting c JOIN {evaluation} e ON e.id = c.id JOIN {submission} s ON s.id = e.submission_id
+LEFT JOIN {team} t ON t.id = e.team_id
+LEFT JOIN {registration} own ON own.team_id = e.team_id AND own.season_id = %(season)s
+"""
+_SCORES = """
+SELECT evaluation_id, id, shared_id, value, low, high FROM {score} WHERE evaluation_id IN ({places})
+"""
+_FACTS = """
+SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts,
+p.counting, p.priority_runs,
+p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
+s.anonymous_until, s.anonymous_until <= %(now)s, (
+    SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+    WHERE o.season_id = s.id
+), p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s,
+p.confirms_results, p.confirmation_ended_at,
+p.frozen_from, p.frozen_until, p.frozen_from <= %(now)s, p.frozen_until <= %(now)s,
+p.own_scores, p.shows_instances, t.min_class_size
+FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
+WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
+"""
+
+#: Grows and shrinks with the places by which a team counts as one with an organiser in it.
+_MARKED = """
+SELECT SUM(m.id * o.id) FROM {membership} m JOIN {organiser} o ON o.user_id = m.user_id
+WHERE o.season_id = %(season)s
+"""
+
+#: A team's last number says how many it has sent, so that nothing has to be counted.
+_SENT = """
+SELECT COUNT(sent), SUM(sent) FROM (
+    SELECT (
+        SELECT s.number FROM {submission} s WHERE s.phase_id = %(phase)s AND s.team_id = r.team_id
+        ORDER BY s.number DESC LIMIT 1
+    ) AS sent FROM {registration} r WHERE r.season_id = %(season)s AND r.is_approved
+) numbers
+"""
+
+_SITE = """
+SELECT (SELECT MAX(id) FROM {auditentry}), (SELECT COUNT(*) FROM {season} WHERE is_public),
+(SELECT COUNT(*) FROM {season} WHERE anonymous_until <= %(now)s),
+(SELECT COUNT(*) FROM {registration} WHERE is_approved), COUNT(*), SUM(version),
+SUM(CASE WHEN opens <= %(now)s THEN 1 END), SUM(CASE WHEN closes <= %(now)s THEN 1 END),
+SUM(CASE WHEN board_from <= %(now)s THEN 1 END), SUM(CASE WHEN inputs_from <= %(now)s THEN 1 END),
+SUM(CASE WHEN frozen_from <= %(now)s THEN 1 END), SUM(CASE WHEN frozen_until <= %(now)s THEN 1 END)
+FROM {phase}
+"""
+
+
+def site_facts() -> tuple[Any, ...]:
+    """What changes with every change of state, every score and every deadline of the whole site."""
+    at = connection.ops.adapt_datetimefield_value(now())
+    with connection.cursor() as cursor:
+        cursor.execute(_SITE.format(**_TABLES), {"now": at})
+        found: tuple[Any, ...] = cursor.fetchone()
+    return found
+
+
+def organisers_in_teams(season: int) -> object:
+    """What changes where an organiser comes into a team or leaves it, or a member comes to run the season."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MARKED.format(**_TABLES), {"season": season})
+        return cursor.fetchone()[0]
+
+
+def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
+    """All of a public phase that its pages depend on, and whether it is open; None where there is none."""
+    at = connection.ops.adapt_datetimefield_value(now())
+    with connection.cursor() as cursor:
+        cursor.execute(_FACTS.format(**_TABLES), {"season": season, "task": task, "phase": phase, "now": at})
+        found: tuple[Any, ...] | None = cursor.fetchone()
+    return found
+
+
+def teams_and_runs(phase: Phase) -> tuple[int, int]:
+    """How many teams have sent runs in a phase, and how many runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SENT.format(**_TABLES), {"phase": phase.pk, "season": phase.task.season_id})
+        teams, runs = cursor.fetchone()
+    return teams, int(runs or 0)
+
+
+def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None) -> list[CountingRun]:
+    """The runs that count for each team, by the phase's choice; baselines and human line as last scored.
+
+    Contrastive runs never count; where the phase shows them they stand beside those that do. Where teams
+    select, nothing stands for one that has not. With ``at`` those that stood there at that instant, at which
+    the board was frozen.
+    """
+    noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
+    stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
+    if stood == []:
+        return []
+    choice = _CHOICES[Phase.Counting(phase.counting)]
+    choice += (_CONTRASTIVE if phase.shows_contrastive else "") + _TEAMLESS
+    if stood:
+        choice = _KEPT.replace("{kept}", ", ".join(map(str, stood)))
+    if at is not None:
+        choice = choice.replace(_ON_GOLD, _KNOWN)
+    values: dict[str, Any] = {
+        "instant": connection.ops.adapt_datetimefield_value(at) if at else None,
+        "season": phase.task.season_id,
+        "phase": phase.pk,
+        "rules": rules,
+        "gold": gold.pk,
+        "scored": Submission.Status.SCORED.value,
+        "withdrawn": Submission.Status.WITHDRAWN.value,
+        "primary": Submission.Kind.PRIMARY.value,
+        "contrastive": Submission.Kind.CONTRASTIVE.value,
+        "baseline": Submission.Kind.BASELINE.value,
+        "human": Submission.Kind.HUMAN.value,
+        "judged": phase.judged_runs,
+    }
+    with connection.cursor() as cursor:
+        statement = _COUNTING.replace("{choice}", choice)
+        cursor.execute(statement.format(**_TABLES), values)
+        return [_read(row) for row in cursor.fetchall()]
+
+
+def _read(row: Sequence[Any]) -> CountingRun:
+    """Both databases give JSON as text here."""
+    *begin, submitted_at, team, slug, card, alias, priority, has_organiser = row
+    read = {} if card == "{}" else json.loads(str(card))
+    end = [_instant(submitted_at), team, slug, read, alias, priority, bool(has_organiser)]
+    return CountingRun._make([*begin, *end])
+
+
+def _instant(value: dt.datetime | str) -> dt.datetime:
+    """SQLite keeps times as texts, in UTC."""
+    return (
+        value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
+    )
+
+
+def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
+    """Evaluation, score, signature, value and the ends of the interval, in no order."""
+    if not evaluations:
+        return []
+    places = ", ".join(["%s"] * len(evaluations))
+    with connection.cursor() as cursor:
+        cursor.execute(_SCORES.format(**_TABLES, places=places), list(evaluations))
+        return list(cursor.fetchall())

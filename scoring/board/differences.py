@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
 
-from scoring.board.class_order import natural_order
 from scoring.board.numbers import shown
 from scoring.board.query import BoardQuery
-from scoring.board.small_classes import hidden_classes
 from scoring.board.standings import Board, Row
+from scoring.board.visibility import Audience, may_see_instances
 from scoring.models import Breakdown, class_numbers
+from scoring.stats.breakdown import CROSSED, NO_CLASS
+from tasks.models import Phase
+from tasks.models.run_cards import trained_on
 
 #: More rows than this no chart can hold; the table has as many as are chosen.
 MAX_IN_HEAT_MAP = 40
@@ -208,3 +211,153 @@ def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
     """The rows named by the numbers of their runs; without a name the first of the board."""
     chosen = [row for row in board.rows if row.submission in wanted]
     return chosen or board.rows[:CHOSEN_AT_FIRST]
+
+
+#: By dimension the labels of the classes that are not shown.
+HiddenClasses = Mapping[str, frozenset[str]]
+
+
+def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audience) -> HiddenClasses:
+    """What the viewer may not see of these evaluations' classes; nothing where they may see instances.
+
+    The size of a class is that of the metric that counts fewest instances there.
+    """
+    if may_see_instances(phase, audience):
+        return {}
+    sizes: dict[str, dict[str, int]] = {}
+    for row in Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related("classes"):
+        own = sizes.setdefault(row.classes.dimension, {})
+        for label, size in row.sizes().items():
+            own[label] = min(size, own.get(label, size))
+    return {dimension: too_small(own, phase.task.min_class_size) for dimension, own in sizes.items()}
+
+
+def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
+    """The classes of fewer instances, and those without which one of them would follow from a total.
+
+    What is left of a total after the shown classes are taken away is two classes or more, and as many
+    instances as one class must have. In crossed dimensions that holds for each row and column too.
+    """
+    hidden = {label for label, size in sizes.items() if size < min_size}
+    groups = list(_groups(sizes))
+    is_settled = False
+    while not is_settled:
+        is_settled = True
+        for group in groups:
+            while follows(group & hidden, sizes, min_size) and (shown := group - hidden):
+                hidden.add(min(shown, key=lambda label: (sizes[label], label)))
+                is_settled = False
+    return frozenset(hidden)
+
+
+def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) -> bool:
+    """Whether the hidden part of a total tells of a class that is too small."""
+    return bool(hidden) and (len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size)
+
+
+def _groups(labels: Collection[str]) -> Iterator[frozenset[str]]:
+    """Classes that add up to what is shown: all of them, and each row and column of crossed ones."""
+    yield frozenset(labels)
+    crossed: dict[tuple[int, str], set[str]] = {}
+    for label in labels:
+        parts = label.split(CROSSED)
+        for place, part in enumerate(parts if len(parts) > 1 else ()):
+            crossed.setdefault((place, part), set()).add(label)
+    yield from map(frozenset, crossed.values())
+
+
+#: `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`, `<5`; but no name that holds digits, `C90-2039`.
+_NUMBERED = re.compile(r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_BELOW = re.compile(r"(?:fewer|less|under|below|up to)\b|[<≤]", re.IGNORECASE)
+
+
+def natural_order(labels: Sequence[str]) -> list[str]:
+    """The same labels; what belongs to no class stands last."""
+    named = [label for label in labels if label != NO_CLASS]
+    rest = [label for label in labels if label == NO_CLASS]
+    if all(map(_NUMBERED.match, named)):
+        named.sort(
+            key=lambda label: ([float(number) for number in _NUMBER.findall(label)], not _BELOW.match(label))
+        )
+    return named + rest
+
+
+#: By which class results stand in the columns.
+DATA_SET = "dataset"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferCell:
+    """``is_trained_on`` says that the run saw the data set; ``is_best`` is among those that did not."""
+
+    text: str
+    is_trained_on: bool
+    is_best: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferLine:
+    trained: Sequence[str]
+    row: Row
+    cells: Sequence[TransferCell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """Rows are runs, those trained on the same together; columns are the data sets they are tested on."""
+
+    metric: str
+    metrics: Sequence[str]
+    tested: Sequence[str]
+    lines: Sequence[TransferLine]
+
+
+def transfer_of(board: Board, metric: str) -> Transfer | None:
+    """Under this metric, or the first that has numbers by data set.
+
+    None where the task has no data sets apart, or no run of the board says what it was trained on.
+    """
+    rows = [row for row in board.rows if trained_on(row.card)]
+    metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in dimensions_of(board) else []
+    if not metrics:
+        return None
+    chosen = metric if metric in metrics else metrics[0]
+    table = class_table(board, rows, DATA_SET, chosen)
+    return Transfer(
+        metric=chosen,
+        metrics=metrics,
+        tested=[known.label for known in table.classes],
+        lines=[
+            TransferLine(trained=trained_on(row.card), row=row, cells=_cells(table, row))
+            for row in sorted(rows, key=lambda row: trained_on(row.card))
+        ],
+    )
+
+
+def _cells(table: ClassTable, row: Row) -> list[TransferCell]:
+    return [
+        TransferCell(
+            text=table.text(known.label, row),
+            is_trained_on=_saw(row, known.label),
+            is_best=row.evaluation in _best_of_others(table, known.label),
+        )
+        for known in table.classes
+    ]
+
+
+def _saw(row: Row, label: str) -> bool:
+    return label.lower() in trained_on(row.card)
+
+
+def _best_of_others(table: ClassTable, label: str) -> set[int]:
+    """The evaluations with the best value among the runs that were not trained on the data set."""
+    values = {
+        row.evaluation: value
+        for row in table.systems
+        if isinstance(row, Row) and not _saw(row, label) and (value := table.value(label, row)) is not None
+    }
+    if not values or table.higher_is_better is None:
+        return set()
+    top = (max if table.higher_is_better else min)(values.values())
+    return {evaluation for evaluation, value in values.items() if value == top}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from django.http import Http404
+from django.utils.translation import gettext as _
 
 from citeboard.core.query import (
     Query,
@@ -13,8 +17,10 @@ from citeboard.core.query import (
     text_from,
     texts_from,
 )
-from scoring.board.ranks import VALUE, WAYS
-from scoring.board.standings import Board, Row
+from scoring.board.comparisons import VALUE, WAYS
+from scoring.board.standings import Board, Column, Row, UnknownRules, standings
+from scoring.board.visibility import Audience, Visibility
+from tasks.models import Gold, Phase
 from tasks.models.run_cards import MARKING
 
 RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
@@ -96,3 +102,70 @@ def _key(row: Row, board: Board, column: str) -> str | float | None:
     if known is None or cell is None or cell.value is None:
         return None
     return cell.value if known.higher_is_better is False else -cell.value
+
+
+def board_of(
+    phase: Phase,
+    viewer: object,
+    rules: str | None,
+    gold_number: int | None,
+    *,
+    audience: Audience | None = None,
+    by: str = VALUE,
+) -> Board:
+    """The board under rules and gold by name and number. Raises Http404 where there are none such."""
+    gold = None
+    if gold_number is not None:
+        gold = Gold.objects.filter(task=phase.task_id, split=phase.split, number=gold_number).first()
+        if gold is None:
+            raise Http404(_("There is no gold v%(number)s of this phase.") % {"number": gold_number})
+    try:
+        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
+    except UnknownRules as unknown:
+        raise Http404(str(unknown)) from unknown
+    if gold is not None and board.gold is None:
+        raise Http404(
+            _("The board is frozen, and did not stand on gold v%(number)s.") % {"number": gold_number}
+        )
+    return board
+
+
+def requested_board(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
+    if query.others:
+        viewer, audience = None, Audience.PUBLIC
+    return board_of(phase, viewer, query.rules, query.gold, audience=audience, by=query.by)
+
+
+def board_with_scores(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
+    """Raises Http404 where the viewer may not see its numbers."""
+    board = requested_board(phase, viewer, query, audience)
+    if board.visibility != Visibility.SCORES:
+        raise Http404(_("The numbers of this board are not published."))
+    return board
+
+
+class UnknownColumn(LookupError):
+    """The board has no column of this name; the message lists those it has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChoice(Query):
+    """``columns`` are names of the board's, none for all of them; ``caption`` stands in the place of ours."""
+
+    columns: tuple[str, ...] = texts_from("column")
+    caption: str = text_from("caption")
+    has_marks: bool = switch_from("marks", "no", default=True)
+    has_intervals: bool = switch_from("intervals", "no", default=True)
+
+
+def chosen_columns(board: Board, names: Sequence[str]) -> list[Column]:
+    """The columns of a table, the ranking one first and the others as on the board. Raises UnknownColumn."""
+    known = {column.name for column in board.columns}
+    for name in names:
+        if name not in known:
+            raise UnknownColumn(
+                _("The board has no column “%(name)s”; it has %(known)s.")
+                % {"name": name, "known": ", ".join(sorted(known))}
+            )
+    chosen = [column for column in board.columns if not names or column.name in names]
+    return sorted(chosen, key=lambda column: not column.is_ranking)

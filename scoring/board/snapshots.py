@@ -10,13 +10,12 @@ from django.utils import translation
 from django.utils.timezone import now
 
 from citeboard.core.language import ENGLISH
-from scoring.board.counting import board_gold, gold_at
+from scoring.board.counting import board_gold, counting_runs, gold_at
 from scoring.board.exports import as_json
-from scoring.board.frozen import frozen_phases, keep_frozen
+from scoring.board.manual_scores import figures_of
 from scoring.board.standings import Board, standings
-from scoring.board.team_reported import figures_of
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
-from scoring.models import CitedTooOften, Evaluation, Snapshot
+from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import bump_version
 
@@ -93,7 +92,7 @@ def keep_due() -> int:
     """Keeps the boards of phases that have closed, were frozen or revealed, and those that newer gold has
     replaced; how many.
     """
-    keep_frozen()
+    save_frozen_board()
     due = [*_frozen(), *_closed(), *_revealed(), *_replaced()]
     return sum(_kept(phase, gold, occasion) for phase, gold, occasion in due)
 
@@ -177,3 +176,31 @@ def _audiences(phase: Phase) -> Iterator[Audience]:
         yield Audience.PUBLIC
     if shown != Visibility.SCORES or phase.is_frozen():
         yield Audience.ORGANISER
+
+
+def frozen_phases() -> QuerySet[Phase]:
+    found = Phase.objects.filter(frozen_from__lte=now()).exclude(frozen_until__lte=now())
+    return found.select_related("task__season")
+
+
+def save_frozen_board(*phases: Phase) -> int:
+    """Notes what stood on the boards that are frozen, of these phases or all; how many.
+
+    Until then it follows from when each run was scored.
+    """
+    wanted = phases or tuple(frozen_phases())
+    return sum(_freeze(phase, rules) for phase in wanted for rules in phase.task.rules)
+
+
+def _freeze(phase: Phase, rules: str) -> bool:
+    at = phase.frozen_from
+    if at is None or FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at).exists():
+        return False
+    gold = gold_at(phase, at)
+    if gold is None:
+        return False
+    stood = sorted(run.evaluation for run in counting_runs(phase, rules, gold, at))
+    _, is_new = FrozenBoard.objects.get_or_create(
+        phase=phase, rules=rules, frozen_from=at, defaults={"gold": gold, "evaluations": stood}
+    )
+    return is_new

@@ -18,12 +18,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.teams.access import teams_of
-from scoring.board.counting import board_gold, gold_at
+from scoring.board.comparisons import SIGNIFICANCE, VALUE, ranks_of
+from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
 from scoring.board.human_columns import HumanColumn, human_columns
 from scoring.board.numbers import ranks
-from scoring.board.ranks import SIGNIFICANCE, VALUE, ranks_of
-from scoring.board.separation import Separation, separation
-from scoring.board.sql import ScoreRow, counting_runs, scores_of
+from scoring.board.power import Separation, separation
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import Score, Signature

@@ -6,9 +6,9 @@ from typing import Any
 
 from citeboard.core.words import in_decimals, listed
 from scoring.board.comparisons import SEED, trials_for
+from scoring.board.differences import hidden_classes
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, MINUS, interval, shown
-from scoring.board.small_classes import hidden_classes
 from scoring.board.visibility import Audience
 from scoring.comparison.chart import chart_in_words, difference_chart
 from scoring.comparison.instances import differing

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from scoring.board.requested import board_of
+from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.comparison.choosing import ChosenTwo, chosen_two, evaluation_of
 from scoring.comparison.contenders import on_board, own_runs

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from citeboard.core import storage
-from scoring.board.class_order import natural_order
 from scoring.board.comparisons import reading_failed, statistics_of
+from scoring.board.differences import natural_order
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.visibility import Audience, audience_of, may_see_instances, may_see_submission
 from scoring.comparison.instances import names_of

@@ -9,9 +9,8 @@ from statistics import fmean, stdev
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from scoring.board.class_order import natural_order
-from scoring.board.requested import board_of
-from scoring.board.small_classes import hidden_classes
+from scoring.board.differences import hidden_classes, natural_order
+from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.comparison.choosing import evaluation_of, named_run
 from scoring.comparison.contenders import Contender, on_board, own_runs

@@ -16,8 +16,8 @@ from typing import Any
 from django.core.cache import caches
 
 from citeboard.core.release import release
-from scoring.board.class_order import natural_order
 from scoring.board.comparisons import SEED, statistics_of, trials_for
+from scoring.board.differences import natural_order
 from scoring.metrics import Metric, known_metric
 from scoring.models import Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired

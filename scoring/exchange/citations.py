@@ -10,7 +10,7 @@ from django.utils import translation
 
 from citeboard.core.language import ENGLISH
 from scoring.board.confirming import Confirmation, confirmation_of
-from scoring.board.latex import set_in_latex
+from scoring.board.exports import set_in_latex
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.board.standings import Board, Row

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
+import yaml
 from django.http import Http404, HttpResponse
 
-from scoring.board.exports import as_csv, as_json
-from scoring.board.latex import as_latex
+from scoring.board.confirming import confirmation_of
+from scoring.board.exports import as_csv, as_json, as_latex
+from scoring.board.manual_scores import figures_of
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.board.query import UnknownColumn
 from scoring.board.snapshots import keep_cited
-from scoring.board.standings import Board
-from scoring.board.table_choice import UnknownColumn
-from scoring.board.team_reported import figures_of
+from scoring.board.standings import Board, Cell, Column, Row
 from scoring.board.visibility import is_public
 from scoring.exchange.citations import as_bibtex
-from scoring.exchange.every_eval_ever import as_every_eval_ever
-from scoring.exchange.hugging_face import as_hugging_face
-from scoring.exchange.ir_metadata import as_ir_metadata
-from scoring.exchange.papers_with_code import as_papers_with_code
-from scoring.exchange.results import Results
+from scoring.exchange.results import Results, file_name, packed
+from tasks.models import Submission
+from tasks.submissions.ir_metadata import RUN_CARD
 
 ZIP = "application/zip"
 JSON = "application/json"
@@ -34,6 +40,268 @@ def cited(results: Results) -> str:
 class Format:
     content_type: str
     written: Callable[[Results], str | bytes]
+
+
+SCHEMA = "0.2.2"
+LEVEL = 0.95
+UNITS = {1: "proportion", 100: "percent"}
+
+
+def as_every_eval_ever(results: Results) -> bytes:
+    return packed(_record_files(results))
+
+
+def _record_files(results: Results) -> Iterator[tuple[str, str]]:
+    folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
+    for row in results.rows:
+        record = every_eval_ever_record(results, row)
+        if record["evaluation_results"]:
+            name = uuid.uuid5(uuid.NAMESPACE_URL, record["evaluation_id"])
+            text = json.dumps(record, ensure_ascii=False, indent=1)
+            yield f"data/{folder}/{record['model_info']['id']}/{name}.json", text
+
+
+def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
+    """The record of one system, at the moment at which its board last changed."""
+    phase, season = results.phase, results.task.season
+    model = f"{row.team_slug or row.kind}/{file_name(row.system)}"
+    at = f"{phase.updated_at.timestamp():.6f}"
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{season.slug}/{results.task.slug}/{phase.slug}/{row.submission}/{model}/{at}",
+        "evaluation_timestamp": row.submitted_at.isoformat(),
+        "retrieved_timestamp": at,
+        "source_metadata": {
+            "source_name": results.title,
+            "source_type": "evaluation_run",
+            "source_organization_name": str(season),
+            "source_organization_url": results.address,
+            "evaluator_relationship": "third_party" if row.competes else "first_party",
+        },
+        "eval_library": {
+            "name": "citeboard",
+            "version": "unknown",
+            "additional_details": {"task_type": results.task.type, "rules": results.board.rules or ""},
+        },
+        "model_info": {
+            "name": row.system,
+            "id": model,
+            "developer": row.display_name,
+            "additional_details": {
+                "kind": row.kind,
+                "submission": str(row.submission),
+                "page": results.address_of(row),
+                **({} if row.rank is None else {"rank": str(row.rank)}),
+            },
+        },
+        "evaluation_results": [
+            _result_record(results, row, column, cell, value)
+            for column, cell, value in results.numbers(row)
+            # The schema wants to know which way is up, and a number that only describes has none.
+            if column.higher_is_better is not None
+        ],
+    }
+
+
+def _result_record(results: Results, row: Row, column: Column, cell: Cell, value: float) -> dict[str, Any]:
+    score = results.score_of(row, column)
+    unit = UNITS.get(int(column.scale))
+    return {
+        "evaluation_result_id": f"{row.submission}/{column.name}",
+        "evaluation_name": results.title,
+        "source_data": {
+            "dataset_name": f"{results.task.season}, {results.task}",
+            "source_type": "url",
+            "url": [results.task_address],
+        },
+        "metric_config": {
+            "metric_id": f"citeboard.{column.metric}",
+            "metric_name": metric_label(column.metric),
+            **({"metric_unit": unit} if unit else {}),
+            "lower_is_better": not column.higher_is_better,
+            "additional_details": {"column_key": column.key},
+        },
+        "score_details": {
+            "score": value,
+            **({"details": {"signature": score.signature}} if score else {}),
+            **_uncertainty(cell, score.n if score else None),
+        },
+    }
+
+
+def _uncertainty(cell: Cell, n: int | None) -> dict[str, Any]:
+    if cell.low is None or cell.high is None:
+        return {}
+    interval = {"lower": cell.low, "upper": cell.high, "confidence_level": LEVEL}
+    counted = {} if n is None else {"num_samples": n}
+    return {"uncertainty": {"confidence_interval": interval, **counted}}
+
+
+#: What the Hub calls a data set: its owner and its name.
+DATASET = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+
+
+def as_hugging_face(results: Results, dataset: str = "") -> bytes:
+    return packed(_entry_files(results, dataset or f"{results.task.season.slug}/{results.task.slug}"))
+
+
+def _entry_files(results: Results, dataset: str) -> Iterator[tuple[str, str]]:
+    name = file_name(f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}")
+    for row in results.rows:
+        if entries := entries_of(results, row, dataset):
+            folder = f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
+            content = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
+            yield f"{folder}/.eval_results/{name}.yaml", content
+
+
+def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]:
+    """One for each number: the metric's name is the task within the benchmark, the column key its note."""
+    return [
+        {
+            "dataset": {"id": dataset, "task_id": f"{results.phase.split}_{column.metric}"},
+            "value": value,
+            "date": row.submitted_at.isoformat(),
+            "source": {"url": results.address_of(row), "name": results.title},
+            "notes": column.key,
+        }
+        for column, _, value in results.numbers(row)
+    ]
+
+
+def as_ir_metadata(results: Results) -> bytes:
+    return packed(_metadata_files(results))
+
+
+def _metadata_files(results: Results) -> Iterator[tuple[str, str]]:
+    runs = Submission.objects.in_bulk([row.submission for row in results.rows])
+    for row in results.rows:
+        if row.is_human:
+            continue
+        said = runs[row.submission].description if row.says_who else ""
+        content = yaml.safe_dump(ir_metadata_of(results, row, said), sort_keys=False, allow_unicode=True)
+        yield f"{row.submission}-{file_name(row.system)}.yaml", content
+
+
+def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str, Any]:
+    season, board = results.task.season, results.board
+    return {
+        "tag": row.system,
+        "actor": {"team": row.display_name, "role": "experimenter"},
+        "method": {"description": description} if description else {},
+        **_of_card(row.card),
+        "research goal": {
+            "venue": {"name": str(season)},
+            "evaluation": {"reported measures": [column.key for column, _, _ in results.numbers(row)]},
+            "publication": {"url": row.card.get("paper") or results.address_of(row)},
+        },
+        "data": {
+            "test collection": {
+                "name": f"{season}, {results.task}, {results.phase.split}",
+                "source": results.task_address,
+                **({"qrels digest": f"sha256:{board.gold.digest}"} if board.gold else {}),
+            }
+        },
+    }
+
+
+def _of_card(card: Mapping[str, str]) -> Mapping[str, Any]:
+    """The code where everybody looks for it, and the whole card under the name by which it is read here."""
+    code = {"implementation": {"source": {"repository": card["code"]}}} if "code" in card else {}
+    return {**code, RUN_CARD: dict(card)} if card else {}
+
+
+def as_papers_with_code(results: Results) -> str:
+    return json.dumps([papers_with_code_table(results)], ensure_ascii=False, indent=1)
+
+
+def papers_with_code_table(results: Results) -> dict[str, Any]:
+    columns = results.board.columns
+    return {
+        "task": str(results.task.task_type.title),
+        "description": results.task.summary,
+        "categories": [],
+        "synonyms": [],
+        "subtasks": [],
+        "source_link": {"title": results.title, "url": results.address},
+        "datasets": [
+            {
+                "dataset": results.title,
+                "description": "\n".join(f"{column.name} = {column.key}" for column in columns),
+                "dataset_links": [{"title": str(results.task), "url": results.task_address}],
+                "dataset_citations": [],
+                "subdatasets": [],
+                "sota": {
+                    "metrics": [column.name for column in columns],
+                    "rows": [_pwc_row(results, row) for row in results.rows],
+                },
+            }
+        ],
+    }
+
+
+def _pwc_row(results: Results, row: Row) -> dict[str, Any]:
+    return {
+        "model_name": f"{row.system} ({row.display_name})",
+        "paper_title": "",
+        "paper_url": "",
+        "paper_date": f"{row.submitted_at:%Y-%m-%d}",
+        "code_links": [],
+        "model_links": [{"title": results.title, "url": results.address_of(row)}],
+        "metrics": {column.name: value for column, _, value in results.numbers(row)},
+        "uses_additional_data": False,
+    }
+
+
+HEIGHT, PADDING = 20, 6
+#: Wider than letters of 11 pixels are on average; the picture sets its text to the width that was counted.
+LETTER = 6.4
+#: Long titles are cut.
+MAX_TITLE = 40
+
+
+def badge(board: Board, row: Row | None) -> str:
+    title = str(board.phase.task)
+    left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
+    right = "not ranked" if row is None or row.rank is None else _badge_standing(board, row)
+    return _drawn(left, right)
+
+
+def _badge_standing(board: Board, row: Row) -> str:
+    """`rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`."""
+    confirmation = confirmation_of(board)
+    is_preliminary = confirmation is not None and confirmation.is_preliminary
+    return f"{_badge_result(board, row)}{' · preliminary' if is_preliminary else ''}"
+
+
+def _badge_result(board: Board, row: Row) -> str:
+    place = board.place_of(row)
+    cell = row.scores.get(board.ranking.name) if board.ranking else None
+    if cell is None or board.ranking is None:
+        return place
+    scale = board.ranking.scale
+    number = shown(cell.value, scale, is_infinite=cell.is_infinite)
+    return f"{place} · {number} {interval(cell.low, cell.high, scale)}".rstrip()
+
+
+def _drawn(left: str, right: str) -> str:
+    widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
+    whole = sum(widths)
+    words = escape(f"{left}: {right}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img"'
+        f' aria-label="{words}"><title>{words}</title>'
+        f'<rect width="{whole}" height="{HEIGHT}" rx="3" fill="#3b4252"/>'
+        f'<path d="M{widths[0]} 0H{whole - 3}a3 3 0 0 1 3 3v{HEIGHT - 6}a3 3 0 0 1-3 3H{widths[0]}z"'
+        f' fill="#0b5fa5"/>{_drawn_part(left, 0, widths[0])}{_drawn_part(right, *widths)}</svg>\n'
+    )
+
+
+def _drawn_part(text: str, start: int, width: int) -> str:
+    return (
+        f'<text x="{start + PADDING}" y="14" fill="#ffffff" font-family="Verdana, DejaVu Sans, sans-serif"'
+        f' font-size="11" textLength="{width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">'
+        f"{escape(text)}</text>"
+    )
 
 
 FORMATS: Mapping[str, Format] = {

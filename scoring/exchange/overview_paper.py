@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -10,26 +13,39 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from citeboard.core.query import Query, switch_from
-from scoring.board import class_exports, overall_exports
+from citeboard.core.spreadsheets import plain
+from citeboard.core.words import counted, listed
+from citeboard.teams.models import Membership, User
 from scoring.board.charts import heat_map, ranking_chart
 from scoring.board.confirming import confirmation_of
+from scoring.board.counting import turnout
 from scoring.board.differences import MAX_IN_HEAT_MAP, class_table, metrics_of, offered_dimensions
-from scoring.board.exports import as_csv, as_json
-from scoring.board.latex import as_latex
+from scoring.board.exports import (
+    as_csv,
+    as_json,
+    as_latex,
+    as_table,
+    as_tabular,
+    classes_csv,
+    classes_json,
+    classes_latex,
+    overall_csv,
+    overall_json,
+    overall_latex,
+)
 from scoring.board.leaders import leaders_of
+from scoring.board.manual_scores import figures_of
 from scoring.board.names import dimension_label, metric_label
+from scoring.board.numbers import interval, shown
 from scoring.board.overall import overall
-from scoring.board.standings import Board, standings
-from scoring.board.team_reported import figures_of
-from scoring.board.visibility import Visibility, audience_of, is_public
-from scoring.exchange import participants
+from scoring.board.standings import Board, Row, standings
+from scoring.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
-from scoring.exchange.packed import file_name, packed
-from scoring.exchange.results_text import results_text
+from scoring.exchange.results import file_name, packed
 from scoring.figures import Figure
-from tasks.models import Phase, Season
-from tasks.seasons.access import may_help
+from tasks.models import Phase, Registration, Season
+from tasks.seasons.access import listed_entries, may_help
 
 CONTENT = {
     "csv": "text/csv; charset=utf-8",
@@ -113,8 +129,8 @@ class OverviewPaper:
                 yield board
 
     @cached_property
-    def teams(self) -> list[participants.Participant]:
-        return participants.participants(self.season, self.viewer)
+    def teams(self) -> list[Participant]:
+        return participants(self.season, self.viewer)
 
     @cached_property
     def parts(self) -> list[PaperFiles]:
@@ -132,13 +148,11 @@ class OverviewPaper:
                 _("Facts of the results section, Markdown"),
                 lambda: results_text(season, self.boards),
             ),
-            PaperFile(
-                "participants.csv", _("Teams and their people, CSV"), lambda: participants.as_csv(teams)
-            ),
+            PaperFile("participants.csv", _("Teams and their people, CSV"), lambda: participants_csv(teams)),
             PaperFile(
                 "participants.tex",
                 _("Teams and their people, LaTeX"),
-                lambda: participants.as_latex(season, teams),
+                lambda: participants_latex(season, teams),
             ),
             PaperFile("systems.bib", _("Boards and systems, BibTeX"), self._bibliography),
         ]
@@ -153,9 +167,9 @@ class OverviewPaper:
                 partial(write, self.season, table),
             )
             for form, name, write in (
-                ("csv", "CSV", overall_exports.as_csv),
-                ("json", "JSON", overall_exports.as_json),
-                ("tex", "LaTeX", overall_exports.as_latex),
+                ("csv", "CSV", overall_csv),
+                ("json", "JSON", overall_json),
+                ("tex", "LaTeX", overall_latex),
             )
         ]
 
@@ -227,8 +241,8 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
     yield (
         _("All classes and metrics"),
         [
-            PaperFile(f"classes/{name}.csv", "CSV", partial(class_exports.classes_csv, own)),
-            PaperFile(f"classes/{name}.json", "JSON", partial(class_exports.classes_json, own)),
+            PaperFile(f"classes/{name}.csv", "CSV", partial(classes_csv, own)),
+            PaperFile(f"classes/{name}.json", "JSON", partial(classes_json, own)),
         ],
     )
     for dimension in dimensions:
@@ -245,7 +259,7 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
 
 def _class_table(board: Board, dimension: str, metric: str) -> str:
     table = class_table(board, board.rows, dimension, metric)
-    return class_exports.classes_latex(board, table, leaders_of(board, dimension, metric).significant)
+    return classes_latex(board, table, leaders_of(board, dimension, metric).significant)
 
 
 def _heat_map(board: Board, dimension: str, metric: str) -> Figure:
@@ -263,3 +277,210 @@ def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
         )
         for form in file_forms()
     ]
+
+
+#: What Markdown would take as a command.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+#: A sentence names so many systems, and counts the others.
+MAX_NAMED = 8
+
+
+def results_text(season: Season, boards: Sequence[Board]) -> str:
+    """``boards`` are those that whoever reads this may see with their scores."""
+    teams = Registration.objects.filter(season=season).approved().count()
+    phases = list({board.phase.pk: board for board in boards}.values())
+    parts = [
+        f"# Results of {_markdown(str(season))}",
+        "## Turnout",
+        f"{counted(teams, 'team').capitalize()} take part." if teams != 1 else "1 team takes part.",
+        "\n".join(f"- {line}" for board in phases for line in _sent(board)),
+    ]
+    for board in boards:
+        phase = board.phase
+        parts += [
+            f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}",
+            *_facts(board),
+        ]
+    if not boards:
+        parts.append("No board shows its scores.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sent(board: Board) -> Iterator[str]:
+    phase: Phase = board.phase
+    if not shows_run_counts(phase, board.audience):
+        return
+    found = turnout(phase)
+    said = f"{counted(found.runs, 'run')} of {counted(found.teams, 'team')}"
+    yield f"{_markdown(str(phase.task))}, {_markdown(str(phase))}: {said}."
+
+
+def _facts(board: Board) -> Iterator[str]:
+    ranking = board.ranking
+    if ranking is None or not board.rows:
+        yield "The board is empty."
+        return
+    gold = f", gold v{board.gold.number}" if board.gold else ""
+    yield f"Ranked by {_markdown(metric_label(ranking.metric))}{gold}."
+    if confirmation := confirmation_of(board):
+        yield f"Results are {confirmation.words}."
+    yield from _first(board)
+    yield from _beside(board)
+    yield from _classes(board)
+
+
+def _first(board: Board) -> Iterator[str]:
+    """Who is first, and who cannot be told from it."""
+    if not board.first:
+        yield "No run of a team is ranked."
+        return
+    ranked = sum(row.rank is not None for row in board.rows)
+    verb = "is" if len(board.first) == 1 else "share the first place"
+    first = listed([f"{_system(row)} with {_number(board, row)}" for row in board.first])
+    yield f"First of {counted(ranked, 'ranked run')} {verb} {first}." if verb == "is" else f"{first} {verb}."
+    if not board.is_compared:
+        if ranked > 1:
+            yield "Significance has not been computed yet."
+        return
+    first_runs = {row.submission for row in board.first}
+    others = [row for row in board.rows if row.group == 1 and row.submission not in first_runs]
+    if others:
+        yield f"Not significantly different from the first: {_listed_names(others)}."
+    elif ranked > len(board.first):
+        verb = "It is" if len(board.first) == 1 else "They are"
+        yield f"{verb} significantly better than every other ranked run."
+
+
+def _beside(board: Board) -> Iterator[str]:
+    """Baselines, and how many runs are better than the best of them."""
+    baselines = [row for row in board.rows if row.is_baseline and row.value is not None]
+    if baselines:
+        best = baselines[0]
+        better = sum(
+            row.rank is not None and row.value is not None and row.value > (best.value or 0.0)
+            for row in board.rows
+        )
+        yield (
+            f"The best baseline is {_markdown(best.system)} with {_number(board, best)}; "
+            f"{counted(better, 'ranked run')} {'is' if better == 1 else 'are'} better."
+        )
+    for row in board.rows:
+        if row.is_human:
+            yield f"The human line is {_number(board, row)}."
+
+
+def _classes(board: Board) -> Iterator[str]:
+    """The hardest and the easiest class of each dimension, over all systems of the board."""
+    ranking = board.ranking
+    assert ranking is not None
+    systems = [row for row in board.systems if row.rank is not None] or board.systems
+    for dimension in offered_dimensions(board):
+        if ranking.metric not in metrics_of(board, dimension):
+            continue
+        table = class_table(board, systems, dimension, ranking.metric)
+        means = [(mean, name) for name in table.classes if (mean := table.mean(name.label)) is not None]
+        if len(means) < 2 or table.higher_is_better is None:
+            continue
+        means.sort(key=lambda found: found[0], reverse=not table.higher_is_better)
+        over = f"By {_markdown(dimension_label(dimension))}, over {counted(len(systems), 'system')}"
+        ends = [
+            f"{word} {_markdown(name.label)} (mean {shown(mean, table.scale)} on {name.support} of the gold)"
+            for word, (mean, name) in (("hardest", means[0]), ("easiest", means[-1]))
+        ]
+        yield f"{over}: {', '.join(ends)}."
+
+
+def _listed_names(rows: Sequence[Row]) -> str:
+    names = [_system(row) for row in rows[:MAX_NAMED]]
+    rest = len(rows) - MAX_NAMED
+    return listed([*names, counted(rest, "other")] if rest > 0 else names)
+
+
+def _system(row: Row) -> str:
+    return f"{_markdown(row.system)} of {_markdown(row.display_name)}"
+
+
+def _number(board: Board, row: Row) -> str:
+    ranking = board.ranking
+    cell = row.scores.get(ranking.name) if ranking else None
+    if ranking is None or cell is None:
+        return "no value"
+    value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
+    ends = interval(cell.low, cell.high, ranking.scale)
+    return f"{value} ({ends})" if ends else value
+
+
+def _markdown(text: str) -> str:
+    """Text of people's choosing as Markdown prints it, on one line."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+HEADS = ("team", "team_name", "members", "has_organiser", "name", "affiliation", "orcid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participant:
+    """A team that takes part; ``people`` are those of its ``members`` who agreed to be listed."""
+
+    slug: str
+    name: str
+    members: int
+    has_organiser: bool
+    people: Sequence[User]
+
+    @property
+    def affiliations(self) -> list[str]:
+        return list(dict.fromkeys(person.affiliation for person in self.people if person.affiliation))
+
+    @property
+    def unnamed(self) -> int:
+        return self.members - len(self.people)
+
+
+def participants(season: Season, viewer: object) -> list[Participant]:
+    """The approved teams that the viewer may read of, by name."""
+    entries = list(listed_entries(viewer, season).approved().marked())
+    teams = [entry.team_id for entry in entries]
+    memberships = Membership.objects.filter(team__in=teams).select_related("user")
+    members: dict[int, list[User]] = {team: [] for team in teams}
+    for membership in memberships.order_by("joined_at", "pk"):
+        members[membership.team_id].append(membership.user)
+    return [
+        Participant(
+            slug=entry.team.slug,
+            name=entry.team.name,
+            members=len(members[entry.team_id]),
+            has_organiser=entry.has_organiser,  # type: ignore[attr-defined]
+            people=[person for person in members[entry.team_id] if person.is_listed and person.name],
+        )
+        for entry in entries
+    ]
+
+
+def participants_csv(found: Sequence[Participant]) -> str:
+    """A line for each person who is named; a team whose people are not has one line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(HEADS)
+    for team in found:
+        own = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
+        people = [(person.name, person.affiliation, person.orcid) for person in team.people]
+        for person in people or [("", "", "")]:
+            writer.writerow([*own, *map(plain, person)])
+    return out.getvalue()
+
+
+def participants_latex(season: Season, found: Sequence[Participant]) -> str:
+    lines = [[team.name, _people(team), "; ".join(team.affiliations)] for team in found]
+    tabular = as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines)
+    caption = f"Teams of {season}. Named are the members who agreed to it"
+    caption += "; * with an organiser of the season." if any(team.has_organiser for team in found) else "."
+    return as_table(tabular, caption, f"{season.slug}-teams")
+
+
+def _people(team: Participant) -> str:
+    """`Ada Lovelace, Bo Li and 2 others`, an asterisk before them where an organiser is among the members."""
+    names = ", ".join(person.name for person in team.people)
+    others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
+    mark = "* " if team.has_organiser else ""
+    return mark + (f"{names} and {others}" if names and others else names or others)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from unicodedata import normalize
 
 from django.conf import settings
 from django.urls import reverse
 
-from scoring.board.latex import ALL
+from scoring.board.exports import ALL
+from scoring.board.query import TableChoice
 from scoring.board.standings import Board, Cell, Column, Row
-from scoring.board.table_choice import TableChoice
 from scoring.models import Score
+from tasks.gold.archive_writing import NO_TIME
 from tasks.models import Phase, Task
 
 
@@ -75,3 +80,25 @@ class Results:
     def score_of(self, row: Row, column: Column) -> Score | None:
         """The stored score with its signature; None for what people said of a text."""
         return self._scores.get((row.evaluation, column.key))
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
+    """The same bytes whenever they are the same files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files:
+            archive.writestr(zipfile.ZipInfo(name, NO_TIME), content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def file_name(text: str) -> str:
+    """A name of people's choosing as one part of a path.
+
+    >>> file_name("../Ünder water, v2")
+    'Under-water-v2'
+    """
+    plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _UNSAFE.sub("-", plain).strip("-.") or "system"

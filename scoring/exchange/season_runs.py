@@ -17,7 +17,7 @@ from citeboard.core import storage
 from citeboard.core.spreadsheets import plain
 from citeboard.core.templatetags.page import iso
 from scoring.board.standings import Board
-from scoring.exchange.packed import file_name
+from scoring.exchange.results import file_name
 from scoring.models import Score
 from tasks.gold.archive_writing import NO_TIME
 from tasks.models import Submission

@@ -1,10 +1,17 @@
 """What came out: evaluations, scores, scores by class, whether runs differ; and what publications report."""
 
 from scoring.models.background import BackgroundJob
-from scoring.models.breakdowns import Breakdown, BreakdownClasses, ClassNumber, class_numbers, save_breakdowns
-from scoring.models.classes import ClassLeader
-from scoring.models.comparisons import BoardOrder, Comparison
-from scoring.models.confirmations import ResultConfirmation
+from scoring.models.boards import (
+    BoardOrder,
+    CitedTooOften,
+    ClassLeader,
+    Comparison,
+    FrozenBoard,
+    OutsideMeasure,
+    OutsideScore,
+    ResultConfirmation,
+    Snapshot,
+)
 from scoring.models.entailment import (
     EntailmentLabel,
     EntailmentModel,
@@ -12,8 +19,16 @@ from scoring.models.entailment import (
     PendingLabels,
     PendingPair,
 )
-from scoring.models.evaluations import Evaluation, Score, Signature
-from scoring.models.frozen import FrozenBoard
+from scoring.models.evaluations import (
+    Breakdown,
+    BreakdownClasses,
+    ClassNumber,
+    Evaluation,
+    Score,
+    Signature,
+    class_numbers,
+    save_breakdowns,
+)
 from scoring.models.human import (
     CRITERIA,
     HIGHEST,
@@ -26,10 +41,8 @@ from scoring.models.human import (
     SheetInstance,
     SheetText,
 )
-from scoring.models.outside import OutsideMeasure, OutsideScore
 from scoring.models.reported import Paper, Reported, ReportedTable
 from scoring.models.rescores import Rescore
-from scoring.models.snapshots import CitedTooOften, Snapshot
 
 __all__ = [
     "CRITERIA",

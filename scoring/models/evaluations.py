@@ -3,15 +3,65 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+import hashlib
+import json
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isfinite, isinf, isnan
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+import numpy as np
 from django.db import models
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from citeboard.teams.models import Team
-from scoring.models.shared import SharedRow
 from scoring.stats.signature import ENTAILMENT_LABELS, filled
 from tasks.models import Gold, Phase, Submission
+
+Row = TypeVar("Row", bound="SharedRow")
+
+
+class SharedManager(models.Manager[Row]):
+    def ids_of(self, rows: Sequence[Row]) -> list[int]:
+        """The primary keys of rows with this content, in this order; those that are missing are added.
+
+        Two transactions may add the same one: the second waits for the first. Rows are added in the order of
+        their digests, so that they never wait for each other.
+        """
+        wanted = {row.set_digest(): row for row in rows}
+        known = self._known(wanted)
+        missing = sorted(wanted.keys() - known.keys())
+        if missing:
+            self.bulk_create([wanted[digest] for digest in missing], ignore_conflicts=True)
+            known = self._known(wanted)
+        return [known[row.digest] for row in rows]
+
+    def _known(self, digests: dict[str, Row]) -> dict[str, int]:
+        found = self.filter(digest__in=list(digests)).order_by()
+        return dict(found.values_list("digest", "pk"))
+
+
+class SharedRow(models.Model):
+    """Never changed once it is there; found by the digest of its content."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of all else.")
+
+    objects: ClassVar[SharedManager[Self]] = SharedManager()
+
+    class Meta:
+        abstract = True
+
+    def set_digest(self) -> str:
+        self.digest = hashlib.sha256(json.dumps(self._content()).encode()).hexdigest()
+        return self.digest
+
+    def _content(self) -> list[Any]:
+        """In the order of the fields."""
+        left_out = {"id", "digest"}
+        return [
+            getattr(self, field.attname) for field in self._meta.concrete_fields if field.name not in left_out
+        ]
 
 
 class EvaluationQuerySet(models.QuerySet["Evaluation"]):
@@ -156,3 +206,180 @@ class Score(models.Model):
     def signature(self) -> str:
         """With the counts and the labels of this run."""
         return filled(self.shared.text, self.evaluation.own_parts | {"n": self.n})
+
+
+#: By class and metric, as `score --json` prints them.
+Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
+#: By class and metric the ends of an interval.
+Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
+
+#: How numbers are kept: four bytes for a support, -1 where there is no number; eight for all else.
+SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
+VALUE, LOW, HIGH = 0, 1, 2
+
+
+class ClassNumber(NamedTuple):
+    """A metric's value over the instances of a class, with its interval once that has been found."""
+
+    value: float | None
+    is_infinite: bool
+    low: float | None
+    high: float | None
+    n: int
+
+
+class BreakdownClasses(SharedRow):
+    """The classes of a dimension in the order of the gold, and the metrics that have numbers in them.
+
+    Runs that were scored alike share it.
+    """
+
+    dimension = models.CharField(max_length=60)
+    labels: models.JSONField[list[str]] = models.JSONField()
+    metrics: models.JSONField[list[str]] = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"{len(self.labels)} classes by {self.dimension}"
+
+
+class Breakdown(models.Model):
+    """The numbers of a run in all classes of one dimension.
+
+    Unpacked they are arrays over (metric, class): the supports, and (3, metric, class) for the values, the
+    lower and the upper ends. Undefined numbers are NaN.
+    """
+
+    evaluation = models.ForeignKey(
+        Evaluation, on_delete=models.CASCADE, related_name="breakdowns", db_index=False
+    )
+    classes = models.ForeignKey(BreakdownClasses, on_delete=models.PROTECT, related_name="+", db_index=False)
+    numbers = models.BinaryField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "classes"], name="breakdown_once_a_dimension"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.classes)
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, dimension: str, said: Classes) -> Self:
+        """With classes that have no primary key yet. A class may lack a metric that others have."""
+        metrics = list(dict.fromkeys(metric for own in said.values() for metric in own))
+        classes = BreakdownClasses(dimension=dimension, labels=list(said), metrics=metrics)
+        supports = np.full((len(metrics), len(said)), -1, SUPPORT)
+        numbers = np.full((3, *supports.shape), np.nan, NUMBER)
+        for place, own in enumerate(said.values()):
+            for metric, number in own.items():
+                row = metrics.index(metric)
+                supports[row, place] = number["n"]
+                numbers[VALUE, row, place] = np.inf if number.get("infinite") else _or_nan(number["value"])
+        return cls(evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers))
+
+    def set_ends(self, ends: Ends) -> bool:
+        """Give the numbers their intervals; False where none is known. A number without a value has none."""
+        supports, numbers = self.unpacked()
+        for place, label in enumerate(self.classes.labels):
+            for row, metric in enumerate(self.classes.metrics):
+                found = ends.get(label, {}).get(metric)
+                if found is not None and np.isfinite(numbers[VALUE, row, place]):
+                    numbers[LOW:, row, place] = found
+        self.numbers = _packed(supports, numbers)
+        return not np.isnan(numbers[LOW:]).all()
+
+    def unpacked(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        shape = len(self.classes.metrics), len(self.classes.labels)
+        count = shape[0] * shape[1]
+        data = zlib.decompress(self.numbers)
+        supports = np.frombuffer(data, SUPPORT, count).reshape(shape)
+        known = np.frombuffer(data, NUMBER, offset=supports.nbytes).reshape(-1, *shape)
+        numbers = np.full((3, *shape), np.nan)
+        numbers[: len(known)] = known
+        return supports, numbers
+
+    def metrics_with_numbers(self) -> list[str]:
+        """Of which some class has a number, be it infinite."""
+        known = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
+        return [metric for metric, is_known in zip(self.classes.metrics, known, strict=True) if is_known]
+
+    def sizes(self) -> dict[str, int]:
+        """By class the support of the metric that counts fewest instances; none where none counts any."""
+        supports = self._supports()
+        unknown = np.iinfo(SUPPORT).max
+        smallest = np.where(supports > 0, supports, unknown).min(axis=0).tolist()
+        return {
+            label: size for label, size in zip(self.classes.labels, smallest, strict=True) if size < unknown
+        }
+
+    def _supports(self) -> NDArray[np.int32]:
+        """They stand first, so that the rest need not be unpacked."""
+        shape = len(self.classes.metrics), len(self.classes.labels)
+        size = shape[0] * shape[1] * SUPPORT.itemsize
+        return np.frombuffer(zlib.decompressobj().decompress(self.numbers, size), SUPPORT).reshape(shape)
+
+    def of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
+        """By class its place in the dimension, its name, and the number."""
+        if metric not in self.classes.metrics:
+            return
+        row = self.classes.metrics.index(metric)
+        supports, numbers = self.unpacked()
+        labels = self.classes.labels
+        for place, number in _numbers(supports[row], numbers[:, row]):
+            yield place, labels[place], number
+
+    def by_class(self) -> dict[str, dict[str, ClassNumber]]:
+        """All numbers by class and metric."""
+        labels = self.classes.labels
+        found: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
+        supports, numbers = self.unpacked()
+        for row, metric in enumerate(self.classes.metrics):
+            for place, number in _numbers(supports[row], numbers[:, row]):
+                found[labels[place]][metric] = number
+        return found
+
+
+def class_numbers(
+    evaluations: Collection[int], dimension: str, metric: str
+) -> list[tuple[str, int, ClassNumber]]:
+    """Class, evaluation and number, classes in the order of the gold."""
+    found = Breakdown.objects.filter(
+        evaluation__in=evaluations, classes__dimension=dimension
+    ).prefetch_related("classes")
+    numbers = [
+        (place, label, row.evaluation_id, number)
+        for row in found
+        for place, label, number in row.of_metric(metric)
+    ]
+    numbers.sort(key=lambda number: number[0])
+    return [(label, evaluation, number) for _, label, evaluation, number in numbers]
+
+
+def save_breakdowns(rows: Sequence[Breakdown]) -> None:
+    """Those of one evaluation, each with classes that may be there already."""
+    for row, key in zip(rows, BreakdownClasses.objects.ids_of([row.classes for row in rows]), strict=True):
+        row.classes_id = key
+    Breakdown.objects.bulk_create(rows)
+
+
+def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
+    known = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
+    return zlib.compress(supports.astype(SUPPORT).tobytes() + known.astype(NUMBER).tobytes(), 9)
+
+
+def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
+    """Of one metric, with the place of each class."""
+    columns = zip(supports.tolist(), *numbers.tolist(), strict=True)
+    for place, (n, value, low, high) in enumerate(columns):
+        if n >= 0:
+            known = value if isfinite(value) else None
+            yield place, ClassNumber(known, isinf(value), _or_none(low), _or_none(high), n)
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _or_none(value: float) -> float | None:
+    return None if isnan(value) else value

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scoring.publications.printed_form import Feature, Publication, Row
-from scoring.publications.printed_form import Table as Printed
+from scoring.publications.reading import Feature, Publication, Row
+from scoring.publications.reading import Table as Printed
 from tasks.seasons.file.tables import Table, near, one_of
 from tasks.types.base import current_rules
 

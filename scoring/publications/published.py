@@ -5,10 +5,16 @@ Everybody who sees the task sees them: they are public elsewhere already.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from citeboard.core.query import Query, text_from, texts_from
+from citeboard.core.spreadsheets import plain
 from scoring.board.names import dimension_label
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications.placement import Placement
@@ -255,3 +261,109 @@ def _placed(table: ReportedTable, placement: Placement, figures: Sequence[Report
 
 def _with_rows(shown: PublishedTable, rows: list[PublishedRow]) -> PublishedTable:
     return PublishedTable(table=shown.table, placement=shown.placement, measures=shown.measures, rows=rows)
+
+
+_COLUMNS = (
+    "paper", "table", "line", "system", "class", "metric", "value", "printed", "deviation", "scale", "doubt",
+)  # fmt: skip
+
+
+def published_csv(published: Published) -> str:
+    """One line a figure."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(_COLUMNS)
+    for figure in figures(published):
+        writer.writerow([plain(figure[name]) for name in _COLUMNS])
+    return out.getvalue()
+
+
+def published_json(published: Published) -> str:
+    return json.dumps(described_results(published), ensure_ascii=False, indent=1)
+
+
+def described_results(published: Published) -> dict[str, Any]:
+    """The papers, and every figure with its place."""
+    papers = [
+        {
+            "key": paper.key,
+            "authors": paper.authors,
+            "year": paper.year,
+            "title": paper.title,
+            "venue": paper.venue,
+            "doi": paper.doi or None,
+        }
+        for paper in published.papers
+    ]
+    return {"papers": papers, "figures": list(figures(published))}
+
+
+def figures(published: Published) -> Iterator[dict[str, Any]]:
+    for table in published.tables:
+        for row in table.rows:
+            yield from _row_figures(table, row)
+
+
+def _row_figures(table: PublishedTable, row: PublishedRow) -> Iterator[dict[str, Any]]:
+    for figure in row.figures.values():
+        yield {
+            "paper": table.table.paper.key,
+            "table": table.table.name,
+            "line": row.line,
+            "system": row.system,
+            "class": row.label or None,
+            "metric": figure.metric,
+            "value": figure.value,
+            "printed": figure.printed,
+            "deviation": figure.deviation,
+            "scale": figure.scale,
+            "doubt": figure.doubt or None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedQuery(Query):
+    """``sort`` is the metric that orders systems, ``metric`` what tables by class show where they have it.
+
+    ``order`` is the system that orders classes. A minus sign before it turns an order round. ``systems`` are
+    those in the bars; ``figure`` is a figure of the page as a file, `bars-1.svg`.
+    """
+
+    sort: str = text_from("sort")
+    metric: str = text_from("metric")
+    order: str = text_from("order")
+    systems: tuple[str, ...] = texts_from("system")
+    figure: str = text_from("figure", max_length=80)
+
+
+#: What a printed figure says of itself in such a table: whether its system was trained on the data set.
+IN_DOMAIN = "in_domain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedTransfer:
+    """``lines`` has by system the figure of each data set, as it is printed."""
+
+    table: PublishedTable
+    tested: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[Reported | None]]]
+
+
+def printed_transfers(task: Task) -> list[PrintedTransfer]:
+    """Of the task's published results, under each table's leading measure."""
+    return [
+        _pivoted(table)
+        for table in published_of(task).by_class
+        if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values())
+    ]
+
+
+def _pivoted(table: PublishedTable) -> PrintedTransfer:
+    tested = list(dict.fromkeys(row.label for row in table.rows))
+    systems = dict.fromkeys(row.system for row in table.rows)
+    figures = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
+    return PrintedTransfer(
+        table=table,
+        tested=tested,
+        lines=[(system, [figures.get((system, label)) for label in tested]) for system in systems],
+    )

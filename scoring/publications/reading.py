@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import difflib
 import json
+import math
 import re
+import tomllib
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scoring.publications.bounds import with_contradictions
-from scoring.publications.fields import Fields, Findings, near, shown
-from scoring.publications.from_csv import content_of
-from scoring.publications.printed_form import (
-    KINDS,
-    SCALES,
-    SCHEMA,
-    Feature,
-    Figure,
-    Measure,
-    Paper,
-    Publication,
-    Row,
-    Table,
-)
 from tasks.types import InputRefused, Problem
+from tasks.types.citation_recommendation.consistency import contradiction
 from tasks.types.problems import fatal
 
 #: The tables of a paper; a larger file is something else.
@@ -233,3 +225,418 @@ def _as_number(printed: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+SCHEMA = "published-results/1"
+KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
+#: The least and the greatest value of each scale; None where there is no end.
+SCALES: dict[str, tuple[float | None, float | None]] = {
+    "fraction": (0, 1),
+    "percent": (0, 100),
+    "count": (0, None),
+    "words": (0, None),
+    "ratio": (0, None),
+    "kappa": (-1, 1),
+    "rating 1-5": (1, 5),
+}
+
+Feature = str | int | float | bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """Where figures come from; ``figures_from`` says which version of the text they were taken from."""
+
+    key: str
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    venue: str
+    pages: str = ""
+    doi: str = ""
+    arxiv: str = ""
+    figures_from: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A column of figures; ``higher_is_better`` is None for figures that only describe."""
+
+    name: str
+    scale: str
+    higher_is_better: bool | None
+    printed_name: str = ""
+    what: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One number as printed; ``value`` is None where no exact one is. ``suspect`` says why it is doubted."""
+
+    measure: str
+    value: float | None
+    printed: str
+    deviation: float | None = None
+    printed_deviation: str = ""
+    mark: str = ""
+    less_than: float | None = None
+    suspect: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The figures of one system, class or data set; ``line`` counts the printed lines of the table from 1.
+
+    ``features`` are its other fields by name, such as topic, class or data set. ``contradiction`` is what
+    the figures break, found when they were read.
+    """
+
+    line: int
+    system: str | None
+    system_id: str
+    features: Mapping[str, Feature]
+    figures: tuple[Figure, ...]
+    is_inconsistent: bool = False
+    contradiction: str = ""
+    note: str = ""
+
+    def printed(self, measure: str) -> str:
+        return next((figure.printed for figure in self.figures if figure.measure == measure), "")
+
+    def named(self, field: str) -> Feature:
+        return self.system if field == "system" else self.features.get(field)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table under the name it has in the publication; ``row_key`` are the fields that tell rows apart."""
+
+    name: str
+    kind: str
+    what: str
+    row_key: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    rows: tuple[Row, ...]
+    dataset: str = ""
+    deviation: str = ""
+    marks: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def key(self, row: Row) -> tuple[Feature, ...]:
+        return tuple(row.named(field) for field in self.row_key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    paper: Paper
+    tables: tuple[Table, ...]
+
+
+#: In a name or label; no table prints longer ones.
+LONGEST = 400
+_REQUIRED = object()
+
+
+class Findings:
+    """What is wrong with a file, in the order of reading."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    def add(self, place: str, message: str, expected: str = "", *, fatal: bool = True) -> None:
+        text = f"{place}: {message}" if place else message
+        self.problems.append(Problem(file=self.file, message=text, expected=expected, fatal=fatal))
+
+
+class Fields:
+    """One object. Each reader takes a field's value; `close` then refuses the fields that nobody took.
+
+    What is refused reads as something empty, and reading goes on.
+    """
+
+    def __init__(self, value: object, place: str, findings: Findings) -> None:
+        self.place, self.findings = place, findings
+        self.values: Mapping[str, Any] = value if isinstance(value, dict) else {}
+        self._known: list[str] = []
+        if not isinstance(value, dict):
+            self.refuse("not an object", "an object such as {…}")
+
+    def refuse(self, message: str, expected: str = "") -> None:
+        self.findings.add(self.place, message, expected)
+
+    def text(self, name: str, default: object = _REQUIRED) -> str:
+        value = self.raw(name, default)
+        if value is default and default is not _REQUIRED:
+            return str(default)
+        if not isinstance(value, str) or (default is _REQUIRED and not value.strip()):
+            if value is not _REQUIRED:
+                self.refuse(f"“{name}” is {shown(value)}", "a text")
+            return ""
+        if len(value) > LONGEST:
+            self.refuse(f"“{name}” has {len(value)} characters", f"at most {LONGEST}")
+        return value.strip()
+
+    def texts(self, name: str, default: object = _REQUIRED) -> tuple[str, ...]:
+        value = self.raw(name, default)
+        is_list = isinstance(value, (list, tuple)) and all(isinstance(text, str) and text for text in value)
+        if is_list and (value or default is not _REQUIRED):
+            return tuple(value)
+        if value is not _REQUIRED:
+            self.refuse(f"“{name}” is {shown(value)}", "a list of texts")
+        return ()
+
+    def choice(self, name: str, choices: Iterable[str]) -> str:
+        value, known = self.text(name), list(choices)
+        if value and value not in known:
+            self.refuse(f"“{name}” is “{value}”{near(value, known)}", f"one of {', '.join(known)}")
+        return value
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        value = self.raw(name)
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        if value is not _REQUIRED:
+            self.refuse(f"“{name}” is {shown(value)}", f"a whole number from {low} to {high}")
+        return low
+
+    def flag(self, name: str, *choices: bool | None, default: object = _REQUIRED) -> bool | None:
+        value = self.raw(name, default)
+        if (value is None or isinstance(value, bool)) and value in choices:
+            return value
+        if value is not _REQUIRED:
+            words = {True: "true", False: "false", None: "null"}
+            self.refuse(f"“{name}” is {shown(value)}", " or ".join(words[choice] for choice in choices))
+        return None
+
+    def objects(self, name: str, places: str) -> list[Fields]:
+        """The objects of a list, at least one; ``places`` is how problems call one, with its number."""
+        value = self.raw(name)
+        if not isinstance(value, list) or not value:
+            if value is not _REQUIRED:
+                self.refuse(f"“{name}” is {shown(value)}", "a list of objects")
+            return []
+        before = f"{self.place}, " if self.place else ""
+        return [
+            Fields(entry, f"{before}{places.format(at)}", self.findings)
+            for at, entry in enumerate(value, start=1)
+        ]
+
+    def mapping(self, name: str, kinds: type | tuple[type, ...], wanted: str) -> dict[str, Any]:
+        """Values of one kind by name; none where the field is left out. Null is let through."""
+        value = self.raw(name, {})
+        if not isinstance(value, dict):
+            self.refuse(f"“{name}” is {shown(value)}", f"an object with {wanted}")
+            return {}
+        sound = {}
+        for key, entry in value.items():
+            if entry is None or (
+                isinstance(entry, kinds) and not isinstance(entry, bool) and _is_finite(entry)
+            ):
+                sound[key] = entry
+            else:
+                self.refuse(f"“{name}” of {key} is {shown(entry)}", wanted)
+        return sound
+
+    def raw(self, name: str, default: object = _REQUIRED) -> Any:
+        """The value as it stands; a field that is wanted and missing is refused, and reads as a marker."""
+        self._known.append(name)
+        if name in self.values:
+            return self.values[name]
+        if default is _REQUIRED:
+            self.refuse(f"“{name}” is missing")
+        return default
+
+    def close(self, further: Sequence[str] = ()) -> None:
+        for name in self.values:
+            if name not in self._known and name not in further:
+                known = [*self._known, *further]
+                self.refuse(f"there is no field “{name}” here{near(name, known)}")
+
+
+def shown(value: object) -> str:
+    """A value in a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"“{value[:40]}”" if value else "empty"
+    if isinstance(value, (list, dict)):
+        return "empty" if not value else "a list" if isinstance(value, list) else "an object"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean “{close[0]}”?)" if close else ""
+
+
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+_RECALL = re.compile(r"(?:r|recall)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
+_MRR = re.compile(r"(?:m|mrr)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
+_DECIMALS = re.compile(r"\.(\d+)")
+
+
+def with_contradictions(table: Table) -> Table:
+    """The table, each row told what in it cannot be."""
+    pairs = list(_pairs(table.measures))
+    if not pairs:
+        return table
+    rounding = {
+        measure.name: _rounding([row.printed(measure.name) for row in table.rows])
+        for measure in table.measures
+    }
+    return replace(
+        table,
+        rows=tuple(replace(row, contradiction=_contradictions(row, pairs, rounding)) for row in table.rows),
+    )
+
+
+def _pairs(measures: Sequence[Measure]) -> Iterator[tuple[int, Measure, Measure]]:
+    """The cut with the recall and the reciprocal rank that are cut there, on one scale."""
+    recalls = {
+        int(found["cut"]): measure for measure in measures if (found := _RECALL.fullmatch(measure.name))
+    }
+    for measure in measures:
+        found = _MRR.fullmatch(measure.name)
+        recall = recalls.get(int(found["cut"])) if found else None
+        if found and recall and recall.scale == measure.scale:
+            yield int(found["cut"]), recall, measure
+
+
+def _rounding(printed: Sequence[str]) -> float:
+    """Half a unit of the last digit that a column prints; trailing zeros are often left out."""
+    decimals = max((len(found[1]) for figure in printed if (found := _DECIMALS.search(figure))), default=0)
+    return 0.5 * 10.0**-decimals
+
+
+def _contradictions(
+    row: Row, pairs: Sequence[tuple[int, Measure, Measure]], rounding: dict[str, float]
+) -> str:
+    values = {figure.measure: figure.value for figure in row.figures}
+    found_contradictions = []
+    for cut, recall, mrr in pairs:
+        first, second = values.get(recall.name), values.get(mrr.name)
+        if first is not None and second is not None:
+            least = max(rounding[recall.name], rounding[mrr.name])
+            found_contradictions.append(contradiction(first, second, cut=cut, rounding=least))
+    return "; ".join(contradiction for contradiction in found_contradictions if contradiction)
+
+
+#: Columns that are no figures, besides those by which rows are told apart.
+PLAIN = ("system", "system_id", "note")
+#: What is printed where there is no figure.
+NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
+_NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
+_PRINTED = re.compile(
+    rf"(?P<less><?)\s*(?P<value>{_NUMBER})\s*%?(?P<mark>[*†‡]*)"
+    rf"(?:\s*(?:±\s*|\(\s*)(?P<deviation>{_NUMBER})\s*\)?)?(?P<after>[*†‡]*)"
+)
+
+
+def content_of(path: Path, largest: int) -> dict[str, Any]:
+    """What the JSON file would hold. Raises OSError or ValueError, which names the file and the line."""
+    told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    tables = told.pop("tables", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError("“tables” is not a list of [[tables]]")
+    return {
+        "schema": told.pop("schema", SCHEMA),
+        "paper": told.pop("paper", {}),
+        "tables": [_csv_table(path.parent, dict(table), largest) for table in tables],
+        **told,
+    }
+
+
+def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, Any]:
+    """The described table with the rows of its `file`; metrics are its other columns."""
+    name = table.pop("file", None)
+    if not isinstance(name, str) or PurePosixPath(name).name != name:
+        raise ValueError(f"“file” of a table is {name!r}; expected the name of a CSV file beside this one")
+    if (folder / name).stat().st_size > largest:
+        raise ValueError(f"{name} has more than {largest:,} bytes")
+    features = [*PLAIN, *_csv_names(table.get("row_key")), *_csv_names(table.pop("features", []))]
+    head, lines = _read(folder / name)
+    metrics = [column for column in head if column not in features]
+    described = table.pop("metrics", {})
+    if not isinstance(described, dict) or not all(isinstance(own, dict) for own in described.values()):
+        raise ValueError(f"“metrics” of {name}: expected [tables.metrics.COLUMN] with what is other in it")
+    if unknown := [column for column in described if column not in metrics]:
+        raise ValueError(f"{name} has no column “{unknown[0]}”; it has {', '.join(metrics)}")
+    common = {key: table.pop(key) for key in ("scale", "higher_is_better") if key in table}
+    return {
+        **table,
+        "metrics": [{"name": column, **common, **described.get(column, {})} for column in metrics],
+        "rows": [_csv_row(number, line, metrics, name) for number, line in enumerate(lines, start=1)],
+    }
+
+
+def _csv_names(value: object) -> list[str]:
+    """Of columns; what else stands there is refused with the rest of the table."""
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            head = [column.strip() for column in next(reader, [])]
+            if twice := [column for column, count in Counter(head).items() if count > 1 or not column]:
+                raise ValueError(f"{path.name}:1: the column “{twice[0]}” is there twice or has no name")
+            lines = []
+            for cells in reader:
+                if cells and len(cells) != len(head):
+                    raise ValueError(
+                        f"{path.name}:{reader.line_num}: {len(cells)} cells; the head has {len(head)}"
+                    )
+                if cells:
+                    lines.append(dict(zip(head, map(str.strip, cells), strict=True)))
+        except csv.Error as fault:
+            raise ValueError(f"{path.name}:{reader.line_num}: {fault}") from fault
+    return head, lines
+
+
+def _csv_row(number: int, line: Mapping[str, str], metrics: list[str], file: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"row": number}
+    row |= {name: text or None for name, text in line.items() if name not in metrics}
+    row = {name: value for name, value in row.items() if value is not None or name == "system"}
+    row |= {
+        "values": {},
+        "printed": {},
+        "deviations": {},
+        "printed_deviations": {},
+        "marks": {},
+        "less_than": {},
+    }
+    for metric in metrics:
+        for field, value in _csv_figure(line[metric], f"{file}, entry {number}, {metric}"):
+            row[field][metric] = value
+    return row
+
+
+def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
+    """A figure as it is printed: `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32 (0.01)`, `<0.01`."""
+    if text in NOTHING:
+        yield from (("values", None), ("printed", ""))
+        return
+    found = _PRINTED.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            f"{place}: “{text[:40]}” is no figure; expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
+        )
+    value = _number(found["value"])
+    yield "values", None if found["less"] else value
+    yield "printed", f"{found['less']}{found['value']}"
+    if found["less"]:
+        yield "less_than", value
+    if found["deviation"]:
+        yield "deviations", _number(found["deviation"])
+        yield "printed_deviations", found["deviation"]
+    if mark := found["mark"] + found["after"]:
+        yield "marks", mark
+
+
+def _number(printed: str) -> float:
+    return float(printed.replace(",", "").replace("−", "-"))

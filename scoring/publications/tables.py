@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 
 from citeboard.core.query import Choice
 from scoring.board.charts import heat_map, in_words, system_bars
-from scoring.board.class_order import natural_order
 from scoring.board.differences import (
     CHOSEN_AT_FIRST,
     Class,
@@ -18,16 +17,23 @@ from scoring.board.differences import (
     System,
     best_systems,
     in_order_of,
+    natural_order,
     system_head,
 )
 from scoring.board.numbers import interval
 from scoring.board.standings import Cell
-from scoring.board.whiskers import Axis, whisker
+from scoring.board.table import Axis, whisker
 from scoring.figures import Bars, HeatMap
 from scoring.figures.palette import MAX_SERIES
 from scoring.models import Reported
-from scoring.publications.published import WIDTHS, Measure, PublishedRow, PublishedTable, best_first
-from scoring.publications.query import PublishedQuery
+from scoring.publications.published import (
+    WIDTHS,
+    Measure,
+    PublishedQuery,
+    PublishedRow,
+    PublishedTable,
+    best_first,
+)
 
 DOUBT = "doubted"
 

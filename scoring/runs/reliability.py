@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import in_decimals
 from scoring.board.comparisons import Unreadable, statistics_of
+from scoring.board.differences import too_small
 from scoring.board.numbers import shown
-from scoring.board.small_classes import too_small
 from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
 from scoring.metrics import known_metric
 from scoring.metrics.calibration import CalibrationError

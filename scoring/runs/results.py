@@ -11,10 +11,9 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, listed
 from scoring.board.charts import value_axis
-from scoring.board.class_order import natural_order
+from scoring.board.differences import HiddenClasses, natural_order
 from scoring.board.names import dimension_label, metric_label, note_label
 from scoring.board.numbers import shown
-from scoring.board.small_classes import HiddenClasses
 from scoring.board.standings import standings
 from scoring.figures import Bars, Measured, Series
 from scoring.models import ClassNumber, Evaluation

@@ -20,14 +20,20 @@ from scoring.board.cache import phase_page
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience, Visibility, visibility_of
 from scoring.exchange.atom import ATOM, board_feed, season_feed
-from scoring.exchange.croissant import croissant
-from scoring.exchange.dataset_card import NoLines, write_data_set
-from scoring.exchange.given_out import GivenSplit, etag_of, given_out
+from scoring.exchange.data_sets import (
+    GivenSplit,
+    NoLines,
+    croissant,
+    etag_of,
+    given_out,
+    released_phases,
+    releases_of,
+    write_data_set,
+    write_trec,
+)
+from scoring.exchange.linked_data import LD_JSON
 from scoring.exchange.mounted import mounted_archives
-from scoring.exchange.released import released_phases, releases_of
 from scoring.exchange.results import place, site_address
-from scoring.exchange.signposting import LD_JSON
-from scoring.exchange.trec import write_trec
 from scoring.models import Paper
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for

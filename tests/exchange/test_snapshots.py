@@ -169,7 +169,7 @@ def test_the_page_of_a_board_lists_what_was_kept(client, phase):
 
 
 def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.models.snapshots.MAX_CITED_AN_HOUR", 1)
+    monkeypatch.setattr("scoring.models.boards.MAX_CITED_AN_HOUR", 1)
     for _ in range(2):
         assert "/snapshots/" in client.get(boards.address("board-bib", phase)).content.decode()
         assert phase.snapshots.count() == 1

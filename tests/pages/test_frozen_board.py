@@ -8,9 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.board.frozen import keep_frozen
 from scoring.board.open_gold import may_have_gold
-from scoring.board.snapshots import keep_due
+from scoring.board.snapshots import keep_due, save_frozen_board
 from scoring.models import Evaluation, FrozenBoard, OutsideMeasure, OutsideScore, Snapshot
 from scoring.worker.rescoring import NotScored, score_again
 from tasks.models import Organiser, Phase
@@ -161,15 +160,15 @@ def test_a_run_that_stands_on_a_frozen_board_is_not_scored_anew(phase, organiser
 
 
 def test_withdrawing_or_choosing_changes_nothing_of_what_is_frozen(client, phase):
-    assert keep_frozen() == 2
-    assert keep_frozen() == 0
+    assert save_frozen_board() == 2
+    assert save_frozen_board() == 0
     phase.submissions.filter(system="early").update(status="withdrawn")
     Phase.objects.update(counting="selected")
     assert told(client, phase) == [(True, False)] * 3
 
 
 def test_what_organisers_exclude_goes_from_a_frozen_board_at_once(client, phase):
-    keep_frozen()
+    save_frozen_board()
     phase.submissions.filter(system="early").update(exclusion="hidden")
     assert told(client, phase) == [(False, False)] * 3
 

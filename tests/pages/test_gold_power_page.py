@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from scoring.board.comparisons import statistics_of
-from scoring.board.gold_power import gold_power
 from scoring.board.names import metric_label
+from scoring.board.power import gold_power
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
-from scoring.board.outside import MAX_MEASURES, enter_measure
+from scoring.board.manual_scores import MAX_MEASURES, enter_measure
 from scoring.models import OutsideMeasure, OutsideScore
 from tasks.models import Organiser, Phase
 from tests import factories

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.teams.access import teams_of
-from scoring.board.reader import reader_of
+from scoring.board.viewer import viewer_of
 from scoring.board.visibility import audience_of
 from tests import factories
 from tests.access.scene import EVERY_ROLE, make_scene
@@ -92,9 +92,9 @@ def test_a_message_is_shown_to_whom_it_is_for(scene):
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(scene, role):
     person = scene.people[role]
-    reader = reader_of(person)
-    assert reader.audience(scene.phase.task.season_id) == audience_of(scene.phase, person)
-    assert reader.teams == tuple(teams_of(person).order_by("slug").values_list("slug", flat=True))
+    viewer = viewer_of(person)
+    assert viewer.audience(scene.phase.task.season_id) == audience_of(scene.phase, person)
+    assert viewer.teams == tuple(teams_of(person).order_by("slug").values_list("slug", flat=True))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from scoring.publications.printed_transfer import printed_transfers
+from scoring.publications.published import printed_transfers
 from scoring.web.boards import classes as page
 from tasks.models import Phase, Submission, Task
 from tests import factories

@@ -12,7 +12,7 @@ from scoring.board.names import dimension_label, metric_label, note_label
 from scoring.board.numbers import interval, ranks, shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Cell
-from scoring.board.whiskers import MARGIN, WIDTH, Axis, whisker
+from scoring.board.table import MARGIN, WIDTH, Axis, whisker
 from tasks.types import task_type
 
 NAN = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.board.class_order import natural_order
+from scoring.board.differences import natural_order
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from scoring.board import comparison_state as board_orders
-from scoring.board.comparisons import trials_for
-from scoring.board.ranks import SIGNIFICANCE
+from scoring.board.comparisons import SIGNIFICANCE, trials_for
 from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.scoring import Comparing

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.board.latex import set_in_latex
+from scoring.board.exports import set_in_latex
 from scoring.templatetags.figures import escaped
 from tests import factories
 from tests.scoring import boards

@@ -11,9 +11,8 @@ from django.utils import timezone, translation
 
 from citeboard.core.audit import history
 from scoring.board.query import BoardQuery
-from scoring.board.rows import MAX_WRITERS
 from scoring.board.standings import standings
-from scoring.board.table import table
+from scoring.board.table import MAX_WRITERS, table
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
 from tasks.models.seasons import bump_version

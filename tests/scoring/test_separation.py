@@ -7,8 +7,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.ranks import SIGNIFICANCE
-from scoring.board.separation import FirstTwo, Separation, separation
+from scoring.board.comparisons import SIGNIFICANCE
+from scoring.board.power import FirstTwo, Separation, separation
 from scoring.board.standings import standings
 from scoring.stats.power import units_needed
 from tasks.models import Phase

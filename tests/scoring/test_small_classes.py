@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from scoring.board.small_classes import follows, too_small
+from scoring.board.differences import follows, too_small
 from scoring.models import class_numbers
 from tasks.models import Phase, Task
 from tests import factories

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from scoring.models import Paper
 from scoring.publications.reading import read_publication
-from scoring.publications.reported import store_publication
+from scoring.publications.season_results import store_publication
 from tasks.management.problems import problems_told
 from tasks.types import InputRefused, Problem
 

@@ -29,25 +29,19 @@ from scoring.board.cache import (
     phase_facts,
     tag_of,
 )
-from scoring.board.confirming import Confirmation, confirmation_of
-from scoring.board.counting import Turnout, turnout, unsettled
-from scoring.board.errata import Erratum, errata_for
+from scoring.board.charts import pairings_of
+from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
+from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
+from scoring.board.counting import Turnout, public_facts, turnout, unsettled
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import schemes_of
+from scoring.board.manual_scores import has_outside, has_team_figures
 from scoring.board.names import metric_label
-from scoring.board.outside import has_outside
-from scoring.board.own_runs import OwnRun, own_runs
-from scoring.board.pairings import pairings_of
-from scoring.board.query import RANK, BoardQuery, chosen_rows
-from scoring.board.ranks import SIGNIFICANCE, VALUE, WAYS
-from scoring.board.reader import reader_of
-from scoring.board.requested import requested_board
-from scoring.board.rows import Writers
+from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
-from scoring.board.sql import public_facts
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
-from scoring.board.table import Table, sorted_in_words, table
-from scoring.board.team_reported import has_team_figures
+from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
+from scoring.board.viewer import viewer_of
 from scoring.board.visibility import Audience, Visibility, shows_own_scores, shows_run_counts, shows_teams
 from scoring.comparison.query import CompareQuery
 from scoring.exchange.citations import Citation, of_board
@@ -86,7 +80,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
         return answered(request, tag_of(request, query, Audience.PUBLIC, *facts), page, is_public=True)
     user = request.user
     found = kept_phase(facts, lambda: phase_for(user, season, task, phase))
-    reader = reader_of(user)
+    reader = viewer_of(user)
     audience = reader.audience(found.task.season_id)
     known = (*facts, audience) if facts else phase_facts(found, audience)
     # Where the names of teams are hidden a board still names those of who asks.

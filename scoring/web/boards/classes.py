@@ -17,47 +17,56 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
-from scoring.board.charts import heat_map, in_words, significant_in_words, system_bars
+from scoring.board.charts import (
+    heat_map,
+    in_words,
+    significant_in_words,
+    sweep_chart,
+    sweep_in_words,
+    sweeps_of,
+    system_bars,
+)
 from scoring.board.comparison_state import classes_seen
 from scoring.board.differences import (
     CHOSEN_AT_FIRST,
+    DATA_SET,
     EVERY,
     MAX_IN_HEAT_MAP,
     ClassTable,
     System,
     chosen_systems,
     class_table,
+    hidden_classes,
     in_order_of,
     metrics_of,
     offered_dimensions,
     shown_classes,
     system_head,
+    transfer_of,
 )
-from scoring.board.discourse_charts import MAX_DRAWN, divergence_map, share_bars, written
 from scoring.board.label_shares import (
     DATASET,
+    MAX_DRAWN,
     SCHEMES,
     LabelCounts,
+    divergence_map,
     label_counts_of,
     schemes_of,
+    share_bars,
     share_lines,
     sources_in_words,
+    written,
 )
 from scoring.board.leaders import Leaders, leaders_of
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, interval, shown
-from scoring.board.query import BoardQuery
-from scoring.board.requested import board_with_scores
-from scoring.board.small_classes import hidden_classes
+from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
-from scoring.board.thresholds import in_words as sweep_in_words
-from scoring.board.thresholds import sweep_chart, sweeps_of
-from scoring.board.transfer import DATA_SET, transfer_of
 from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_response, figure_type
 from scoring.metrics.discourse.counting import GOLD, RUN
 from scoring.models import Evaluation
-from scoring.publications.printed_transfer import printed_transfers
+from scoring.publications.published import printed_transfers
 from scoring.web.boards.sections import DIFFERENCES, section_page
 from scoring.web.breadcrumbs import place_of
 from scoring.worker.baseline_requests import built_in_runs

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.any_origin import readable_anywhere
-from scoring.board import class_exports
+from scoring.board import exports
 from scoring.board.cache import phase_page
 from scoring.board.differences import (
     EVERY,
@@ -22,14 +22,10 @@ from scoring.board.differences import (
 from scoring.board.human_columns import published_sheet
 from scoring.board.leaders import leaders_of
 from scoring.board.public_results import system_slug
-from scoring.board.query import BoardQuery, chosen_rows
-from scoring.board.requested import board_with_scores
+from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.standings import Board, Row, standings
-from scoring.board.table_choice import TableChoice
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
-from scoring.exchange.badge import badge
-from scoring.exchange.formats import JSON, ZIP, as_file, board_file
-from scoring.exchange.hugging_face import DATASET, as_hugging_face
+from scoring.exchange.formats import DATASET, JSON, ZIP, as_file, as_hugging_face, badge, board_file
 from scoring.exchange.results import Results
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import Sheet
@@ -51,14 +47,14 @@ board_json = readable_anywhere(board_export)
 def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     board, _rows = _exported(request, season, task, phase)
     board.rows = board.systems
-    return as_file(class_exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
+    return as_file(exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
 
 
 @require_safe
 def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     board, _rows = _exported(request, season, task, phase)
     board.rows = board.systems
-    return as_file(class_exports.classes_json(board), JSON, board, "classes.json")
+    return as_file(exports.classes_json(board), JSON, board, "classes.json")
 
 
 @require_safe
@@ -76,7 +72,7 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
         wanted = [own for own in offered_dimensions(board) if metric in metrics_of(board, own)]
     choice = TableChoice.of(request.GET)
     tables = [
-        class_exports.classes_latex(
+        exports.classes_latex(
             board,
             class_table(board, chosen, own, metric),
             leaders_of(board, own, metric).significant,

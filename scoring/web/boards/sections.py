@@ -16,16 +16,13 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
-from scoring.board.charts import one_against_another, quality_against
+from scoring.board.charts import one_against_another, pairings_of, quality_against
 from scoring.board.human_columns import published_judgements
+from scoring.board.manual_scores import TeamReported, outside_of, team_reported, written
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
-from scoring.board.outside import outside_of
-from scoring.board.pairings import pairings_of
-from scoring.board.query import BoardQuery, chosen_rows
-from scoring.board.requested import board_with_scores
+from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
 from scoring.board.standings import Board
-from scoring.board.team_reported import TeamReported, team_reported, written
 from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series

@@ -12,12 +12,10 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.words import sentence
-from scoring.board.confirming import confirmation_of
-from scoring.board.errata import errata_for
+from scoring.board.confirming import confirmation_of, errata_for
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, ranks, shown
-from scoring.board.query import BoardQuery
-from scoring.board.requested import board_with_scores
+from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.board.standings import standing_of
 from scoring.board.visibility import audience_of

@@ -38,7 +38,7 @@ from scoring.board.visibility import (
 )
 from scoring.comparison.one_run import rights_to
 from scoring.exchange.citations import of_run
-from scoring.exchange.label_bundle import open_labels, write_labels
+from scoring.exchange.data_sets import open_labels, write_labels
 from scoring.exchange.results import place, site_address
 from scoring.human.explained import rated
 from scoring.metrics.entailment.stored import stored_model

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.board.gold_power import gold_power
+from scoring.board.power import gold_power
 from scoring.board.visibility import may_see_submission
 from scoring.tools.baselines import baselines
 from scoring.web.organise.overview import lines

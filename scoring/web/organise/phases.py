@@ -17,11 +17,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.board.confirming import official_since, results_of, teams_confirmed, why_not
-from scoring.board.errata import MAX_TEXT, all_errata, publish_erratum
-from scoring.board.frozen import keep_frozen
-from scoring.board.outside import MAX_NAME, MAX_SOURCE, enter_measure, lines_of
-from scoring.board.outside import MAX_TEXT as MAX_VALUES
+from scoring.board.confirming import (
+    MAX_TEXT,
+    all_errata,
+    official_since,
+    publish_erratum,
+    results_of,
+    teams_confirmed,
+    why_not,
+)
+from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, enter_measure, lines_of
+from scoring.board.manual_scores import MAX_TEXT as MAX_VALUES
+from scoring.board.snapshots import save_frozen_board
 from scoring.models import OutsideMeasure
 from scoring.runs.confirming import MAX_REASON, end_confirmation, reopen_confirmation
 from scoring.web.organise.forms import BoardForm, FreezeForm, TimesForm
@@ -190,7 +197,7 @@ def freeze_at_once(request: HttpRequest, season: str, phase: int) -> HttpRespons
     assert isinstance(request.user, User)
     found = season_to_organise(request.user, season)
     frozen = freeze_now(phase=_phase(found, phase), by=request.user)
-    keep_frozen(frozen)
+    save_frozen_board(frozen)
     messages.success(
         request, _("The board of %(task)s, %(phase)s, is frozen.") % {"task": frozen.task, "phase": frozen}
     )

@@ -16,7 +16,7 @@ from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import interval, shown
-from scoring.board.requested import board_of
+from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of, may_see_claims, may_see_instances
 from scoring.comparison.choosing import ChosenTwo, chosen_two, evaluation_of

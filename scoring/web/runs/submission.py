@@ -25,10 +25,10 @@ from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.models import Membership, User
 from scoring.board.confirming import why_not
-from scoring.board.discourse_charts import run_shares
+from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
-from scoring.board.small_classes import hidden_classes
-from scoring.board.team_reported import reported_of
+from scoring.board.label_shares import run_shares
+from scoring.board.manual_scores import reported_of
 from scoring.board.visibility import (
     Visibility,
     audience_of,

@@ -20,12 +20,12 @@ from citeboard.core.query import whole_number
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
-from scoring.board.first_place import FirstPlace, public_first_places, shows_baselines_alone
+from scoring.board.counting import site_facts
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
-from scoring.board.reader import reader_of
-from scoring.board.sql import site_facts
-from scoring.exchange import signposting
+from scoring.board.public_results import FirstPlace, public_first_places, shows_baselines_alone
+from scoring.board.viewer import viewer_of
+from scoring.exchange import linked_data
 from scoring.exchange.citations import of_season
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
@@ -54,7 +54,7 @@ KEPT_SECONDS = 60
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     number = whole_number(request.GET.get("page", ""))
-    reader = reader_of(request.user)
+    reader = viewer_of(request.user)
     sees = (reader.is_staff, reader.seasons)
     return _page(request, "seasons/home.html", number, lambda: _home(request, number), sees)
 
@@ -62,9 +62,9 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def season(request: HttpRequest, season: str) -> HttpResponse:
     found = season_for(request.user, season)
-    reader = reader_of(request.user)
+    reader = viewer_of(request.user)
     response = _page(request, "seasons/season.html", None, lambda: _season(request, found), reader.key)
-    response["Link"] = signposting.of_season(found)
+    response["Link"] = linked_data.season_links(found)
     return response
 
 

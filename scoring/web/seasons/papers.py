@@ -16,7 +16,7 @@ from citeboard.core import storage
 from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.storage.downloads import download
 from scoring.background.papers import ask_for_paper, is_current, kept_paper, moving_paper
-from scoring.board import overall_exports
+from scoring.board import exports
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import ranks
@@ -28,9 +28,8 @@ from scoring.exchange.figure_files import figure_response
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import OverviewPaper, PaperFiles, PaperQuery
 from scoring.models import Paper, Reported, ReportedTable
-from scoring.publications import exports as published_exports
-from scoring.publications.published import Published, measures_of, published_of, rows_of
-from scoring.publications.query import PublishedQuery
+from scoring.publications import published as published_exports
+from scoring.publications.published import Published, PublishedQuery, measures_of, published_of, rows_of
 from scoring.publications.reproduced import is_reproduced, tables_of
 from scoring.publications.tables import as_printed, by_class, headline, measures_by_class
 from scoring.web.breadcrumbs import place_of
@@ -70,14 +69,14 @@ def published(request: HttpRequest, season: str, task: str) -> HttpResponse:
 @require_safe
 def published_csv(request: HttpRequest, season: str, task: str) -> HttpResponse:
     found, results = _results(request, season, task)
-    return _published_file(published_exports.as_csv(results), "text/csv; charset=utf-8", found, "csv")
+    return _published_file(published_exports.published_csv(results), "text/csv; charset=utf-8", found, "csv")
 
 
 @readable_anywhere
 @require_safe
 def published_json(request: HttpRequest, season: str, task: str) -> HttpResponse:
     found, results = _results(request, season, task)
-    return _published_file(published_exports.as_json(results), "application/json", found, "json")
+    return _published_file(published_exports.published_json(results), "application/json", found, "json")
 
 
 @require_safe
@@ -224,9 +223,9 @@ def _label(name: str, metric: str) -> str:
 
 
 FORMS = {
-    "csv": ("text/csv; charset=utf-8", overall_exports.as_csv),
-    "json": ("application/json", overall_exports.as_json),
-    "tex": ("application/x-tex; charset=utf-8", overall_exports.as_latex),
+    "csv": ("text/csv; charset=utf-8", exports.overall_csv),
+    "json": ("application/json", exports.overall_json),
+    "tex": ("application/x-tex; charset=utf-8", exports.overall_latex),
 }
 
 

@@ -20,10 +20,10 @@ from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import User
-from scoring.board.data_sets import described_splits
-from scoring.exchange import schema_org, signposting
+from scoring.board.open_gold import described_splits
+from scoring.exchange import linked_data
 from scoring.exchange.citations import of_task
-from scoring.exchange.released import released_phases
+from scoring.exchange.data_sets import released_phases
 from tasks.models import Gold
 from tasks.registration.entries import MAX_MESSAGE, EntryRefused, TermsFirst, register_team
 from tasks.registration.terms import terms_to_accept
@@ -54,7 +54,7 @@ def task(request: HttpRequest, season: str, task: str) -> HttpResponse:
         "card": card(found.type),
         "citation": of_task(found),
         "is_released": bool(released),
-        "described": schema_org.in_page(found, released) if released else "",
+        "described": linked_data.data_set_in_page(found, released) if released else "",
         "has_trec": found.task_type.trec is not None,
         "has_data_sets": found.task_type.statistics is not None,
         "phases": [
@@ -67,7 +67,7 @@ def task(request: HttpRequest, season: str, task: str) -> HttpResponse:
         "has_entered": entered_teams(request.user, found.season).exists(),
     }
     response = render(request, "seasons/task.html", context)
-    response["Link"] = signposting.of_task(found, released)
+    response["Link"] = linked_data.task_links(found, released)
     return response
 
 

@@ -32,7 +32,7 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 
 @dataclass(frozen=True)
-class Reader:
+class Viewer:
     """``facts`` are what is so, of which row, and its word: a team's slug, a role."""
 
     is_staff: bool = False
@@ -61,9 +61,9 @@ class Reader:
         return Audience.TEAM if ("entered", season, "") in self.facts else Audience.PUBLIC
 
 
-def reader_of(user: object) -> Reader:
+def viewer_of(user: object) -> Viewer:
     if not isinstance(user, User):
-        return Reader()
+        return Viewer()
     with connection.cursor() as cursor:
         cursor.execute(_FACTS.format(**_TABLES), {"user": user.pk})
-        return Reader(is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall())))
+        return Viewer(is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall())))

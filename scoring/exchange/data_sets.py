@@ -1,0 +1,525 @@
+"""The data of a task that everybody may have: inputs of phases that have released them, and no gold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from urllib.parse import quote
+
+import yaml
+from django.core.cache import caches
+
+from citeboard.core import storage
+from citeboard.core.release import release
+from scoring.board.open_gold import may_have_gold
+from scoring.exchange.citations import of_task
+from scoring.exchange.linked_data import licence_address, spdx
+from scoring.exchange.results import file_name, place, site_address
+from scoring.metrics.entailment.stored import stored_model
+from scoring.models import EntailmentModel
+from scoring.worker.entailment_labels import label_lines
+from tasks.gold.archive_writing import NO_TIME
+from tasks.models import Gold, Phase, Task
+from tasks.seasons.access import may_have_inputs
+from tasks.seasons.cards import card, section
+from tasks.types.files import CHUNK, InputFile, open_input
+from tasks.types.positional_citations.options import ENTAILMENT
+from tasks.types.trec import TrecForm
+
+#: So many lines of a JSON lines file are looked at for its fields.
+SAMPLED_LINES = 50
+_TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """A file in the archive; of JSON lines also the fields whose values are plain, with the type of each."""
+
+    name: str
+    size: int
+    sha256: str
+    fields: dict[str, str]
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix.lower()
+
+
+@dataclass(frozen=True)
+class Archive:
+    size: int
+    sha256: str
+    files: tuple[ReleasedFile, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a phase has released, under the version of the gold that it goes with."""
+
+    phase: Phase
+    gold: Gold
+    archive: Archive
+
+
+def released_phases(task: Task) -> dict[Phase, Gold]:
+    """One phase for each split that has released its inputs, whoever asks."""
+    found: dict[str, tuple[Phase, Gold]] = {}
+    for phase in task.phases.all():
+        gold = Gold.objects.current(phase) if phase.has_released_inputs() else None
+        if gold is not None:
+            found.setdefault(phase.split, (phase, gold))
+    return dict(found.values())
+
+
+def releases_of(task: Task) -> list[Release]:
+    """The same with what their archives hold."""
+    return [Release(phase, gold, _read_archive(gold.public)) for phase, gold in released_phases(task).items()]
+
+
+def _read_archive(name: str) -> Archive:
+    """Looked into once: the name holds the checksum of the content."""
+    key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
+    found: Archive | None = caches["results"].get(key)
+    if found is None:
+        with storage.gold.open(name) as content:
+            sha256 = _sha256(content)
+            content.seek(0)
+            with zipfile.ZipFile(content) as archive:
+                files = tuple(_released_file(archive, member) for member in archive.infolist())
+        found = Archive(storage.gold.size(name), sha256, files)
+        caches["results"].set(key, found, None)
+    return found
+
+
+def _released_file(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> ReleasedFile:
+    with archive.open(member) as content:
+        sha256 = _sha256(content)
+    fields = {}
+    if member.filename.endswith(".jsonl"):
+        with archive.open(member) as content:
+            fields = dict(_plain_fields(content))
+    return ReleasedFile(member.filename, member.file_size, sha256, fields)
+
+
+def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
+    """Those whose values are all of one plain type."""
+    types: dict[str, set[str]] = {}
+    for line in islice(lines, SAMPLED_LINES):
+        for name, value in json.loads(line).items():
+            if value is not None:
+                types.setdefault(name, set()).add(_TYPES.get(type(value), ""))
+    for name, own in types.items():
+        if own == {"sc:Integer", "sc:Float"}:
+            yield name, "sc:Float"
+        elif len(own) == 1 and "" not in own:
+            yield name, next(iter(own))
+
+
+def _sha256(content: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := content.read(CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class GivenSplit:
+    phase: Phase
+    gold: Gold
+    has_gold: bool
+
+    @property
+    def name(self) -> str:
+        return file_name(self.phase.split)
+
+    @contextmanager
+    def inputs(self) -> Iterator[list[InputFile]]:
+        with _unpacked(self.gold.public) as files:
+            yield files
+
+    @contextmanager
+    def answers(self) -> Iterator[list[InputFile]]:
+        """The gold; no files where it is not given out."""
+        if not self.has_gold:
+            yield []
+            return
+        with _unpacked(self.gold.file) as files:
+            yield files
+
+
+def given_out(task: Task, viewer: object) -> list[GivenSplit]:
+    """The splits whose inputs are released, where the viewer has accepted the season's terms."""
+    return [
+        GivenSplit(phase, gold, may_have_gold(phase, viewer))
+        for phase, gold in released_phases(task).items()
+        if may_have_inputs(viewer, phase)
+    ]
+
+
+def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
+    """The same as long as a file made of them is the same."""
+    stated = [form, release(), *(f"{own.gold.public} {own.gold.file} {own.has_gold}" for own in splits)]
+    return f'"{hashlib.sha256("|".join(stated).encode()).hexdigest()}"'
+
+
+@contextmanager
+def _unpacked(name: str) -> Iterator[list[InputFile]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        with storage.gold.open(name) as kept, path.open("wb") as copy:
+            shutil.copyfileobj(kept, copy)
+        yield open_input(path)
+
+
+CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
+JSON_LINES = "application/jsonlines"
+MEDIA_TYPES = {
+    ".jsonl": JSON_LINES,
+    ".json": "application/json",
+    ".xml": "application/xml",
+    ".csv": "text/csv",
+}
+#: Words of the format that are its own; what others there are it takes from schema.org.
+_TERMS = (
+    "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet",
+    "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet",
+    "references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField",
+    "transform",
+)  # fmt: skip
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+#: Of many files of one kind it is told that they are there, not which.
+MAX_LISTED = 20
+
+
+def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
+    season = task.season
+    text = card(task.type).text
+    licence = licence_address(season.licence) or season.licence
+    described = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": f"{season.slug}-{task.slug}",
+        "description": task.summary or text.partition("\n\n")[0],
+        "url": site_address("task", season.slug, task.slug),
+        "license": licence,
+        "creator": {"@type": "sc:Organization", "name": f"Organisers of {season}"},
+        "datePublished": min(release.gold.created_at for release in releases).date().isoformat(),
+        "version": f"{max(release.gold.number for release in releases)}.0.0",
+        "citeAs": of_task(task).bibtex,
+        "isLiveDataset": False,
+        "inLanguage": "en",
+        "isAccessibleForFree": True,
+        "rai:dataCollection": section(text, "Data"),
+        "rai:dataLimitations": section(text, "Limits"),
+        "rai:dataUseCases": f"Evaluation of systems for {task.task_type.title.lower()}; not for training.",
+        "rai:dataReleaseMaintenancePlan": (
+            "A correction is a new numbered version; runs are scored again against it, and the board of "
+            "every earlier version stays."
+        ),
+        "distribution": [entry for release in releases for entry in _distribution(release)],
+        "recordSet": [
+            _record_set(release, file) for release in releases for file in _listed(release) if file.fields
+        ],
+    }
+    return {name: value for name, value in described.items() if value not in ("", [])}
+
+
+def _distribution(release: Release) -> Iterator[dict[str, Any]]:
+    archive = _archive_id(release)
+    yield {
+        "@type": "cr:FileObject",
+        "@id": archive,
+        "name": archive,
+        "contentUrl": site_address("inputs", *place(release.phase)),
+        "contentSize": f"{release.archive.size} B",
+        "encodingFormat": "application/zip",
+        "sha256": release.archive.sha256,
+    }
+    listed = _listed(release)
+    for file in listed:
+        yield {
+            "@type": "cr:FileObject",
+            "@id": _file_id(release, file),
+            "name": file.name,
+            "containedIn": {"@id": archive},
+            "contentUrl": file.name,
+            "contentSize": f"{file.size} B",
+            "encodingFormat": MEDIA_TYPES.get(file.suffix, "text/plain"),
+            "sha256": file.sha256,
+        }
+    for suffix in sorted({file.suffix for file in release.archive.files if file not in listed}):
+        yield {
+            "@type": "cr:FileSet",
+            "@id": f"{archive}-{suffix.removeprefix('.') or 'files'}",
+            "name": f"{archive}-{suffix.removeprefix('.') or 'files'}",
+            "containedIn": {"@id": archive},
+            "encodingFormat": MEDIA_TYPES.get(suffix, "text/plain"),
+            "includes": f"**/*{suffix}",
+        }
+
+
+def _record_set(release: Release, file: ReleasedFile) -> dict[str, Any]:
+    name = _croissant_name(f"{release.phase.split}-{file.name.removesuffix('.jsonl')}")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{field}",
+                "name": f"{name}/{field}",
+                "dataType": kind,
+                "source": {"fileObject": {"@id": _file_id(release, file)}, "extract": {"column": field}},
+            }
+            for field, kind in file.fields.items()
+        ],
+    }
+
+
+def _listed(release: Release) -> list[ReleasedFile]:
+    files = release.archive.files
+    return list(files) if len(files) <= MAX_LISTED else [file for file in files if file.fields][:MAX_LISTED]
+
+
+def _archive_id(release: Release) -> str:
+    return _croissant_name(f"{release.phase.split}-inputs")
+
+
+def _file_id(release: Release, file: ReleasedFile) -> str:
+    return f"{_archive_id(release)}/{file.name}"
+
+
+def _croissant_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)
+
+
+LINES = ".jsonl"
+GOLD = "gold"
+#: The Hub takes a split's name as a word.
+_NO_WORD = re.compile(r"\W+", re.ASCII)
+
+
+class NoLines(Exception):
+    """None of the task's files are JSON lines, which is what the Hub's loaders read."""
+
+
+def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
+    """Raises NoLines."""
+    configurations: dict[str, dict[str, str]] = {}
+    with zipfile.ZipFile(out, "w") as archive:
+        for own in splits:
+            with own.inputs() as inputs, own.answers() as answers:
+                for kind, files in (("", inputs), (GOLD, answers)):
+                    for file in files:
+                        if file.suffix == LINES:
+                            path = f"{kind or 'data'}/{own.name}/{file.name}"
+                            _put_file(archive, path, file)
+                            name = _word("-".join(part for part in (kind, file.stem) if part))
+                            configurations.setdefault(name, {})[_word(own.name)] = path
+        if not configurations:
+            raise NoLines
+        front = yaml.safe_dump(_front_matter(task, configurations), sort_keys=False, allow_unicode=True)
+        archive.writestr(_entry("README.md"), f"---\n{front}---\n\n{_card_text(task)}")
+
+
+def _front_matter(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    season = task.season
+    return {
+        **_licence(season.licence),
+        "language": ["en"],
+        "pretty_name": f"{season}: {task}",
+        "tags": ["citation-research", task.type],
+        "configs": [
+            {
+                "config_name": name,
+                "data_files": [{"split": split, "path": path} for split, path in own.items()],
+                **({"default": True} if number == 0 else {}),
+            }
+            for number, (name, own) in enumerate(configurations.items())
+        ],
+    }
+
+
+def _licence(stated: str) -> dict[str, str]:
+    """What the Hub has no name for is `other`, with its own name."""
+    address = licence_address(stated)
+    if address:
+        return {"license": str(spdx(stated)).lower()}
+    return {"license": "other", "license_name": _word(stated or "not-stated").lower()}
+
+
+def _card_text(task: Task) -> str:
+    address = site_address("task", task.season.slug, task.slug)
+    return (
+        f"# {task.season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
+        f"{card(task.type).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
+    )
+
+
+def _put_file(archive: zipfile.ZipFile, path: str, file: InputFile) -> None:
+    with archive.open(_entry(path), "w") as target, file.open() as source:
+        shutil.copyfileobj(source, target)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _word(text: str) -> str:
+    return _NO_WORD.sub("_", text).strip("_") or "data"
+
+
+#: What neither XML nor a line of text may hold.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+README = """{title}
+
+Each folder is a split: topics.xml, documents.trec, candidates.trec where topics have documents of their own,
+and qrels.txt where the gold is given out. With the scorer of this site installed:
+
+    import ir_datasets
+    from citeboard_scorer.adapters.ir_datasets_provider import register
+
+    register("FOLDER, ZIP OR ADDRESS OF THIS ARCHIVE")
+    ir_datasets.load("{name}/{split}")
+
+Licence: {licence}
+
+{citation}"""
+
+
+def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]) -> None:
+    name = f"citeboard/{task.season.slug}/{task.slug}"
+    with zipfile.ZipFile(out, "w") as archive:
+        about = {"name": name, "splits": [own.name for own in splits]}
+        readme = README.format(
+            title=f"{task.season}: {task}",
+            name=name,
+            split=splits[0].name,
+            licence=task.season.licence or "not stated",
+            citation=of_task(task).bibtex,
+        )
+        _put(archive, "collection.json", [json.dumps(about)])
+        _put(archive, "README.txt", [readme])
+        for own in splits:
+            _split(archive, form, own)
+
+
+def _split(archive: zipfile.ZipFile, form: TrecForm, own: GivenSplit) -> None:
+    with own.inputs() as files:
+        _put(archive, f"{own.name}/topics.xml", _topics(form.topics(files)))
+        _put(archive, f"{own.name}/documents.trec", _documents(form.documents(files)))
+        if form.candidates:
+            _put(archive, f"{own.name}/candidates.trec", _candidates(form.candidates(files)))
+    if own.has_gold:
+        with own.answers() as files:
+            lines = (f"{_id(topic)} 0 {_id(name)} {grade}\n" for topic, name, grade in form.qrels(files))
+            _put(archive, f"{own.name}/qrels.txt", lines)
+
+
+def _put(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> None:
+    entry = zipfile.ZipInfo(name, NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    with archive.open(entry, "w") as file:
+        for line in lines:
+            file.write(line.encode())
+
+
+def _topics(topics: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
+    for name, text in topics:
+        yield f'<topic number="{escape(_id(name))}"><query>{_text(text)}</query></topic>\n'
+    yield "</topics>\n"
+
+
+def _documents(documents: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, text in documents:
+        yield f"<DOC>\n<DOCNO>{escape(_id(name))}</DOCNO>\n<TEXT>\n{_text(text)}\n</TEXT>\n</DOC>\n"
+
+
+def _candidates(candidates: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """A run in the order of the collection, which says nothing of relevance."""
+    for topic, names in candidates:
+        for rank, name in enumerate(names, start=1):
+            yield f"{_id(topic)} Q0 {_id(name)} {rank} 0 candidates\n"
+
+
+def _id(name: str) -> str:
+    return "".join(
+        quote(sign) if sign.isspace() or sign == "%" or _CONTROL.match(sign) else sign for sign in name
+    )
+
+
+def _text(text: str) -> str:
+    return escape(" ".join(_CONTROL.sub(" ", text).split()))
+
+
+LABELS, CARD = "labels.jsonl", "labels.json"
+
+
+def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
+    """The label sets that decide together, the season's own first; none where they are not given out.
+
+    Labels are of pairs, not of phases. So every phase whose runs they decide must give the viewer its gold:
+    those of the season, and those of all seasons for labels that all share.
+    """
+    model = stored_model(phase.task.options)
+    if model is None or not may_have_gold(phase, viewer):
+        return []
+    asking = Phase.objects.filter(
+        task__options__entailment=phase.task.options[ENTAILMENT.name]
+    ).select_related("task__season")
+    closed = {
+        own.task.season_id
+        for own in asking
+        if not own.task.season.is_public or not may_have_gold(own, viewer)
+    }
+    if phase.task.season_id in closed:
+        return []
+    deciding = EntailmentModel.objects.deciding(model, phase.task.season)
+    return [own for own in deciding if own.season_id is not None or not closed]
+
+
+def write_labels(out: IO[bytes], phase: Phase, deciding: list[EntailmentModel]) -> None:
+    """A zip of the labels, as scorer and `import_labels` read them, and of what they are called."""
+    digest, number = hashlib.sha256(), -1  # the first line names the model
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open(LABELS, "w", force_zip64=True) as file:
+            for line in label_lines(deciding):
+                digest.update(line.encode())
+                file.write(line.encode())
+                number += 1
+        task = phase.task
+        card = {
+            "name": f"{task.season.slug}/{task.slug}/{phase.slug}",
+            "model": deciding[0].name,
+            "labels": number,
+            "sha256": digest.hexdigest(),
+        }
+        archive.writestr(zipfile.ZipInfo(CARD), f"{json.dumps(card, ensure_ascii=False, indent=2)}\n")

@@ -1,0 +1,107 @@
+"""Links in the head of an answer that lead programs from a page to what it is about (signposting.org)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+
+from scoring.exchange.results import place, site_address
+from tasks.models import Phase, Season, Task
+from tasks.seasons.cards import card
+
+LD_JSON = "application/ld+json"
+
+
+def task_links(task: Task, released: Collection[Phase]) -> str:
+    return ", ".join(_task_links(task, released))
+
+
+def _task_links(task: Task, released: Collection[Phase]) -> Iterator[str]:
+    where = (task.season.slug, task.slug)
+    yield _link(site_address("task", *where), "cite-as")
+    yield _link(site_address("task-bib", *where), "describedby", "application/x-bibtex")
+    yield from _licence_links(task.season)
+    if released:
+        yield _link("https://schema.org/Dataset", "type")
+        yield _link(site_address("croissant", *where), "describedby", LD_JSON)
+    for phase in released:
+        yield _link(site_address("inputs", *place(phase)), "item", "application/zip")
+
+
+def season_links(season: Season) -> str:
+    return ", ".join(
+        [
+            _link(site_address("season", season.slug), "cite-as"),
+            _link(site_address("season-bib", season.slug), "describedby", "application/x-bibtex"),
+            *_licence_links(season),
+        ]
+    )
+
+
+def _licence_links(season: Season) -> Iterator[str]:
+    if address := licence_address(season.licence):
+        yield _link(address, "license")
+
+
+def _link(address: str, relation: str, media_type: str = "") -> str:
+    return f'<{address}>; rel="{relation}"' + (f'; type="{media_type}"' if media_type else "")
+
+
+#: Signs that mean something to HTML, as JSON writes them too.
+IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
+
+
+def data_set_in_page(task: Task, released: Collection[Phase]) -> SafeString:
+    """The content of a `script` of type `application/ld+json`, which holds data and is never run."""
+    text = json.dumps(data_set(task, released), ensure_ascii=False)
+    return mark_safe(text.translate(IN_A_PAGE))  # noqa: S308  (every sign that means something to HTML is escaped)
+
+
+def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
+    season = task.season
+    described = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": f"{season}: {task}",
+        "description": task.summary or card(task.type).text.partition("\n\n")[0] or str(task),
+        "url": site_address("task", season.slug, task.slug),
+        "license": licence_address(season.licence) or season.licence,
+        "creator": {"@type": "Organization", "name": f"Organisers of {season}"},
+        "isAccessibleForFree": True,
+        "includedInDataCatalog": {"@type": "DataCatalog", "name": "Citeboard", "url": site_address("home")},
+        "distribution": [
+            {
+                "@type": "DataDownload",
+                "name": f"Inputs of the split {phase.split}",
+                "contentUrl": site_address("inputs", *place(phase)),
+                "encodingFormat": "application/zip",
+            }
+            for phase in released
+        ],
+    }
+    return {name: value for name, value in described.items() if value}
+
+
+ADDRESS = "https://spdx.org/licenses/{}.html"
+
+
+def spdx(licence: str) -> str | None:
+    """The SPDX expression as it is written there; None for other words.
+
+    >>> spdx("cc-by-4.0"), spdx("for research only")
+    ('CC-BY-4.0', None)
+    """
+    try:
+        return str(canonicalize_license_expression(licence))
+    except InvalidLicenseExpression:
+        return None
+
+
+def licence_address(licence: str) -> str | None:
+    """Where the text of a single licence stands; None for expressions of several and for other words."""
+    known = spdx(licence)
+    return ADDRESS.format(known) if known and " " not in known else None

@@ -1,0 +1,288 @@
+"""Who is best in a class, and whether that can be chance: found by the worker, read by pages."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import zlib
+from typing import Any, ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.teams.models import User
+from scoring.models.evaluations import Evaluation
+from tasks.models import Gold, Phase, Submission
+
+
+class ClassLeader(models.Model):
+    """The best run of a board in one class by one metric.
+
+    ``p`` is the largest of its p-values against the others, as Holm's correction leaves it, or the first one
+    found that is too large to go on; null where it was not compared. ``among`` stands for the runs that were
+    on the board: with others this is out of date.
+    """
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="class_leaders")
+    rules = models.CharField(max_length=60)
+    gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="class_leaders")
+    dimension = models.CharField(max_length=60)
+    label = models.CharField("class", max_length=200)
+    metric = models.CharField(max_length=80)
+    best = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="leads", null=True)
+    p = models.FloatField(null=True)
+    systems = models.PositiveIntegerField(help_text="How many have a value in the class.")
+    among = models.CharField(max_length=64)
+    found_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["phase", "rules", "dimension", "metric"], name="class_leader_of_table")
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "rules", "gold", "dimension", "label", "metric"],
+                name="class_leader_once_a_class",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"best in {self.label} by {self.metric}"
+
+
+class Comparison(models.Model):
+    """Two evaluations of one phase, rule set and gold by one metric.
+
+    ``first`` is the older evaluation. The difference is first minus second, on the metric's scale; what is
+    undefined is null. The p-value stands as it was found: a board corrects for all that it asks at once.
+    """
+
+    first = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_first")
+    second = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_second")
+    metric = models.CharField(max_length=80)
+    difference = models.FloatField(null=True)
+    error = models.FloatField(null=True, help_text="The jackknife's standard error of the difference.")
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    p = models.FloatField(null=True)
+    test = models.CharField(max_length=40)
+    trials = models.PositiveIntegerField()
+    units = models.PositiveIntegerField()
+    seed = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["first", "second", "metric"], name="comparison_once_a_metric"),
+            models.CheckConstraint(condition=Q(second__gt=F("first")), name="comparison_older_first"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first_id} and {self.second_id} by {self.metric}"
+
+
+class BoardOrder(models.Model):
+    """How far the rows of a board have been compared with one another, and which worker is at it.
+
+    At ``version`` of the phase nothing was missing. A worker holds the board by a lease, so that no pair is
+    compared twice at the same time; ``asked_at`` says that the queue holds a wake for it.
+    """
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
+    rules = models.CharField(max_length=60)
+    version = models.PositiveBigIntegerField(default=0)
+    asked_at = models.DateTimeField(null=True)
+    classes_at = models.DateTimeField(null=True, help_text="When something was last found of its classes.")
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["phase", "rules"]
+        constraints = [
+            models.UniqueConstraint(fields=["phase", "rules"], name="board_order_once_a_board"),
+        ]
+
+    def __str__(self) -> str:
+        return f"the order of {self.phase_id} under {self.rules}"
+
+
+class ResultConfirmation(models.Model):
+    """What the lead of a team said of a run's result; it holds as long as the run has these numbers."""
+
+    class State(models.TextChoices):
+        CONFIRMED = "confirmed", _("confirmed")
+        CONTESTED = "contested", _("contested")
+
+    submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="confirmation")
+    gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="+")
+    numbers = models.CharField(max_length=64, help_text="A digest of the scores that it was said of.")
+    state = models.CharField(max_length=10, choices=State)
+    message = models.TextField(blank=True, default="", help_text="Why it is contested.")
+    by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=~models.Q(state="contested", message=""), name="result_is_contested_with_a_message"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.submission}, {self.get_state_display()}"
+
+
+class FrozenBoard(models.Model):
+    """Kept soon after the instant, so that withdrawing or choosing a run changes nothing of what is shown."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="frozen_boards")
+    rules = models.CharField(max_length=60)
+    gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="+")
+    frozen_from = models.DateTimeField()
+    evaluations: models.JSONField[list[int]] = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["phase", "rules", "frozen_from"], name="frozen_board_once_an_instant"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.phase}, frozen at {self.frozen_from:%Y-%m-%d %H:%M}"
+
+
+#: Boards of a phase that are kept within an hour because somebody asks how to cite them.
+MAX_CITED_AN_HOUR = 60
+
+
+class CitedTooOften(Exception):
+    """Anybody may ask how to cite a board, and what is kept is never deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"boards of this phase were kept {MAX_CITED_AN_HOUR} times within the hour, which is as often as "
+            "they are; please cite it by its own address, or ask again later"
+        )
+
+
+class SnapshotQuerySet(models.QuerySet["Snapshot"]):
+    def keep(self, content: str, **facts: Any) -> Snapshot:
+        """The same content is kept once for each occasion and audience. Raises CitedTooOften."""
+        packed = content.encode()
+        same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
+        same["digest"] = hashlib.sha256(packed).hexdigest()
+        if found := self.filter(**same).first():
+            return found
+        if same["occasion"] == Snapshot.Occasion.CITED and self._cited_lately(same["phase"]):
+            raise CitedTooOften
+        kept, _ = self.get_or_create(**same, defaults={**facts, "packed": zlib.compress(packed, 6)})
+        return kept
+
+    def _cited_lately(self, phase: Phase) -> bool:
+        """As often as it may be."""
+        since = timezone.now() - dt.timedelta(hours=1)
+        cited = self.filter(phase=phase, occasion=Snapshot.Occasion.CITED, created_at__gt=since)
+        return cited.count() >= MAX_CITED_AN_HOUR
+
+
+class Snapshot(models.Model):
+    """The rows of a board as JSON, as ``audience`` saw them then; it never changes."""
+
+    class Occasion(models.TextChoices):
+        CITED = "cited", _("somebody cited the board")
+        GOLD = "gold", _("a newer version of the gold took its place")
+        CLOSE = "close", _("the phase closed")
+        FREEZE = "freeze", _("the board was frozen")
+        REVEAL = "reveal", _("the frozen board was revealed")
+
+    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="snapshots")
+    audience = models.CharField(max_length=12, help_text="As whom the board was read.")
+    occasion = models.CharField(max_length=8, choices=Occasion)
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the JSON; its beginning is the address.")
+    packed = models.BinaryField(help_text="The JSON, compressed by zlib.")
+    has_scores = models.BooleanField(help_text="False where ranks alone were shown.")
+    has_names = models.BooleanField(help_text="False where it did not say whose the systems are.")
+    rules = models.CharField(max_length=60)
+    gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="snapshots")
+    version = models.PositiveBigIntegerField(help_text="The phase's, when the board was kept.")
+    frozen_at = models.DateTimeField(null=True, help_text="The instant at which a frozen board stood so.")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = SnapshotQuerySet.as_manager()
+
+    #: So much of the digest stands in the address.
+    LETTERS: ClassVar[int] = 16
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase", "audience", "occasion", "digest"], name="snapshot_once_an_occasion"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.phase}, version {self.version}"
+
+    @property
+    def short(self) -> str:
+        return self.digest[: self.LETTERS]
+
+    @property
+    def text(self) -> bytes:
+        """The JSON, byte by byte as its digest says."""
+        return zlib.decompress(self.packed)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+
+class OutsideMeasure(models.Model):
+    """What was measured of the runs of a phase, in which direction, and who measured it."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="outside_measures")
+    name = models.CharField(max_length=60)
+    higher_is_better = models.BooleanField(default=True)
+    source = models.CharField(max_length=400, help_text="Who measured it, how, and where that is written.")
+    entered_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["phase", "name"], name="outside_measure_once_a_phase")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def direction(self) -> str:
+        return "higher is better" if self.higher_is_better else "lower is better"
+
+    @property
+    def signature(self) -> str:
+        """What the number is, and that this site has not computed it."""
+        way = "up" if self.higher_is_better else "down"
+        return f"outside|{self.name}|better:{way}|entered:{self.entered_at:%Y-%m-%d}|source:{self.source}"
+
+
+class OutsideScore(models.Model):
+    """Its value on one run."""
+
+    measure = models.ForeignKey(OutsideMeasure, on_delete=models.CASCADE, related_name="scores")
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="outside_scores")
+    value = models.FloatField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["measure", "submission"], name="outside_score_once_a_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.value} of {self.submission}"
