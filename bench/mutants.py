@@ -28,11 +28,12 @@ SECONDS = 300
 #: The tests that speak of a module.
 TESTED_BY: dict[str, tuple[str, ...]] = {
     "scoring/stats/jackknife.py": ("tests/scoring/test_jackknife.py",),
-    "scoring/stats/student.py": ("tests/scoring/test_jackknife.py",),
-    "scoring/stats/power.py": ("tests/scoring/test_power.py", "tests/scoring/test_separation.py"),
+    "scoring/stats/significance.py": (
+        "tests/scoring/test_significance.py",
+        "tests/scoring/test_power.py",
+        "tests/scoring/test_separation.py",
+    ),
     "scoring/stats/resampling.py": ("tests/scoring/test_resampling.py",),
-    "scoring/stats/exact_sums.py": ("tests/scoring/test_resampling.py",),
-    "scoring/stats/significance.py": ("tests/scoring/test_significance.py",),
     "scoring/stats/groups.py": ("tests/scoring/test_groups.py",),
     "scoring/stats/breakdown.py": ("tests/scoring/test_breakdown.py",),
     "scoring/stats/signature.py": ("tests/scoring/test_signature.py", "tests/pages/test_compare_page.py"),

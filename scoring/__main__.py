@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from scoring.client.commands import add_commands as add_client
+from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline.claim_check_commands import add_commands as add_claim_check
-from scoring.offline.entailment_commands import add_commands
-from scoring.offline.power_command import add_command as add_power
+from scoring.offline.commands import add_entailment, add_power, add_verify
 from scoring.offline.scoring import (
     Checking,
     Comparing,
@@ -31,10 +30,15 @@ from scoring.offline.scoring import (
     no_progress,
     score,
 )
-from scoring.offline.terminal import bar, is_terminal
-from scoring.offline.texts import between, problem_line, score_lines, shown
-from scoring.offline.verify_command import add_command as add_verify
-from scoring.offline.versions import installed_version
+from scoring.offline.terminal import (
+    bar,
+    between,
+    installed_version,
+    is_terminal,
+    problem_line,
+    score_lines,
+    shown,
+)
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines.citation_text_commands import add_commands as add_writing
 from scoring.tools.baselines.commands import add_commands as add_baselines
@@ -142,7 +146,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
     for command in (checked, scored):
         command.add_argument("--run", type=Path, required=True, metavar="PATH")
-    add_commands(commands, options_of)
+    add_entailment(commands, options_of)
     add_claim_check(commands, options_of)
     add_power(commands, options_of)
     add_builders(commands)

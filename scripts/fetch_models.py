@@ -57,7 +57,7 @@ def fetch_pipeline(name: str = PIPELINE, url: str = PIPELINE_URL) -> str:
 def fetch_bertscore(name: str | None = None) -> str:
     """Compares texts for BERTScore; says in a sentence what came of it."""
     from scoring.metrics.bertscore import DEFAULT_MODEL
-    from scoring.metrics.bertscore_model import folder_of
+    from scoring.metrics.local_models import folder_of
 
     wanted = name or DEFAULT_MODEL
     if folder_of(wanted) is not None:

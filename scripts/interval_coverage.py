@@ -26,7 +26,7 @@ from scoring.metrics.base import Floats
 from scoring.metrics.citation_text import Length, LengthRatio
 from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.metrics.clsumm import Overlap
-from scoring.metrics.discourse.divergence import divergence, shares
+from scoring.metrics.label_divergence import divergence, shares
 from scoring.metrics.ranking import Ranking
 from scoring.stats.jackknife import difference_bounds, jackknife_error, score_bounds
 from scoring.stats.significance import differences_of

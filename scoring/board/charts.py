@@ -28,7 +28,7 @@ from scoring.figures import (
     Series,
     bounds_of,
 )
-from scoring.figures.palette import MAX_SERIES
+from scoring.figures.description import MAX_SERIES
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.team_figures import TeamMeasure
 

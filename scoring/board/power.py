@@ -21,8 +21,7 @@ from scoring.metrics import Metric, metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
 from scoring.stats.groups import ALPHA
-from scoring.stats.power import detectable_difference, typical_error, units_needed
-from scoring.stats.significance import smallest_p
+from scoring.stats.significance import detectable_difference, smallest_p, typical_error, units_needed
 from tasks.models import Gold, Submission
 
 #: Nobody makes a test set so much larger to tell two systems apart.

@@ -9,19 +9,17 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scoring.client.phases import phase_detail, phase_id, require_priorities
 from scoring.client.refusals import Refused
 from scoring.client.site import Site
-from scoring.client.tables import board_lines, print_table, season_rows, warning_lines
 from scoring.client.tokens import TOKEN, chosen_site, read_tokens, tokens_path, write_tokens
 from scoring.offline.scoring import as_json
-from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable
-from scoring.offline.texts import score_lines
+from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_line, score_lines
+from tasks.types import Problem
 
 #: A run in one of these states moves no more by itself.
 #: A phase that does not say what becomes of runs calls one that has not failed received.
@@ -204,3 +202,99 @@ def _say(given: argparse.Namespace, content: Mapping[str, Any], words: str) -> N
 def _warn(answer: Mapping[str, Any]) -> None:
     for line in warning_lines(answer["warnings"]):
         print(line, file=sys.stderr)
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    for line in table_lines(heads, rows):
+        print(line)
+
+
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    cells = [list(heads), *([printable(str(cell)) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield painted(line, BOLD, sys.stdout) if number == 0 else line
+
+
+def season_rows(season: Mapping[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (
+            phase["id"],
+            task["slug"],
+            task["type"],
+            f"{season['slug']}/{task['slug']}/{phase['slug']}",
+            phase["closes"],
+            "yes" if phase["is_open"] else "no",
+        )
+        for task in season["tasks"]
+        for phase in task["phases"]
+    ]
+
+
+def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
+    """Rank, team, system and the ranking metric with its interval; the rest is in `--json`."""
+    if board["shows"] == "nothing":
+        yield "this board is not shown to you now"
+        return
+    first = board["columns"][0]["name"] if board["columns"] else ""
+    heads = ("rank", "team", "system", "run", *([first, "from", "to"] if first else []))
+    yield from table_lines(heads, [_board_row(row, first) for row in board["rows"]])
+
+
+def _board_row(row: Mapping[str, Any], first: str) -> tuple[object, ...]:
+    score = row["scores"].get(first, {})
+    numbers = [_number(score.get(part)) for part in ("value", "low", "high")] if first else []
+    rank = "" if row["rank"] is None else row["rank"]
+    return (rank, row["team"] or row["kind"], row["system"], row["submission"], *numbers)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"
+
+
+def warning_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [problem_line(Problem(**problem), sys.stderr) for problem in problems]
+
+
+def phase_id(site: Site, named: str) -> int:
+    """Raises Refused with the names there are."""
+    if named.isdecimal():
+        return int(named)
+    season, _, rest = named.partition("/")
+    task_slug, _, phase_slug = rest.partition("/")
+    if not (season and task_slug):
+        raise Refused(f"“{named}” names no phase; expected its number or SEASON/TASK/PHASE")
+    tasks = {task["slug"]: task for task in site.get(f"seasons/{season}/")["tasks"]}
+    if task_slug not in tasks:
+        raise Refused(f"season {season} has no task “{task_slug}”; it has {', '.join(tasks)}")
+    phases = tasks[task_slug]["phases"]
+    fitting = [
+        phase
+        for phase in phases
+        if phase["slug"] == phase_slug or (not phase_slug and (phase["is_open"] or len(phases) == 1))
+    ]
+    if len(fitting) != 1:
+        has = ", ".join(phase["slug"] for phase in phases)
+        raise Refused(f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}")
+    number: int = fitting[0]["id"]
+    return number
+
+
+def phase_detail(site: Site, named: str) -> dict[str, Any]:
+    """The phase as the API describes it, its task by slug."""
+    phase = site.get(f"phases/{phase_id(site, named)}/")
+    task = site.get(f"tasks/{phase['task']}/")
+    return {**phase, "task": task["slug"], "type": task["type"]}
+
+
+def require_priorities(site: Site, phase: int, kind: str) -> None:
+    """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
+    if kind != "primary":
+        raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
+    found = phase_detail(site, str(phase))
+    if found.get("counting") != "priority":
+        raise Refused(
+            f"runs have no priority in {found['season']}/{found['task']}/{found['slug']}, whose counting is "
+            f"“{found.get('counting')}”; leave --priority out"
+        )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.offline.texts import problem_line
+from scoring.offline.terminal import problem_line
 from tasks.types import Problem
 
 #: The status of a run that cannot be read or cannot be meant.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import socket
 import time
@@ -12,12 +13,12 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import IO, Any, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from scoring.client.multipart import MultipartFile
 from scoring.client.refusals import NoConnection, Refused, SiteRefused
-from scoring.offline.terminal import bar
+from scoring.offline.terminal import Done, bar
 
 API = "/api/v1/"
 #: Statuses that mean: the same request, later.
@@ -182,3 +183,60 @@ def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
     found: dict[str, Any] = body if isinstance(body, dict) else {}
     after = answer.headers.get("Retry-After", "")
     return {"retry_after": int(after), **found} if after.isdecimal() else found
+
+
+class MultipartFile:
+    """What `http.client` reads; ``length`` is that of the whole body. Each reading says how far it is."""
+
+    def __init__(
+        self,
+        fields: Mapping[str, str],
+        name: str,
+        path: Path,
+        moved: Done,
+        small: Mapping[str, Path] | None = None,
+    ) -> None:
+        """``small`` are files by their field, which are read at once and sent before the large one."""
+        boundary = uuid.uuid4().hex
+        self.content_type = f"multipart/form-data; boundary={boundary}"
+        head = "".join(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+            for field, value in fields.items()
+        )
+        tail = f"\r\n--{boundary}--\r\n"
+        begin = head.encode() + b"".join(
+            _head_of_file(boundary, field, own) + own.read_bytes() + b"\r\n"
+            for field, own in (small or {}).items()
+        )
+        begin += _head_of_file(boundary, name, path)
+        self._parts: list[IO[bytes]] = [
+            io.BytesIO(begin),
+            path.open("rb"),
+            io.BytesIO(tail.encode()),
+        ]
+        self.length = len(begin) + path.stat().st_size + len(tail.encode())
+        self._moved, self._sent = moved, 0
+
+    def read(self, size: int = -1) -> bytes:
+        for part in self._parts:
+            if found := part.read(size):
+                self._sent += len(found)
+                self._moved(self._sent)
+                return found
+        return b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._parts[1].close()
+
+
+def _head_of_file(boundary: str, name: str, path: Path) -> bytes:
+    quoted = path.name.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
+    return (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{quoted}"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n"
+    ).encode()

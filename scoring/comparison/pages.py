@@ -15,7 +15,7 @@ from scoring.comparison.instances import differing
 from scoring.comparison.query import CompareQuery
 from scoring.comparison.sides import ClassDifference, Told, Two, by_class, dimensions
 from scoring.metrics import Metric
-from scoring.metrics.entailment.stored import with_labels
+from scoring.metrics.entailment.labels import with_labels
 from scoring.stats.groups import ALPHA
 from scoring.stats.signature import compare_command
 from tasks.types.printed_options import printed_options

@@ -20,8 +20,7 @@ from scoring.comparison.sides import Two
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.models import Evaluation
-from scoring.offline.instances import load_instances
-from scoring.offline.matrices import Statistics
+from scoring.offline.matrices import Statistics, load_instances
 from scoring.stats.breakdown import NO_CLASS
 from scoring.stats.significance import ROUNDING
 from tasks.models import Phase, Submission

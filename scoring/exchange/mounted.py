@@ -20,8 +20,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from scoring.offline.archive_files import CHECKSUMS, SEASON, existing, read_json, read_season
-from scoring.offline.verify import verify
+from scoring.offline.verify import CHECKSUMS, SEASON, existing, read_json, read_season, verify
 
 FOLDER = "archives"
 MOUNT, CONTENT = "mount.json", "content"

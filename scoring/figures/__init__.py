@@ -14,11 +14,11 @@ from scoring.figures.description import (
     PointSeries,
     Scatter,
     Series,
+    Wording,
     bounds_of,
 )
 from scoring.figures.plotly import as_plotly
 from scoring.figures.svg import as_svg
-from scoring.figures.wording import Wording
 
 __all__ = [
     "Axis",

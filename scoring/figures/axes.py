@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scoring.figures.description import Axis
-from scoring.figures.wording import Wording
+from scoring.figures.description import Axis, Wording
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Steps between named times; longer ones are whole multiples of the last.

@@ -2,12 +2,62 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from scoring.figures.palette import MAX_SERIES
-from scoring.figures.wording import ENGLISH, Wording
+
+class Look(NamedTuple):
+    """``pattern``, ``symbol`` and ``dash`` bear Plotly's names."""
+
+    color: str
+    pattern: str
+    symbol: str
+    dash: str
+
+
+#: Okabe and Ito 2008; black is left to text, yellow comes last.
+LOOKS = (
+    Look("#0072B2", "", "circle", "solid"),
+    Look("#E69F00", "/", "square", "dash"),
+    Look("#009E73", "x", "diamond", "dot"),
+    Look("#D55E00", "-", "triangle-up", "dashdot"),
+    Look("#CC79A7", "\\", "cross", "longdash"),
+    Look("#56B4E9", "|", "x", "longdashdot"),
+    Look("#F0E442", ".", "star", "12px 3px"),
+)
+#: More series than this no figure draws; the table beside it has them all.
+MAX_SERIES = len(LOOKS)
+
+
+MINUS = "\u2212"
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """``interval`` has places for its ends, ``point`` for a point's name and its value on either axis.
+
+    ``day`` has places for the day and the month; months begin with January.
+    """
+
+    decimal_mark: str = "."
+    interval: str = "{low} to {high}"
+    point: str = "{name}: {y} at {x}"
+    undefined: str = "undefined"
+    day: str = "{day} {month}"
+    months: tuple[str, ...] = MONTHS
+
+    def number(self, value: float, decimals: int) -> str:
+        """What rounds to zero has no sign."""
+        return f"{value:z.{decimals}f}".replace("-", MINUS).replace(".", self.decimal_mark)
+
+    def date(self, at: dt.datetime) -> str:
+        return self.day.format(day=at.day, month=self.months[at.month - 1])
+
+
+ENGLISH = Wording()
 
 
 def bounds_of(scale: float) -> tuple[float, float] | None:

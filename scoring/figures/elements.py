@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-from scoring.figures.palette import Look
+from scoring.figures.description import Look
 
 #: By class the light colours of a file by itself; in a page the style sheet sets them for its theme.
 PAINT = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scoring.figures.axes import Span, ticks
-from scoring.figures.description import Axis
+from scoring.figures.description import Axis, Look
 from scoring.figures.elements import DASHES, group, tag, width_of, words
-from scoring.figures.palette import Look
 
 WIDTH = 720.0
 LINE = 18.0
@@ -147,3 +147,46 @@ def line(look: Look, path: str, *, is_thin: bool = False) -> str:
         stroke_width=1 if is_thin else 2,
         stroke_dasharray="2 3" if is_thin else DASHES[look.dash],
     )
+
+
+class Label(NamedTuple):
+    """Where a name begins, in pixels of the drawing, and the side of its point, as Plotly calls it."""
+
+    left: float
+    base: float
+    side: str
+
+
+def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
+    """Of each name with its point; None where it would lie over another: that one is left to the table."""
+    taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
+    found: list[Label | None] = []
+    for name, x, y in places:
+        width = width_of(name)
+        sides = (
+            Label(x - width / 2, y - 10, "top center"),
+            Label(x - width / 2, y + 20, "bottom center"),
+            Label(x + 9, y + 4, "middle right"),
+            Label(x - width - 9, y + 4, "middle left"),
+        )
+        free = next((side for side in sides if _is_free(side, width, taken)), None)
+        found.append(free)
+        if free:
+            taken.append(_box(free, width))
+    return found
+
+
+Box = tuple[float, float, float, float]
+
+
+def _box(label: Label, width: float) -> Box:
+    return (label.left, label.base - 10, label.left + width, label.base + 3)
+
+
+def _is_free(label: Label, width: float, taken: Sequence[Box]) -> bool:
+    box = _box(label, width)
+    return box[0] >= 2 and box[2] <= WIDTH - 2 and not any(_overlap(box, other) for other in taken)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

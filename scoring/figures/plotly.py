@@ -11,10 +11,19 @@ from functools import singledispatch
 from typing import Any
 
 from scoring.figures.axes import span, ticks
-from scoring.figures.description import Axis, Bars, Dots, HeatMap, Measured, Point, PointSeries, Scatter
-from scoring.figures.frame import WIDTH, Field
-from scoring.figures.labels import labels
-from scoring.figures.palette import LOOKS, Look
+from scoring.figures.description import (
+    LOOKS,
+    Axis,
+    Bars,
+    Dots,
+    HeatMap,
+    Look,
+    Measured,
+    Point,
+    PointSeries,
+    Scatter,
+)
+from scoring.figures.frame import WIDTH, Field, labels
 
 PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
 MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}

@@ -7,7 +7,17 @@ from functools import singledispatch
 from zlib import crc32
 
 from scoring.figures.axes import Span, span
-from scoring.figures.description import Bars, Dots, HeatMap, Measured, Point, PointSeries, Scatter
+from scoring.figures.description import (
+    LOOKS,
+    Bars,
+    Dots,
+    HeatMap,
+    Look,
+    Measured,
+    Point,
+    PointSeries,
+    Scatter,
+)
 from scoring.figures.elements import (
     bar,
     drawing,
@@ -28,6 +38,7 @@ from scoring.figures.frame import (
     Field,
     before_names,
     below_names,
+    labels,
     left_of,
     legend,
     line,
@@ -36,8 +47,6 @@ from scoring.figures.frame import (
     values_across,
     values_up,
 )
-from scoring.figures.labels import labels
-from scoring.figures.palette import LOOKS, Look
 
 RIGHT = 16.0
 ROW = 26.0

@@ -9,9 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from scoring.metrics import krippendorff
+from scoring.metrics.agreement import alpha, quadratic
 from scoring.metrics.base import Floats
-from scoring.metrics.raters import quadratic
 from scoring.stats.jackknife import ratio_interval
 from scoring.stats.resampling import Bounds
 
@@ -66,7 +65,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
     for own in ratings.values():
         for text, rating in own.items():
             by_text.setdefault(text, []).append(rating)
-    return Agreement(pairs, mean_kappa(pairs), krippendorff.alpha(list(by_text.values()), "ordinal"))
+    return Agreement(pairs, mean_kappa(pairs), alpha(list(by_text.values()), "ordinal"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from citeboard.teams.models import User
 from scoring.human.reading import ITEMS
 from scoring.metrics.entailment.judgements import Judgements
 from scoring.models import Evaluation, JudgedRun
-from scoring.offline.details import load_page
+from scoring.offline.matrices import load_page
 from scoring.runs.claims import has_claims
 from scoring.runs.results import latest_evaluations
 from scoring.stats.people_and_labels import agreement, automatic_labels, items_of

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.requirements import Requirement
+from tasks.types.unavailable import Unavailable
 
 Floats = NDArray[np.float64]
 
@@ -161,3 +162,119 @@ def ratio(numerator: Floats | float, denominator: Floats | float) -> Floats:
         out=np.zeros(np.broadcast(numerator, denominator).shape),
         where=np.not_equal(denominator, 0),
     )
+
+
+def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
+    """0 where both are 0; NaN where one is undefined."""
+    return ratio(2 * precision * recall, precision + recall)
+
+
+def f1_of_counts(both: Floats | float, given: Floats | float, wanted: Floats | float) -> Floats:
+    """Of what is given, of what is wanted, and of what is both; 0 where nothing is given and nothing wanted.
+
+    The same as the harmonic mean of both ratios, but for the last digits.
+    """
+    return ratio(2 * both, given + wanted)
+
+
+class MeanMetric(Metric):
+    """The mean of one column of the matrix over the instances that count, times the scale (of
+    counts, by 1).
+
+    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count:
+    an answer without gold does not, a gold instance without an answer does, with 0. Over no instances the
+    mean is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a
+    macro average).
+    """
+
+    #: The names of the measured columns, in order.
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, name: str, rules: str, *, column: str, over_units: bool = False) -> None:
+        super().__init__(name, rules)
+        self.column, self.per_unit = column, over_units
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {"average": "units" if self.per_unit else "instances"}
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        return int(stats[:, -1].sum())
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        """The unit's mean and 1; zeros where none of its instances counts."""
+        count = sums[:, -1]
+        chosen = sums[:, self.columns.index(self.column)]
+        means = np.divide(chosen, count, out=np.zeros(len(sums)), where=count > 0)
+        return np.column_stack([means, count > 0]).astype(np.float64)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        count = sums[..., -1]
+        chosen = sums[..., 0 if self.per_unit else self.columns.index(self.column)]
+        means = np.divide(chosen, count, out=np.full(count.shape, np.nan), where=count > 0)
+        return np.asarray((self.scale or 1) * means)
+
+
+PARTS = ("precision", "recall", "f1")
+
+
+class CountMetric(Metric):
+    """Precision, recall or F1 of matrices with the columns true positive, false positive, false negative.
+
+    Micro pools the counts. Macro is the mean precision and the mean recall over units, and F1 is computed
+    *from those two means*, as the CL-SciSumm programs do. 0/0 is 0.
+    """
+
+    def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
+        super().__init__(name, rules)
+        self.part, self.average = part, average
+        self.per_unit = average == "macro"
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {"average": self.average}
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        """Precision, recall and 1 for each unit: their sums give the two means."""
+        rows = sums.copy()
+        rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
+        rows[:, 1] = ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
+        rows[:, 2] = 1
+        return rows
+
+    def aggregate(self, sums: Floats) -> Floats:
+        if self.average == "macro":
+            precision, recall = ratio(sums[..., 0], sums[..., 2]), ratio(sums[..., 1], sums[..., 2])
+        else:
+            precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
+            recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
+        if self.part == "f1":
+            return harmonic_mean(precision, recall)
+        return precision if self.part == "precision" else recall
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """``missing`` says what is not on this machine and what to do about it; empty where it is there.
+
+    ``place`` is where it lies, ``version`` its version or the beginning of its digest.
+    """
+
+    kind: str
+    name: str
+    place: str = ""
+    version: str = ""
+    missing: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        return not self.missing
+
+
+def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Requirement:
+    """``look`` gives place and version, or raises Unavailable; it loads nothing."""
+    try:
+        place, version = look()
+    except Unavailable as missing:
+        return Requirement(kind=kind, name=name, missing=str(missing))
+    return Requirement(kind=kind, name=name, place=place, version=version)

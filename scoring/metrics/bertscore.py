@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
@@ -17,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from scoring.metrics import cache
-from scoring.metrics.base import Floats
-from scoring.metrics.bertscore_model import (
+from scoring.metrics.base import Floats, MeanMetric, Requirement, harmonic_mean, looked_for
+from scoring.metrics.local_models import (
     Embedded,
     Encoder,
     encoder,
@@ -27,11 +28,7 @@ from scoring.metrics.bertscore_model import (
     missing,
     weights_digest,
 )
-from scoring.metrics.f1 import harmonic_mean
-from scoring.metrics.means import MeanMetric
-from scoring.metrics.packages import ENGINE, PACKAGE, package_bertscore, signed_engine
-from scoring.metrics.requirements import Requirement, looked_for
-from scoring.metrics.texts import Text, texts_of
+from scoring.metrics.texts import ENGINE, PACKAGE, Text, signed_engine, texts_of
 from tasks.types.base import OptionRefused, Options
 from tasks.types.unavailable import Unavailable
 
@@ -251,3 +248,32 @@ def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded
     return {
         text: Embedded(*arrays) for text, arrays in zip(texts, zip(ids, vectors, strict=True), strict=True)
     }
+
+
+def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> Floats:
+    """The (n, 3) that bert-score gives, on one processor; a pair with an empty text has 0, unasked."""
+    try:
+        from bert_score import BERTScorer
+    except ImportError as missing:
+        raise Unavailable(
+            "engine=package needs the package bert-score; `make models` installs it"
+        ) from missing
+    scores = np.zeros((len(gold), 3))
+    asked = [place for place, pair in enumerate(zip(gold, answers, strict=True)) if all(map(str.strip, pair))]
+    if asked:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scorer = BERTScorer(
+                model_type=settings.place,
+                num_layers=settings.layer,
+                device="cpu",
+                nthreads=0,
+                idf=settings.uses_idf,
+                idf_sents=list(gold) if settings.uses_idf else None,
+            )
+            parts = scorer.score([answers[place] for place in asked], [gold[place] for place in asked])
+        scores[asked] = np.column_stack([part.numpy() for part in parts])
+    if settings.baseline != "no":
+        base = np.array(settings.baseline_values())
+        scores = (scores - base) / (1 - base)
+    return scores

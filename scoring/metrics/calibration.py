@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric
-from scoring.metrics.means import MeanMetric
+from scoring.metrics.base import Floats, MeanMetric, Metric
 
 #: Bins of equal width of the expected calibration error.
 BINS = 10

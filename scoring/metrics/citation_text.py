@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, ratio
-from scoring.metrics.means import MeanMetric
+from scoring.metrics.base import Floats, MeanMetric, ratio
 from scoring.metrics.texts import Text, texts_of
 from tasks.types.citation_text.self_reference import refers_to_itself
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, ratio
-from scoring.metrics.f1 import f1_of_counts
+from scoring.metrics.base import Floats, Metric, f1_of_counts, ratio
 
 PARTS = ("precision", "recall", "f1")
 AVERAGES = ("macro", "micro", "weighted")

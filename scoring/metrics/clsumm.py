@@ -7,15 +7,12 @@ official programs, which under the corrected rules meets other pairs but counts 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, ratio
-from scoring.metrics.clsumm_files import in_file_blocks, over_files
-from scoring.metrics.counts import CountMetric
-from scoring.metrics.f1 import f1_of_counts
+from scoring.metrics.base import CountMetric, Floats, Metric, f1_of_counts, ratio
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.spans import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
@@ -131,3 +128,25 @@ class WeightedFacet(Metric):
         support = found + missed
         f1 = f1_of_counts(found, found + wrong, support)
         return ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
+
+
+def in_file_blocks(rows: Floats, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+    """(n, files * (k + 1)) from (n, k): gold or answer of each row says by ``file`` which block it is in."""
+    files = np.array([_file(*pair) for pair in zip(gold, answers, strict=True)], dtype=np.intp)
+    count, width = rows.shape
+    blocks = np.zeros((count, files.max(initial=0) + 1, width + 1))
+    places = np.arange(count)
+    blocks[places, files, :width] = rows
+    blocks[places, files, width] = 1
+    return blocks.reshape(count, -1)
+
+
+def _file(gold: Any, answer: Any) -> int:
+    return int(next(side.file for side in (gold, answer) if hasattr(side, "file")))
+
+
+def over_files(sums: Floats, *, width: int, value: Callable[[Floats], Floats]) -> Floats:
+    """The sum over each unit's files of what ``value`` makes of a file's (…, width) sums."""
+    blocks = sums.reshape(len(sums), -1, width + 1)
+    values = value(blocks[..., :width].reshape(-1, width)).reshape(len(sums), blocks.shape[1], -1)
+    return np.asarray((values * (blocks[..., width:] > 0)).sum(axis=1))

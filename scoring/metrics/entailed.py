@@ -8,21 +8,23 @@ which every response has the weight that it has in the whole.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
-from scoring.metrics.entailment.credits import Verdict, judged
-from scoring.metrics.entailment.judges import Judge, Watched, deciders, judge_of
-from scoring.metrics.entailment.pairs import Case, passage_text
-from scoring.metrics.f1 import harmonic_mean
-from scoring.metrics.requirements import Requirement
+from scoring.metrics.answers import ALCE
+from scoring.metrics.base import Floats, Metric, Requirement, harmonic_mean
+from scoring.metrics.entailment.judges import deciders, judge_of
+from scoring.metrics.entailment.verdicts import Case, Judge, Verdict, Watched, judged, passage_text
 from tasks.types.base import Options
+from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.runs import Prediction
 from tasks.types.positional_citations.gold import Question
+from tasks.types.positional_citations.marks import first_line, without_marks
 from tasks.types.positional_citations.options import LABELS, MODEL, chosen_splitter, entailment_source
-from tasks.types.positional_citations.sentences import splitter_name
+from tasks.types.positional_citations.parts import Part, Response
+from tasks.types.positional_citations.sentences import SPLITTERS, splitter_name
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 #: The columns of the matrix. Recall and precision by claim have one weight.
@@ -156,3 +158,98 @@ def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[
 def _mean(total: Floats, weight: Floats) -> Floats:
     undefined: Floats = np.full(np.shape(weight), np.nan)
     return np.divide(total, weight, out=undefined, where=weight > 0)
+
+
+class ClaimRecall(CitationMetric):
+    """The share of a question's claims that the answer entails, then the mean over questions.
+
+    The premise is the first line of the answer without marks, the hypothesis the claim. An empty or missing
+    answer entails nothing; questions without claims do not count.
+    """
+
+    statistic = "claim_recall"
+    citation = ALCE
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {"entailment": self.judge.name}
+
+    def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
+        return [case for answer in answers for case in self._asked(answer)]
+
+    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+        rows: list[Mapping[str, float]] = []
+        for question, answer in zip(gold, answers, strict=True):
+            own = [next(verdicts).entailed for _ in self._asked(answer)]
+            if question is None or not question.claims:
+                rows.append({})
+                continue
+            pending = sum(entailed is None for entailed in own)
+            rows.append(
+                {
+                    "recall": sum(entailed is True for entailed in own) / len(question.claims),
+                    "recall_weight": 1,
+                    "pending_claims": pending,
+                    "pending_pairs": pending,
+                }
+            )
+        return matrix(rows)
+
+    def _asked(self, answer: Part | None) -> Iterator[Case]:
+        premise = first_line(answer.plain).strip() if isinstance(answer, Response) else ""
+        if premise and answer is not None:
+            yield from (Case(claim, (premise,)) for claim in answer.question.claims)
+
+
+SPLITTER = "rules"
+
+
+class Consistency(CitationMetric):
+    """The share of a text's sentences that the cited abstracts together entail, then the mean over instances.
+
+    The premise is the abstracts, one a line, the hypothesis a sentence without its marks; sentences without a
+    letter or digit are none. An empty or missing text has 0. Undefined as long as a label is missing.
+    """
+
+    statistic = "consistency"
+    citation = (
+        "Maynez et al. 2020, On Faithfulness and Factuality in Abstractive Summarization, ACL; labels as in "
+        "Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL"
+    )
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {
+            "entailment": self.judge.name,
+            "premise": "cited abstracts",
+            "sentences": splitter_name(SPLITTER),
+        }
+
+    def cases(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> list[Case]:
+        asked = zip(gold, answers, strict=True)
+        return [case for instance, answer in asked for case in _cases(instance, answer)]
+
+    def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
+        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+        rows: list[Mapping[str, float]] = []
+        for instance, answer in zip(gold, answers, strict=True):
+            own = [next(verdicts).entailed for _ in _cases(instance, answer)]
+            pending = sum(entailed is None for entailed in own)
+            rows.append(
+                {
+                    "recall": sum(entailed is True for entailed in own) / max(len(own), 1),
+                    "recall_weight": instance is not None,
+                    "pending_claims": pending,
+                    "pending_pairs": pending,
+                }
+            )
+        return matrix(rows)
+
+
+def _cases(instance: Instance | None, answer: Prediction | None) -> list[Case]:
+    if instance is None or answer is None:
+        return []
+    premise = "\n".join(abstract.strip() for abstract in instance.cited)
+    sentences = (without_marks(sentence).strip() for sentence in SPLITTERS[SPLITTER](answer.text))
+    return [Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))]

@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
-from scoring.metrics.discourse.counting import GOLD, RUN, Source, count_matrix, label_counts, text_counts
-from scoring.metrics.discourse.divergence import divergence, macro_average, published_divergence, shares
-from scoring.metrics.discourse.labelling import Labelling
-from scoring.metrics.requirements import Requirement, looked_for
+from scoring.metrics.base import Floats, Metric, Requirement, looked_for
+from scoring.metrics.discourse.labelling import (
+    GOLD,
+    RUN,
+    Labelling,
+    Source,
+    count_matrix,
+    label_counts,
+    text_counts,
+)
 from tasks.types.base import Options
 from tasks.types.citation_text.instance import Instance
 from tasks.types.citation_text.runs import Prediction
@@ -67,7 +72,7 @@ class Divergence(Metric):
         return (looked_for(kind, folder, lambda: (folder, self.labelling.parameters["tagger"])),)
 
     def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
-        """(n, D·2·(L+1) + 6), see `scoring.metrics.discourse.counting`; answers without gold are left out."""
+        """(n, D·2·(L+1) + 6), see `count_matrix`; answers without gold are left out."""
         given = [answer if gold_answer else None for gold_answer, answer in zip(gold, answers, strict=True)]
         sides = zip(self.labelling.of_run(given), self.labelling.of_gold(gold), strict=True)
         first = next((gold_answer.dataset for gold_answer in gold if gold_answer), "")
@@ -133,3 +138,38 @@ class PublishedDivergence(Divergence):
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         gold = self.counts(sums)[..., GOLD, :].sum(axis=-2)
         return divergence(macro_average(self.counts(whole)[..., RUN, :]), shares(gold))
+
+
+def shares(counts: Floats) -> Floats:
+    """(…, L) counts as shares of their sum; NaN where there is nothing to share."""
+    total = counts.sum(axis=-1, keepdims=True)
+    undefined = np.full(counts.shape, np.nan)
+    return np.asarray(np.divide(counts, total, out=undefined, where=total > 0))
+
+
+def divergence(p: Floats, q: Floats) -> Floats:
+    """KL(P || Q) in nats over the last axis of (…, L) shares; NaN where either is undefined."""
+    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p > 0, p * np.log(p / q), 0.0)
+    undefined = np.isnan(p).any(axis=-1) | np.isnan(q).any(axis=-1)
+    return np.where(undefined, np.nan, terms.sum(axis=-1))
+
+
+def macro_average(counts: Floats) -> Floats:
+    """(…, D, L) counts as the mean of the data sets' shares, (…, L); an empty data set counts as zeros.
+
+    NaN where all are empty.
+    """
+    own = shares(counts)
+    is_empty = np.asarray(np.isnan(own).any(axis=-1))
+    mean = np.where(is_empty[..., None], 0.0, own).mean(axis=-2)
+    return np.where(np.asarray(is_empty.all(axis=-1))[..., None], np.nan, mean)
+
+
+def published_divergence(system: Floats, gold: Floats) -> Floats:
+    """The published form, (…, D): the system's macro average over the data sets against each one's gold.
+
+    Both are (…, D, L) counts.
+    """
+    return divergence(macro_average(system)[..., None, :], shares(gold))

@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats
-from scoring.metrics.bertscore_model import folder_of, missing, weights_digest
-from scoring.metrics.device import chosen_device
-from scoring.metrics.means import MeanMetric
-from scoring.metrics.requirements import Requirement, looked_for
+from scoring.metrics.base import Floats, MeanMetric, Requirement, looked_for
+from scoring.metrics.local_models import chosen_device, folder_of, missing, weights_digest
 from scoring.metrics.texts import Text, texts_of
 from tasks.types.unavailable import Unavailable
 

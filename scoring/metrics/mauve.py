@@ -7,17 +7,16 @@ Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Tex
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric
-from scoring.metrics.bertscore_model import folder_of, missing, weights_digest
-from scoring.metrics.mauve_clusters import clusters
-from scoring.metrics.mauve_features import features
-from scoring.metrics.requirements import Requirement, looked_for
+from scoring.metrics.base import Floats, Metric, Requirement, looked_for
+from scoring.metrics.local_models import folder_of, missing, weights_digest
 from scoring.metrics.texts import Text, texts_of
 from tasks.types.unavailable import Unavailable
 
@@ -113,3 +112,150 @@ def _divergences(shares: Floats, mixed: Floats) -> Floats:
     """Of one distribution from each mixture, which holds all that it does."""
     held = shares > 0
     return np.asarray((shares[held] * np.log(shares[held] / mixed[:, held])).sum(axis=1))
+
+
+#: What the package takes unless told otherwise.
+EXPLAINED = 0.9
+TRIES, MAX_STEPS, SEED = 5, 500, 25
+#: How far the centres of the two halves of a cluster are moved apart.
+APART = np.float32(1 / 1024)
+_STRIDE, _SPLITTING_SEED = 15_486_557, 1234
+
+Vectors = NDArray[np.float32]
+Labels = NDArray[np.intp]
+
+
+def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
+    """The cluster of each vector of both samples, of a tenth as many as the smaller sample has vectors."""
+    count = max(2, round(min(len(first), len(second)) / 10))
+    both = np.vstack([second, first]).astype(np.float64)
+    lengths = np.linalg.norm(both, axis=1, keepdims=True)
+    points = _principal(both / np.where(lengths > 0, lengths, 1))
+    labels = _closest_of_tries(points, count)
+    return labels[len(second) :], labels[: len(second)]
+
+
+def _principal(vectors: Floats) -> Vectors:
+    """On the fewest principal axes that explain enough of the variance."""
+    centred = vectors - vectors.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    variance = sizes**2
+    explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)
+    dimensions = int(np.argmax(explained >= EXPLAINED)) + 1
+    points: Vectors = (left[:, :dimensions] * sizes[:dimensions]).astype(np.float32)
+    return points
+
+
+def _closest_of_tries(points: Vectors, count: int) -> Labels:
+    if len(points) <= count:
+        return np.arange(len(points))
+    tries = (_k_means(points, _drawn(points, count, SEED + 3 + number * _STRIDE)) for number in range(TRIES))
+    return min(tries, key=lambda found: found[1])[0]
+
+
+def _drawn(points: Vectors, count: int, seed: int) -> Vectors:
+    """Different points, as faiss draws them."""
+    order = np.arange(len(points))
+    for place, number in zip(range(count), _random(seed), strict=False):
+        other = place + number % (len(points) - place)
+        order[[place, other]] = order[[other, place]]
+    return points[order[:count]]
+
+
+def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
+    """The nearest of the last centres to each point, and how far the points were from those before."""
+    labels, distance = _nearest(points, centres)
+    for _ in range(MAX_STEPS):
+        before = labels
+        sizes = np.bincount(labels, minlength=len(centres)).astype(np.float32)
+        centres = _means(points, labels, sizes)
+        is_whole = bool(sizes.all())
+        if not is_whole:
+            _split(centres, sizes, len(points))
+        last, (labels, distance_now) = distance, _nearest(points, centres)
+        if is_whole and np.array_equal(labels, before):
+            return labels, distance_now
+        distance = distance_now
+    return labels, last
+
+
+def _nearest(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
+    squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
+    labels = squares.argmin(axis=1)
+    distances = squares[np.arange(len(points)), labels] + (points**2).sum(axis=1)
+    return labels, float(np.maximum(distances, 0).sum(dtype=np.float64))
+
+
+def _means(points: Vectors, labels: Labels, sizes: Vectors) -> Vectors:
+    order = np.argsort(labels, kind="stable")
+    occurring = np.flatnonzero(sizes)
+    starts = np.searchsorted(labels[order], occurring)
+    centres = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
+    centres[occurring] = np.add.reduceat(points[order], starts, axis=0) / sizes[occurring, None]
+    return centres
+
+
+def _split(centres: Vectors, sizes: Vectors, points: int) -> None:
+    """Each empty cluster takes half of one that is drawn by its size, and both centres move apart."""
+    shares = (number / np.float32(2**32) for number in _random(_SPLITTING_SEED))
+    apart = np.where(np.arange(centres.shape[1]) % 2 == 0, APART, -APART)
+    for empty in range(len(sizes)):
+        if sizes[empty]:
+            continue
+        whole = 0
+        while not next(shares) < (sizes[whole] - 1) / np.float32(points - len(sizes)):
+            whole = (whole + 1) % len(sizes)
+        centres[empty] = centres[whole] * (1 + apart)
+        centres[whole] *= 1 - apart
+        sizes[empty] = sizes[whole] / 2
+        sizes[whole] -= sizes[empty]
+
+
+def _random(seed: int) -> Iterator[int]:
+    """The 32-bit numbers of the Mersenne Twister, without an end."""
+    source = np.random.RandomState(seed)
+    while True:
+        yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()
+
+
+#: Tokens of a text that are read, as in the package.
+MAX_TOKENS = 1024
+#: Tokens, padding included, that go through the model together.
+BATCH_TOKENS = 2048
+
+
+def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
+    """By the place of a text what the last layer has of its last token; nothing for one that is empty."""
+    import torch
+
+    model, tokenizer, longest = _loaded(folder)
+    places = [place for place, text in enumerate(texts) if text.strip()]
+    given = [texts[place] for place in places]
+    read = tokenizer(given, truncation=True, max_length=longest)["input_ids"] if given else []
+    ids = {place: own for place, own in zip(places, read, strict=True) if own}
+    found: dict[int, Floats] = {}
+    waiting = sorted(ids, key=lambda place: (-len(ids[place]), place))
+    while waiting:
+        count = max(1, BATCH_TOKENS // len(ids[waiting[0]]))
+        batch, waiting = waiting[:count], waiting[count:]
+        lengths = [len(ids[place]) for place in batch]
+        tokens = torch.zeros((len(batch), lengths[0]), dtype=torch.long)
+        mask = torch.zeros_like(tokens)
+        for row, place in enumerate(batch):
+            tokens[row, : lengths[row]] = torch.tensor(ids[place])
+            mask[row, : lengths[row]] = 1
+        with torch.inference_mode():
+            layer = model(input_ids=tokens, attention_mask=mask).last_hidden_state
+        for row, place in enumerate(batch):
+            found[place] = layer[row, lengths[row] - 1].double().numpy()
+    return found
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path) -> tuple[Any, Any, int]:
+    from transformers import AutoModel, AutoTokenizer
+
+    model = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
+    positions = getattr(model.config, "max_position_embeddings", MAX_TOKENS)
+    return model, tokenizer, min(MAX_TOKENS, positions, tokenizer.model_max_length)

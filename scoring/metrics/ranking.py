@@ -12,10 +12,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats
-from scoring.metrics.means import MeanMetric
-from tasks.types.ranking.lists import Lists, Numbers, ranks_of
+from scoring.metrics.base import Floats, MeanMetric, Metric
+from tasks.types.ranking.declared import DeclaredLists
+from tasks.types.ranking.lists import GradedLists, Lists, Numbers, ranks_of
 
 #: By the name of a metric its column and where it comes from.
 MEASURES = {
@@ -128,3 +129,170 @@ def numbered(
         if ranking is not None and len(set(ranking)) < len(ranking):
             raise ValueError(f"answer {place} has a candidate twice")
     return Lists.of(wanted), Lists.of(ranked)
+
+
+#: How likely a reader goes on to the next answer.
+PATIENCE = 0.8
+GRADED_MEASURES = {
+    "ndcg_graded": "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20",
+    "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
+    "unjudged": "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR",
+}
+
+
+class GradedRanking(MeanMetric):
+    """The mean over instances of one measure of the first ``cut`` places.
+
+    Graded nDCG gains an answer's grade, discounted by the binary logarithm of rank + 1, and divides by the
+    best possible; rank-biased precision is what a reader finds who goes on to the next answer with
+    probability .8; unjudged is the share of the answers that have no grade, of which nobody knows what they
+    are worth. Graded nDCG and the unjudged share need gold with grades, and are undefined without. An
+    instance without an answer has 0 everywhere; one without a relevant candidate counts for nothing.
+    """
+
+    columns = tuple(GRADED_MEASURES)
+
+    def __init__(self, name: str, rules: str, *, measure: str, cut: int) -> None:
+        super().__init__(name, rules, column=measure)
+        self.cut, self.citation = cut, GRADED_MEASURES[measure]
+        self.needs_grades = measure != "rbp"
+        self.higher_is_better = None if measure == "unjudged" else True
+        self.statistic = f"graded@{cut}" if self.needs_grades else f"rbp@{cut}"
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        more = {} if self.needs_grades else {"persistence": PATIENCE}
+        return {**super().parameters, "cut": self.cut, **more}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """Gold and answers are lists of candidates in columns of numbers; gold may have grades."""
+        assert isinstance(gold, Lists)
+        assert isinstance(answers, Lists)
+        stats = np.zeros((len(gold), len(self.columns) + 1))
+        if self.needs_grades and not isinstance(gold, GradedLists):
+            return stats
+        judged, grades = graded(gold)
+        rows = np.repeat(np.arange(len(gold)), judged.lengths)
+        ranks = ranks_of(judged, answers)
+        hits = (ranks > 0) & (ranks <= self.cut)
+        gains = np.bincount(rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=len(gold))
+        ideal = _ideal(rows, grades, len(gold), self.cut)
+        found = hits & (grades > 0)
+        chances = (1 - PATIENCE) * PATIENCE ** (ranks[found] - 1.0)
+        shown = np.minimum(answers.lengths, self.cut)
+        known = np.bincount(rows[hits], minlength=len(gold))
+        stats[:, 0] = np.divide(gains, ideal, out=np.zeros(len(gold)), where=ideal > 0)
+        stats[:, 1] = np.bincount(rows[found], chances, minlength=len(gold))
+        stats[:, 2] = np.divide(shown - known, shown, out=np.zeros(len(gold)), where=shown > 0)
+        stats[:, 3] = gold.present & (ideal > 0)
+        stats[:, :3] *= stats[:, 3:]
+        return stats
+
+
+def graded(gold: Lists) -> tuple[Lists, Floats]:
+    """What is judged and its grades; without grades all of the gold has 1."""
+    if isinstance(gold, GradedLists):
+        return gold.judged, gold.grades.astype(np.float64)
+    return gold, np.ones(len(gold.values))
+
+
+def _ideal(rows: np.ndarray[Any, Any], grades: Floats, count: int, cut: int) -> Floats:
+    """What the best possible ranking gains."""
+    order = np.lexsort((-grades, rows))
+    firsts = np.searchsorted(rows, np.arange(count))
+    places = np.arange(len(rows)) - firsts[rows]
+    gains = np.where(places < cut, grades[order] / np.log2(places + 2), 0.0)
+    return np.bincount(rows, gains, minlength=count).astype(np.float64)
+
+
+class RankingF1(MeanMetric):
+    """The mean over instances of F1 = 2PR / (P + R), 0 where nothing is found.
+
+    Precision P is the share of the first ``cut`` places that hold gold candidates, also where a ranking is
+    shorter, recall R the share of the gold candidates that are there. An instance without an answer has 0.
+    With one gold candidate each it is 2 / (cut + 1) of the recall.
+    """
+
+    columns = ("precision", "recall", "f1")
+    citation = "van Rijsbergen 1979, Information Retrieval, chapter 7"
+    form = "contexts"
+
+    def __init__(self, name: str, rules: str, *, cut: int) -> None:
+        super().__init__(name, rules, column="f1")
+        self.cut, self.statistic = cut, f"f1@{cut}"
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {**super().parameters, "cut": self.cut, "f1": self.form}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """Gold and answers are lists of candidates, best first in the answers."""
+        wanted, ranked = numbered(gold, answers)
+        ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
+        rows = np.repeat(np.arange(len(wanted)), sizes)[(ranks > 0) & (ranks <= self.cut)]
+        found = np.bincount(rows, minlength=len(wanted))
+        counts = wanted.present & (sizes > 0)
+        shares = (found / self.cut, found / np.maximum(sizes, 1), 2 * found / (self.cut + sizes))
+        return np.column_stack([*shares, counts]).astype(np.float64)
+
+
+class F1OfMeans(RankingF1):
+    """F1 of the mean precision and the mean recall over instances.
+
+    It is the same as the mean of F1 where every instance has equally many gold candidates.
+    """
+
+    form = "means"
+
+    def aggregate(self, sums: Floats) -> Floats:
+        precision, recall, count = sums[..., 0], sums[..., 1], sums[..., -1]
+        both = precision + recall
+        value = np.divide(2 * precision * recall, both * count, out=np.zeros(count.shape), where=both > 0)
+        return np.where(count > 0, value, np.nan)
+
+
+class Perplexity(Metric):
+    """exp of the mean over instances of -ln p, p the probability of the gold candidate; of several, the mean
+    of their -ln p.
+
+    What the probabilities of an instance leave of 1 is shared evenly by the candidates that have none, so
+    that an instance without any, or without an answer, has 1 / candidates. It is 1 at best, the number of
+    candidates for a run that always gives all the same, and infinite where a gold candidate has 0. A run
+    that declares no probabilities has no value (NaN).
+    """
+
+    higher_is_better = False
+    statistic = "perplexity"
+    citation = "Jelinek, Mercer, Bahl and Baker 1977, Perplexity, JASA 62"
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (1.0, math.inf)
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        return {"average": "instances", "base": "e", "rest": "even"}
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """(n, 3): -ln p, whether that is infinite (and then 0), and whether the instance counts."""
+        assert isinstance(gold, Lists)
+        stats = np.zeros((len(gold), 3))
+        if not isinstance(answers, DeclaredLists):
+            return stats
+        logs = answers.declared.log_probabilities(gold, answers.candidates)
+        rows, is_possible = np.repeat(np.arange(len(gold)), gold.lengths), np.isfinite(logs)
+        sizes = np.maximum(gold.lengths, 1)
+        stats[:, 0] = np.bincount(rows[is_possible], -logs[is_possible], minlength=len(gold)) / sizes
+        stats[:, 1] = np.bincount(rows[~is_possible], minlength=len(gold)) > 0
+        stats[:, 2] = gold.present & (gold.lengths > 0)
+        stats[stats[:, 1] > 0, 0] = 0
+        return stats
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        return int(stats[:, -1].sum())
+
+    def aggregate(self, sums: Floats) -> Floats:
+        count = sums[..., 2]
+        means = np.divide(sums[..., 0], count, out=np.full(count.shape, np.nan), where=count > 0)
+        with np.errstate(over="ignore"):
+            return np.where(sums[..., 1] > 0, np.inf, np.exp(means))

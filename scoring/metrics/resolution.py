@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
-from scoring.metrics.means import MeanMetric
+from scoring.metrics.base import Floats, MeanMetric, Metric
 from tasks.types.citation_resolution.answers import Resolutions
 from tasks.types.ranking.lists import Lists, ranks_of
 

@@ -11,15 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats
-from scoring.metrics.f1 import harmonic_mean
-from scoring.metrics.means import MeanMetric
-from scoring.metrics.packages import ENGINE, PACKAGE, package_rouge, signed_engine
-from scoring.metrics.rouge_gold import encoded_gold
-from scoring.metrics.rouge_overlap import bigram_hits, blocks, lcs_lengths, unigram_hits
-from scoring.metrics.rouge_tokens import Encoded, Numbers, encoded
-from scoring.metrics.rouge_union import union_hits
-from scoring.metrics.texts import Text, texts_of
+from scoring.metrics.base import Floats, MeanMetric, harmonic_mean
+from scoring.metrics.rouge_overlap import bigram_hits, blocks, lcs_lengths, unigram_hits, union_hits
+from scoring.metrics.rouge_tokens import Encoded, Numbers, encoded, encoded_gold
+from scoring.metrics.texts import ENGINE, PACKAGE, Text, signed_engine, texts_of
 
 PARTS = ("precision", "recall", "f1")
 #: The measures that one look at the tokens gives, and the one that needs sentences besides.
@@ -111,3 +106,20 @@ class Rouge(MeanMetric):
         computed = package_rouge if self.by_package else rouge
         found = computed(texts_of(gold), texts_of(answers), self.kinds, is_stemmed=self.is_stemmed)
         return np.column_stack([*(found[kind] for kind in self.kinds), counts])
+
+
+def package_rouge(
+    references: Sequence[str], predictions: Sequence[str], kinds: Sequence[str], *, is_stemmed: bool
+) -> dict[str, Floats]:
+    """By kind the (n, 3) precisions, recalls and F1 that rouge-score gives."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    names = {
+        kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}" for kind in kinds
+    }
+    scorer = RougeScorer(list(names.values()), use_stemmer=is_stemmed)
+    found = [scorer.score(*pair) for pair in zip(references, predictions, strict=True)]
+    return {
+        kind: np.array([tuple(scores[name]) for scores in found], dtype=np.float64).reshape(-1, 3)
+        for kind, name in names.items()
+    }

@@ -4,6 +4,7 @@ where one has none.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, Metric, unit_rows
-from scoring.stats.significance import Difference, Paired, differences, holm
+from scoring.offline.scoring import RunsRead
+from scoring.stats.significance import (
+    Difference,
+    Paired,
+    detectable_difference,
+    differences,
+    holm,
+    smallest_p,
+    typical_error,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,3 +98,40 @@ def _as_dict(found: Difference) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+#: Test sets of so many times the units are told of as well.
+TIMES = (1, 2, 4)
+TRIALS = 10_000
+
+
+def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
+    """What `power --json` prints, without metrics whose rows cannot be exchanged. Differences are null where
+    so few units can show none.
+    """
+    units = len({name for run in read.measurements for name in run.unit_names})
+    return {
+        **read.described,
+        "unit": unit,
+        "units": units,
+        "smallest_p": smallest_p(units, TRIALS),
+        "metrics": {
+            metric.name: _of_metric(metric, read.measurements, units)
+            for metric in read.metrics
+            if metric.is_exchangeable
+        },
+    }
+
+
+def _of_metric(metric: Metric, runs: Sequence[Measurements], units: int) -> dict[str, Any]:
+    error = typical_error([paired(metric, a, b) for a, b in itertools.combinations(runs, 2)])
+    low, high = metric.value_range
+    found = {
+        str(times): detectable_difference(error, units, at_units=times * units, largest=high - low)
+        for times in (TIMES if units else ())
+    }
+    return {
+        "error": _number(error),
+        "detectable": {times: _number(difference) for times, difference in found.items()},
+        "scale": metric.scale or 1,
+    }

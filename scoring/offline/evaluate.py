@@ -14,9 +14,8 @@ from scoring.metrics.base import Floats, unit_sums, value_of
 from scoring.metrics.entailment.labels import labels_digest
 from scoring.stats import jackknife
 from scoring.stats.breakdown import breakdown, number
-from scoring.stats.exact_sums import refuse_not_finite
 from scoring.stats.interval_methods import RESAMPLED, WILSON_JACKKNIFE
-from scoring.stats.resampling import Bounds, Measured, Resampler
+from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
 from scoring.stats.signature import ENTAILMENT_LABELS, column_key, signature
 from tasks.types import Options, Pairs, TaskType
 from tasks.types.columns import Classes, present

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib.format import read_array_header_1_0, read_magic
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from scoring.metrics import Metric
 from scoring.offline.compare import Measurements
-from scoring.offline.details import Details, packed
 from scoring.offline.evaluate import Scores
-from scoring.offline.instances import packed_instances
 from tasks.types import Pairs
 from tasks.types.columns import Classes
 from tasks.types.shown import ShownInstance
@@ -79,3 +80,142 @@ def load_names(source: Path | IO[bytes]) -> list[str] | None:
 
 def _as_bytes(content: object) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(content, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+Details = Mapping[str, Mapping[str, Any]]
+_TEXT, _ENDS = "details", "details_ends"
+#: How the texts of a file of statistics begin.
+_NAMES = '{"unit_names": '
+_DECODER = json.JSONDecoder()
+
+
+def details_of(metrics: Sequence[Metric], answers: Sequence[Any]) -> dict[str, dict[str, Any]]:
+    """By unit what the metrics tell, each statistic once."""
+    found: dict[str, dict[str, Any]] = {}
+    for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
+        for unit, own in metric.details(answers).items():
+            found.setdefault(unit, {}).update(own)
+    return found
+
+
+def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """As arrays: the units' texts one behind the other, and where each ends.
+
+    Nothing where there are no details.
+    """
+    if not details:
+        return {}
+    texts = [
+        json.dumps(details[name], ensure_ascii=False).encode() if name in details else b""
+        for name in unit_names
+    ]
+    return {
+        _TEXT: np.frombuffer(b"".join(texts), dtype=np.uint8),
+        _ENDS: np.cumsum([len(text) for text in texts], dtype=np.int64),
+    }
+
+
+def load_page(
+    source: Path | IO[bytes], start: int, count: int
+) -> tuple[list[tuple[str, dict[str, Any]]], int]:
+    """So many units of which something is told, in their order from ``start``; and how many there are."""
+    with np.load(source, allow_pickle=False) as kept:
+        told = _told(kept)
+        chosen = told[start : start + count]
+        texts = _read(kept, [(begin, end) for _, begin, end in chosen])
+        return [(name, json.loads(text)) for (name, _, _), text in zip(chosen, texts, strict=True)], len(told)
+
+
+def described_units(source: Path | IO[bytes]) -> list[str]:
+    """The units of which something is told, in their order."""
+    with np.load(source, allow_pickle=False) as kept:
+        return [name for name, _, _ in _told(kept)]
+
+
+def load_details(source: Path | IO[bytes], unit: str) -> dict[str, Any] | None:
+    """What is told of one unit, from a file of statistics; None where nothing is."""
+    with np.load(source, allow_pickle=False) as kept:
+        parts = [(begin, end) for name, begin, end in _told(kept) if name == unit]
+        return next(map(json.loads, _read(kept, parts)), None)
+
+
+def _told(kept: NpzFile) -> list[tuple[str, int, int]]:
+    """The units of which something is told, each with where its text begins and ends."""
+    if _TEXT not in kept.files:
+        return []
+    ends = kept[_ENDS].tolist()
+    places = zip(_unit_names(kept), [0, *ends[:-1]], ends, strict=True)
+    return [(name, begin, end) for name, begin, end in places if begin < end]
+
+
+def _unit_names(kept: NpzFile) -> list[str]:
+    """They come first among the texts; behind them are the classes of every row, which are not decoded."""
+    names: list[str] = _DECODER.raw_decode(kept["texts"].tobytes().decode(), len(_NAMES))[0]
+    return names
+
+
+def _read(kept: NpzFile, parts: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+    """These parts of the texts, in their order. Nothing behind the last of them is unpacked."""
+    if not parts:
+        return
+    assert kept.zip is not None, "it is open"
+    with kept.zip.open(f"{_TEXT}.npy") as texts:
+        read_magic(texts)
+        read_array_header_1_0(texts)
+        head = texts.tell()
+        for begin, end in parts:
+            texts.seek(head + begin)
+            yield texts.read(end - begin)
+
+
+#: Characters of each text.
+MAX_TEXT = 3_000
+#: Of one run in all; what comes behind is not kept.
+MAX_BYTES = 6_000_000
+_INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
+
+
+def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
+    """As arrays: the instances one behind the other, and where each ends. Texts without an end are cut."""
+    texts: list[bytes] = []
+    size = 0
+    for instance in instances:
+        text = json.dumps(asdict(_cut(instance)), ensure_ascii=False).encode("utf-8", "replace")
+        size += len(text)
+        if size > MAX_BYTES:
+            break
+        texts.append(text)
+    if not texts:
+        return {}
+    return {
+        _INSTANCES: np.frombuffer(b"".join(texts), dtype=np.uint8),
+        _INSTANCES_ENDS: np.cumsum([len(text) for text in texts], dtype=np.int64),
+    }
+
+
+def _cut(instance: ShownInstance) -> ShownInstance:
+    def short(text: str) -> str:
+        return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rstrip()} …"
+
+    return replace(
+        instance,
+        given=short(instance.given),
+        gold=short(instance.gold),
+        answer=short(instance.answer),
+        judged=tuple((outcome, short(sentence)) for outcome, sentence in instance.judged),
+    )
+
+
+def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
+    """By name, in their order; nothing where a run was scored before they were kept."""
+    with np.load(source, allow_pickle=False) as kept:
+        if _INSTANCES not in kept.files:
+            return {}
+        text, ends = kept[_INSTANCES].tobytes(), kept[_INSTANCES_ENDS].tolist()
+    own = (json.loads(text[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True))
+    return {values["name"]: _shown(values) for values in own}
+
+
+def _shown(values: dict[str, Any]) -> ShownInstance:
+    judged = tuple((outcome, sentence) for outcome, sentence in values.pop("judged", ()))
+    return ShownInstance(**values, judged=judged)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
+
+from tasks.types import Problem
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
 #: A bar is drawn anew so many seconds apart, and not before so many have passed.
@@ -82,3 +84,40 @@ def _amount(number: float, unit: str) -> str:
 def _time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Two lines for each metric: its value with the interval, and its signature."""
+    for name, value in metrics.items():
+        yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
+        yield f"{'':<40} {value['signature']}"
+
+
+def shown(value: float | None, *, infinite: bool) -> str:
+    if value is None:
+        return "infinite" if infinite else "undefined"
+    return f"{value:.6f}"
+
+
+def between(value: Mapping[str, Any]) -> str:
+    return "" if value["low"] is None else f"[{value['low']:.6f}, {value['high']:.6f}]"
+
+
+def problem_line(problem: Problem, stream: TextIO) -> str:
+    """What is fatal in red, and what is not as a warning in yellow, where the stream shows colours."""
+    if problem.fatal:
+        return painted(str(problem), RED, stream)
+    return f"{painted('warning:', YELLOW, stream)} {problem}"
+
+
+#: What a checkout says, which is of no version yet.
+UNRELEASED = "unreleased"
+
+
+def installed_version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("citeboard")
+    except metadata.PackageNotFoundError:
+        return UNRELEASED

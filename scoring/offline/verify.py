@@ -6,6 +6,8 @@ values that rest on a model to 5 decimals.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -13,19 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from scoring.offline.archive_files import (
-    FileMissing,
-    OutsideArchive,
-    changed_files,
-    existing,
-    read_json,
-    read_season,
-    refused,
-)
 from scoring.offline.scoring import Scoring, score
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.signature import provenance_of
-from tasks.types import InputRefused, OptionRefused, UnknownTaskType, task_type
+from tasks.types import InputRefused, OptionRefused, Problem, UnknownTaskType, task_type
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 from tasks.types.unavailable import Unavailable
 
@@ -253,3 +246,72 @@ def is_same(part: str, one: object, other: object, *, is_model: bool = False) ->
         return one == other or abs(one - other) < 10.0**-MODEL_DECIMALS
     digits = INTERVAL_DIGITS if part in ("low", "high") else VALUE_DIGITS
     return math.isclose(one, other, rel_tol=10.0**-digits, abs_tol=10.0**-digits)
+
+
+SEASON, CHECKSUMS = "season.json", "SHA256SUMS"
+FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
+
+
+class FileMissing(Exception):
+    """The archive names a file that it does not have."""
+
+
+class OutsideArchive(InputRefused):
+    """The archive names a file that is not its own."""
+
+
+def read_season(archive: Path) -> dict[str, Any]:
+    """Raises InputRefused where the folder is no archive that is understood here."""
+    try:
+        season = read_json(archive, SEASON)
+    except FileMissing as missing:
+        raise refused(archive, f"{missing}; expected the folder of an archive") from missing
+    if not isinstance(season, dict) or season.get("format") != FORMAT:
+        raise refused(archive / SEASON, f"not an archive of a season; expected the format {FORMAT}")
+    if season.get("format_version") != FORMAT_VERSION:
+        version = season.get("format_version")
+        raise refused(archive / SEASON, f"format version {version}; expected {FORMAT_VERSION}")
+    return season
+
+
+def read_json(archive: Path, name: str) -> Any:
+    """Raises FileMissing, or InputRefused where it leads elsewhere or is no JSON."""
+    path = existing(archive, name)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as fault:
+        raise refused(path, f"cannot be read as JSON: {fault}") from fault
+
+
+def existing(archive: Path, name: str) -> Path:
+    """The path of a file. Raises FileMissing or OutsideArchive."""
+    path = archive / name
+    if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
+        fault = f"{name!r} leads out of the archive"
+        raise OutsideArchive([Problem(file=str(archive), message=fault)])
+    if not path.is_file():
+        raise FileMissing(f"{name}: there is no such file")
+    return path
+
+
+def changed_files(archive: Path) -> Iterator[str]:
+    """A line for each file that is missing or is not the one whose checksum the archive has."""
+    try:
+        lines = existing(archive, CHECKSUMS).read_text(encoding="utf-8").splitlines()
+    except FileMissing as missing:
+        yield str(missing)
+        return
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        try:
+            with existing(archive, name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileMissing as missing:
+            yield str(missing)
+            continue
+        if found != digest:
+            yield f"{name}: not the file whose checksum {CHECKSUMS} has"
+
+
+def refused(path: Path, message: str) -> InputRefused:
+    return InputRefused([Problem(file=str(path), message=message)])

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted
 from scoring.metrics import metrics_of
-from scoring.metrics.entailment.stored import stored_model
-from scoring.metrics.requirements import Requirement
+from scoring.metrics.base import Requirement
+from scoring.metrics.entailment.labels import stored_model
 from scoring.models import EntailmentModel
 from tasks.models import Season, Task
 from tasks.types import OptionRefused

@@ -19,7 +19,7 @@ from scoring.board.numbers import MINUS
 from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Visibility
 from scoring.figures import Bars, Measured, Series
-from scoring.figures.palette import MAX_SERIES
+from scoring.figures.description import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.placement import Recomputed
 from scoring.publications.published import WIDTHS, Measure, PublishedRow, PublishedTable, published_of

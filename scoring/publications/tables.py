@@ -24,7 +24,7 @@ from scoring.board.numbers import interval
 from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
 from scoring.figures import Bars, HeatMap
-from scoring.figures.palette import MAX_SERIES
+from scoring.figures.description import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.published import (
     WIDTHS,

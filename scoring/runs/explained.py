@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.metrics import Metric, known_metric
-from scoring.metrics.entailment.stored import with_labels
+from scoring.metrics.entailment.labels import with_labels
 from scoring.models import Evaluation, Score
 from scoring.stats.signature import offline_command
 from tasks.types import task_type as the_type

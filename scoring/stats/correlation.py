@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.stats.student import t_quantile
+from scoring.stats.jackknife import t_quantile
 
 Floats = NDArray[np.float64]
 #: With fewer points, or groups of points, an interval says nothing.

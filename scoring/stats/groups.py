@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
-from scoring.stats.significance import holm
+from scoring.stats.significance import ALPHA, holm
 
 ROW, BOARD = "row", "board"
-#: The chance of naming any difference of a family where there is none.
-ALPHA = 0.05
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics import krippendorff
+from scoring.metrics.agreement import Level, alpha, cohen, fleiss
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL, Item, Judgements
-from scoring.metrics.raters import cohen, fleiss
 from scoring.stats.jackknife import ratio_interval
 
 Automatic = Mapping[str, Mapping[Item, int]]
@@ -94,10 +93,10 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
     }
 
 
-def _together(judged: Mapping[Item, Mapping[str, int]], level: krippendorff.Level) -> dict[str, Any]:
+def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[str, Any]:
     """The agreement of all annotators."""
     items = [list(answers.values()) for answers in judged.values()]
-    return {"fleiss": _number(fleiss(items)), "krippendorff": _number(krippendorff.alpha(items, level))}
+    return {"fleiss": _number(fleiss(items)), "krippendorff": _number(alpha(items, level))}
 
 
 def _cohen(own: Mapping[Item, int], automatic: Mapping[Item, int]) -> float:

@@ -12,7 +12,6 @@ from statistics import NormalDist
 import numpy as np
 
 from scoring.metrics.base import Floats, Metric
-from scoring.stats.exact_sums import on_grid
 from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
 
 #: So many draws at most are held in memory at once.
@@ -146,3 +145,32 @@ def percentiles(values: Floats, level: float = LEVEL) -> Bounds | None:
         return None
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+#: One bit less than a double holds, so that rounding to the grid cannot carry a sum beyond it.
+BITS = 52
+
+
+class NotFinite(ValueError):
+    """A row of statistics holds what is no number; the message says which."""
+
+
+def refuse_not_finite(rows: Floats, what: str) -> None:
+    """Raises NotFinite with the first such row and column."""
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise NotFinite(f"{what}: column {column} of row {row} is infinite or not a number")
+
+
+def on_grid(rows: Floats, weight: float) -> Floats:
+    """The rows, each column on a grid on which sums with whole weights of ``weight`` in all are exact.
+
+    ``rows`` is (n, m). Counts are left as they are unless their sum exceeds 2**52. Raises NotFinite.
+    """
+    largest = np.abs(rows).max(axis=0, initial=0.0)
+    if not np.isfinite(largest).all():
+        refuse_not_finite(rows, "statistics")
+    _, exponent = np.frexp(largest * max(weight, 1.0))
+    step = np.ldexp(1.0, np.maximum(exponent - BITS, -1000))
+    return np.asarray(np.rint(rows / step) * step)

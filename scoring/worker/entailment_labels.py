@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.teams.models import User
-from scoring.metrics.entailment.labels import Key, LabelFile, read_entailment_labels
-from scoring.metrics.entailment.stored import stored_model
+from scoring.metrics.entailment.labels import Key, LabelFile, read_entailment_labels, stored_model
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker import pending_labels
 from tasks.models import Season

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.metrics.entailment.stored import stored_model, with_labels
+from scoring.metrics.entailment.labels import stored_model, with_labels
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
 from scoring.worker.local_copies import storage_in_use, work_folder

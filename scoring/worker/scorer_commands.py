@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.entailment.stored import stored_model
+from scoring.metrics.entailment.labels import stored_model
 from scoring.tools.baselines import baseline
 from scoring.worker.checking import Check
 from scoring.worker.child import Order, RunFailed, ScorerCommand

@@ -12,7 +12,7 @@ from tasks.models import Job, Submission, Task
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
 #: Named and not imported: what metrics need is known to scoring, which stands to the right of tasks.
-NEEDS_MODELS = "scoring.metrics.needs.needs_models"
+NEEDS_MODELS = "scoring.metrics.model_demand.needs_models"
 #: A run is heavy where runs of its phase have lately taken so long.
 HEAVY = dt.timedelta(seconds=20)
 RECENT = 5

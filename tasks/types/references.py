@@ -7,11 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Where classes stand now that task types of others may name as they were in 0.3.
+MOVED = {
+    "scoring.metrics.alce": "scoring.metrics.aliice",
+    "scoring.metrics.answer_mauve": "scoring.metrics.answers",
+    "scoring.metrics.claim_recall": "scoring.metrics.entailed",
+    "scoring.metrics.clsumm_pooled": "scoring.metrics.clsumm_rouge",
+    "scoring.metrics.consistency": "scoring.metrics.entailed",
+    "scoring.metrics.counts": "scoring.metrics.base",
+    "scoring.metrics.cvcp": "scoring.metrics.answers",
+    "scoring.metrics.graded": "scoring.metrics.ranking",
+    "scoring.metrics.perplexity": "scoring.metrics.ranking",
+    "scoring.metrics.ranking_f1": "scoring.metrics.ranking",
+}
+
 
 def referenced(reference: str) -> Any:
     """What a reference names, its module imported now."""
     module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(MOVED.get(module, module)), name)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from scoring.offline.details import load_page, packed
+from scoring.offline.matrices import load_page, packed
 from scoring.runs.arcs import drawing
 from scoring.worker.score import score
 from tasks.models import Phase

@@ -12,8 +12,7 @@ from scoring.board.power import gold_power
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
-from scoring.stats.power import detectable_difference
-from scoring.stats.significance import difference_error
+from scoring.stats.significance import detectable_difference, difference_error
 from tasks.models import Organiser
 from tests import factories
 from tests.pages.reading import text_of

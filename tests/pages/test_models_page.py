@@ -182,7 +182,7 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(client,
 
 def test_a_machine_without_programs_for_models_says_which_it_lacks(client, organiser, monkeypatch):
     """As the image's target `slim` is, in which neither torch nor transformers are installed."""
-    monkeypatch.setattr("scoring.metrics.bertscore_model.find_spec", lambda name: None)
+    monkeypatch.setattr("scoring.metrics.local_models.find_spec", lambda name: None)
     season = make_season(organiser=organiser)
     options = {"bertscore_model": "roberta-large"}
     make_task(season=season, type="citation-text", rules=["corrected"], title="Texts", options=options)

@@ -29,7 +29,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore  # noqa: E402
-from scoring.metrics.bertscore_model import Encoder, missing, weights_digest  # noqa: E402
+from scoring.metrics.local_models import Encoder, missing, weights_digest  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
 

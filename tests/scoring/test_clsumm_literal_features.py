@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.metrics.wordnet import reader
+from scoring.metrics.meteor import reader
 from scoring.tools.baselines.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
 from scoring.tools.baselines.clsumm_supervised_literal import (
     dependency_overlap,

@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from scoring.metrics.clsumm_skips import skip_counts
-from scoring.metrics.rouge155 import rouge155, rouge_s, rouge_su
-from scoring.metrics.rouge155_text import Reading
+from scoring.metrics.clsumm_rouge import skip_counts
+from scoring.metrics.rouge155 import Reading, rouge155, rouge_s, rouge_su
 
 
 @pytest.mark.parametrize("with_words", [False, True])

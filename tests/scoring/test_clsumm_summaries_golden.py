@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.metrics.clsumm_pooled import bootstrap_weights
+from scoring.metrics.clsumm_rouge import bootstrap_weights
 from scoring.offline.matrices import load_statistics
 from tests.scoring.golden import (
     PARTS,

@@ -6,7 +6,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.metrics.base import value_of
-from scoring.metrics.consistency import Consistency
+from scoring.metrics.entailed import Consistency
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
 

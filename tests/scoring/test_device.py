@@ -2,9 +2,8 @@
 
 import pytest
 
-from scoring.metrics.bertscore_model import BATCH_TOKENS, GPU_BATCH_TOKENS, Encoder
-from scoring.metrics.device import VARIABLE, chosen_device
-from scoring.metrics.entailment.models import _loaded
+from scoring.metrics.entailment.judges import _loaded
+from scoring.metrics.local_models import BATCH_TOKENS, GPU_BATCH_TOKENS, VARIABLE, Encoder, chosen_device
 from tasks.types.unavailable import Unavailable
 from tests.scoring.tinymodel import make_model
 

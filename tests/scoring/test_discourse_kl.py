@@ -8,7 +8,7 @@ import pytest
 from scipy.special import rel_entr
 
 from scoring.__main__ import main
-from scoring.metrics.discourse.divergence import divergence, macro_average, published_divergence
+from scoring.metrics.label_divergence import divergence, macro_average, published_divergence
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_run
 

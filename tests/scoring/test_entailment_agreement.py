@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
+from scoring.metrics.agreement import cohen, fleiss
 from scoring.metrics.entailment.judgements import Judgements
-from scoring.metrics.raters import cohen, fleiss
 from scoring.stats.jackknife import score_bounds
 from scoring.stats.people_and_labels import agreement
 from tests.tasks.types.citations import write_gold, write_parses, write_run

@@ -7,9 +7,8 @@ import pytest
 
 from scoring.offline import evaluate as evaluation
 from scoring.offline.evaluate import Resampling, evaluate
-from scoring.stats.exact_sums import NotFinite
 from scoring.stats.interval_methods import METHODS
-from scoring.stats.resampling import Resampler
+from scoring.stats.resampling import NotFinite, Resampler
 from tasks.types import MetricRef, Pairs, TaskType
 from tests.scoring.toys import Counts, Divergence, Mean
 

@@ -21,7 +21,7 @@ from scoring.figures import (
     bounds_of,
 )
 from scoring.figures.axes import span, ticks
-from scoring.figures.palette import LOOKS
+from scoring.figures.description import LOOKS
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \x07 %{x}'

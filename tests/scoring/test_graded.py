@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ir_measures import nDCG
 
-from scoring.metrics.graded import GradedRanking
+from scoring.metrics.ranking import GradedRanking
 from tasks.types.ranking.lists import GradedLists, Lists
 from tests.scoring.offline import refusals, score
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.stats import jackknife
-from scoring.stats.exact_sums import NotFinite
-from scoring.stats.student import t_cdf, t_quantile
+from scoring.stats.jackknife import t_cdf, t_quantile
+from scoring.stats.resampling import NotFinite
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,10 +9,9 @@ from django.contrib.auth.models import AnonymousUser
 from scoring.board.leaders import questions
 from scoring.board.standings import standings
 from scoring.metrics import Unavailable
-from scoring.metrics.answer_mauve import AnswerMauve
+from scoring.metrics.answers import AnswerMauve
 from scoring.metrics.base import value_of
-from scoring.metrics.mauve import Mauve, area
-from scoring.metrics.mauve_clusters import clusters
+from scoring.metrics.mauve import Mauve, area, clusters
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.parts import Response
 from tests import factories

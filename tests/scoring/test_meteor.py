@@ -8,9 +8,8 @@ import pytest
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
 
-from scoring.metrics import wordnet
 from scoring.metrics.base import value_of
-from scoring.metrics.meteor import NltkMeteor
+from scoring.metrics.meteor import NltkMeteor, missing_files, reader
 from tasks.types.unavailable import Unavailable
 from tests.scoring.texts import related_pairs
 
@@ -19,7 +18,7 @@ REFERENCE = "It is a guide to action that ensures that the military will forever
 ANSWER = "It is a guide to action which ensures that the military always obeys the commands of the party"
 
 needs_wordnet = pytest.mark.skipif(
-    bool(wordnet.missing(FOLDER)), reason="Debian's wordnet-base is not installed"
+    bool(missing_files(FOLDER)), reason="Debian's wordnet-base is not installed"
 )
 
 
@@ -50,7 +49,7 @@ def test_every_pair_has_the_score_of_nltk_and_the_value_is_their_mean(tmp_path):
     gold, answers = map(list, zip(*own, strict=True))
     stats = meteor(folder).instance_stats(gold, answers)
     words = NLTKWordTokenizer().tokenize
-    expected = [single_meteor_score(words(g), words(a), wordnet=wordnet.reader(folder)) for g, a in own]
+    expected = [single_meteor_score(words(g), words(a), wordnet=reader(folder)) for g, a in own]
     assert stats[:, 0].tolist() == expected
     assert value_of(meteor(folder), stats, np.arange(len(own))) == pytest.approx(100 * np.mean(expected))
 

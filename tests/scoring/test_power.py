@@ -9,8 +9,14 @@ import pytest
 from scipy import stats
 
 from scoring.__main__ import main
-from scoring.stats.power import CHANCE, detectable_difference, min_units, units_needed
-from scoring.stats.significance import Paired, randomisation_tests
+from scoring.stats.significance import (
+    CHANCE,
+    Paired,
+    detectable_difference,
+    min_units,
+    randomisation_tests,
+    units_needed,
+)
 from tests.scoring.toys import Mean, mean_rows
 
 

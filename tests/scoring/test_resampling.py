@@ -8,9 +8,8 @@ from scipy import stats
 
 from scoring.metrics.base import unit_rows
 from scoring.stats import resampling
-from scoring.stats.exact_sums import on_grid
 from scoring.stats.interval_methods import RESAMPLED
-from scoring.stats.resampling import Resampler
+from scoring.stats.resampling import Resampler, on_grid
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
 

@@ -13,12 +13,13 @@ from scoring.metrics.rouge155 import (
     ROUGE_L,
     Counts,
     Measure,
+    Reading,
+    read_stop_words,
     rouge155,
     rouge_n,
     rouge_s,
     rouge_su,
 )
-from scoring.metrics.rouge155_text import Reading, read_stop_words
 
 #: Of the options in the file those that say how texts are read; all others are the measures' own.
 OPTIONS = ("stem", "nostem", "stem_nostop", "nostem_nostop", "stem_unlimited_skip", "stem_best_reference",

@@ -53,7 +53,7 @@ def test_the_value_of_any_set_of_instances_is_that_of_sacrebleu(name, seed):
     "alphabet", ["ab ", "".join(map(chr, range(0x4E00, 0x9F00))), "a b,c.\u00a0\u2009😀é"]
 )
 def test_every_count_is_sacrebleus_own(name, alphabet, monkeypatch):
-    monkeypatch.setattr("scoring.metrics.gram_counts.PAIRS", 7)
+    monkeypatch.setattr("scoring.metrics.sacrebleu.PAIRS", 7)
     rng = random.Random(len(alphabet))
     texts = ["".join(rng.choices(alphabet, k=rng.randrange(60))) for _ in range(80)]
     own = list(zip(texts[:40], texts[40:], strict=True)) + list(zip(texts[:20], texts[:20], strict=True))

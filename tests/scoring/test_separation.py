@@ -10,7 +10,7 @@ from django.utils import timezone
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.power import FirstTwo, Separation, separation
 from scoring.board.standings import standings
-from scoring.stats.power import units_needed
+from scoring.stats.significance import units_needed
 from tasks.models import Phase
 from tests import factories
 from tests.pages.reading import text_of

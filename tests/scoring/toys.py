@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from scoring.metrics.base import Metric
-from scoring.metrics.counts import CountMetric
-from scoring.metrics.means import MeanMetric
+from scoring.metrics.base import CountMetric, MeanMetric, Metric
 
 
 class Mean(MeanMetric):

@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from scoring.client.commands import CARD as CLIENT_CARD
+from scoring.client.arguments import CARD as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
 from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, trained_on, without_names
 from tasks.submissions.after_sending import describe_run

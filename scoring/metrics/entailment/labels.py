@@ -17,9 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.entailment.pairs import Pair, sha256
+from scoring.metrics.entailment.verdicts import Pair, sha256
 from tasks.types.files import open_input
 from tasks.types.positional_citations.digests import file_digest
+from tasks.types.positional_citations.options import ENTAILMENT, LABELS, STORE
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import json_kind, json_lines
 from tasks.types.unavailable import Unavailable
@@ -178,3 +179,14 @@ def _hypothesis(record: Mapping[str, Any]) -> Any:
 
 def _value(record: Mapping[str, Any]) -> Any:
     return record.get("entailed", record.get("result"))
+
+
+def stored_model(options: Mapping[str, str]) -> str | None:
+    """The model whose kept labels the options ask for; None where they ask for none."""
+    source, _, model = options.get(ENTAILMENT.name, "").partition(":")
+    return model if source == STORE and model else None
+
+
+def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
+    """The options with a file in place of the store, as the offline scorer takes them."""
+    return {**options, ENTAILMENT.name: f"{LABELS}:{path}"} if stored_model(options) else dict(options)

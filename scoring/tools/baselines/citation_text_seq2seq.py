@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.device import chosen_device
+from scoring.metrics.local_models import chosen_device
 from tasks.types.baselines import Answer
 from tasks.types.citation_text.inputs import cited_abstracts
 from tasks.types.citation_text.instances import read_instances

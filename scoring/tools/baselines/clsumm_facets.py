@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, ratio
-from scoring.metrics.f1 import f1_of_counts
+from scoring.metrics.base import Floats, f1_of_counts, ratio
 from tasks.types.clsumm.citances import FACETS, MAJORITY, merged_facets
 from tasks.types.clsumm.topics import Topic
 

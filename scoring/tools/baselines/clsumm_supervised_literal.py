@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics import wordnet as database
+from scoring.metrics import meteor as database
 from scoring.metrics.base import Floats, ratio
 from scoring.tools.baselines import clsumm_wordnet
 from scoring.tools.baselines.clsumm_dependencies import PASSED_OVER

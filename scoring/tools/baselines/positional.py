@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.metrics.answers import ALCE, normalised
-from scoring.metrics.cvcp import Cvcp
-from scoring.metrics.entailment.judges import Judge
-from scoring.metrics.entailment.pairs import Pair, passage_text
+from scoring.metrics.answers import ALCE, Cvcp, normalised
+from scoring.metrics.entailment.verdicts import Judge, Pair, passage_text
 from tasks.types.base import CORRECTED, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.files import InputFile

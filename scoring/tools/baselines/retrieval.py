@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.bertscore_model import weights_digest
+from scoring.metrics.local_models import weights_digest
 from scoring.tools.baselines.retrieval_bm25 import Lucene, Okapi, best
 from scoring.tools.baselines.retrieval_dense import MODEL, Dense, SentenceModel, folder_of
 from scoring.tools.baselines.retrieval_tfidf import TfIdfRetriever

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.device import chosen_device
+from scoring.metrics.local_models import chosen_device
 from tasks.types.base import Option, Options
 from tasks.types.unavailable import Unavailable
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.metrics.discourse.scholarly_sentences import sentence_spans
+from scoring.metrics.discourse.sentences import sentence_spans
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 _MARKS = re.compile(f"{PLACEHOLDER}|{OTHER}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoring.metrics.discourse.scholarly_sentences import RULES
+from scoring.metrics.discourse.sentences import RULES
 from scoring.tools.builders.clsumm_statistics import statistics, statistics_rows
 from scoring.tools.builders.loading import SENTENCES, loader
 from scoring.tools.builders.reading import digest_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Any
 
-from scoring.metrics.discourse.scholarly_sentences import sentence_spans
+from scoring.metrics.discourse.sentences import sentence_spans
 from tasks.types.clsumm.citances import Annotation, merged_facets, named_sentences, spans
 from tasks.types.clsumm.features import publication_year
 from tasks.types.clsumm.inputs import InputCitance, InputTopic

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from scoring.metrics.krippendorff import alpha
+from scoring.metrics.agreement import alpha
 from scoring.stats.jackknife import ratio_interval
 from scoring.tools.builders.context_sheet import CITATION, SENTENCE, Asked
 from tasks.types.citation_recommendation.names import DIMENSIONS

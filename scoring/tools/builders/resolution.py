@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.discourse.scholarly_sentences import RULES
+from scoring.metrics.discourse.sentences import RULES
 from scoring.tools.builders.loading import loader
 from scoring.tools.builders.parts import read_corpus
 from scoring.tools.builders.processes import ALONE, Workers

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
-from scoring.metrics.discourse.scholarly_sentences import RULES, sentence_spans
+from scoring.metrics.discourse.sentences import RULES, sentence_spans
 from tasks.types.unavailable import Unavailable
 
 #: Stands for one citation mark in a paragraph; no text has it.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from scoring.metrics.discourse.scholarly_sentences import sentence_spans
+from scoring.metrics.discourse.sentences import sentence_spans
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.topics import Texts, TopicChoice, contexts
 

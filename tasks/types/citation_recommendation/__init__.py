@@ -35,8 +35,8 @@ TREC = "tasks.types.citation_recommendation.trec"
 CUT = 10
 MAX_CUTS = 10
 F1_CLASSES = {
-    "contexts": "scoring.metrics.ranking_f1:RankingF1",
-    "means": "scoring.metrics.ranking_f1:F1OfMeans",
+    "contexts": "scoring.metrics.ranking:RankingF1",
+    "means": "scoring.metrics.ranking:F1OfMeans",
 }
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
@@ -102,7 +102,7 @@ def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
 
 
 def _class_of(measure: str) -> str:
-    return "scoring.metrics.graded:GradedRanking" if measure in GRADED else "scoring.metrics.ranking:Ranking"
+    return "scoring.metrics.ranking:GradedRanking" if measure in GRADED else "scoring.metrics.ranking:Ranking"
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
@@ -119,7 +119,7 @@ def _asked_for(options: Options) -> Iterator[MetricRef]:
         metric = {"contexts": "f1", "means": "f1_of_means"}[form]
         yield from (MetricRef(f"{metric}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options))
     if options[PERPLEXITY.name] == "yes":
-        yield MetricRef("perplexity", "scoring.metrics.perplexity:Perplexity")
+        yield MetricRef("perplexity", "scoring.metrics.ranking:Perplexity")
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:

@@ -41,7 +41,7 @@ METEOR = MetricRef("meteor_nltk", "scoring.metrics.meteor:NltkMeteor", options=(
 LEARNED = MetricRef("learned", "scoring.metrics.learned:Learned", options=(LEARNED_MODEL.name,))
 MAUVE = MetricRef("mauve", "scoring.metrics.mauve:Mauve", options=(MAUVE_MODEL.name,))
 CONSISTENCY = MetricRef(
-    "consistency", "scoring.metrics.consistency:Consistency", {"part": "recall"}, (ENTAILMENT.name,)
+    "consistency", "scoring.metrics.entailed:Consistency", {"part": "recall"}, (ENTAILMENT.name,)
 )
 METRICS = {
     CORRECTED: (

@@ -12,7 +12,7 @@ COUNTS = "scoring.metrics.clsumm"
 CALIBRATION = "scoring.metrics.calibration"
 PLAIN_ROUGE = "scoring.metrics.clsumm_rouge:PlainRouge"
 ROUGE_S = "scoring.metrics.clsumm_rouge:SpanRougeS"
-POOLED_ROUGE = "scoring.metrics.clsumm_pooled:PooledRouge"
+POOLED_ROUGE = "scoring.metrics.clsumm_rouge:PooledRouge"
 PARTS = ("f1", "precision", "recall")
 
 MetricRefs = tuple[MetricRef, ...]

@@ -8,8 +8,8 @@ from tasks.types.references import MetricRef
 
 ALIICE, BY_SENTENCE = (f"scoring.metrics.aliice:{name}" for name in ("Aliice", "AliiceBySentence"))
 DEVIATION = "scoring.metrics.aliice:AliiceDeviation"
-ALCE = "scoring.metrics.alce:Alce"
-CVCP = "scoring.metrics.cvcp:Cvcp"
+ALCE = "scoring.metrics.aliice:Alce"
+CVCP = "scoring.metrics.answers:Cvcp"
 ANSWERS = "scoring.metrics.answers"
 #: What decides what entails what, and what is put to it.
 CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
@@ -51,7 +51,7 @@ def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
         ),
         MetricRef(
             "claim_recall",
-            "scoring.metrics.claim_recall:ClaimRecall",
+            "scoring.metrics.entailed:ClaimRecall",
             {"part": "recall"},
             (ENTAILMENT.name,),
         ),
@@ -62,7 +62,7 @@ def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
     )
 
 
-MAUVE = MetricRef("mauve", "scoring.metrics.answer_mauve:AnswerMauve", options=(MAUVE_MODEL.name,))
+MAUVE = MetricRef("mauve", "scoring.metrics.answers:AnswerMauve", options=(MAUVE_MODEL.name,))
 METRICS = {
     CORRECTED: (
         _aliice("aliice_f1", "f1"),

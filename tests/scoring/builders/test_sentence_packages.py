@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse.scholarly_sentences import RULES
+from scoring.metrics.discourse.sentences import RULES
 from scoring.tools.builders import sentences
 from scoring.tools.builders.sentences import MARK, splitter
 from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.device import chosen_device, is_gpu
 from tasks.types.unavailable import Unavailable
 
 if TYPE_CHECKING:
@@ -216,3 +216,24 @@ def _batches(lengths: Sequence[int], at_once: int) -> Iterator[list[int]]:
         size = max(1, at_once // lengths[order[start]])
         yield order[start : start + size]
         start += size
+
+
+#: `cpu`, `cuda`, `cuda:1`; anything else is `auto`.
+VARIABLE = "CITEBOARD_DEVICE"
+AUTO = "auto"
+
+
+def chosen_device(asked: str = AUTO) -> str:
+    """As torch calls it. Raises Unavailable where a GPU was asked for by name and torch finds none."""
+    import torch
+
+    asked = os.environ.get(VARIABLE) or AUTO if asked == AUTO else asked
+    if asked == AUTO:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if asked.startswith("cuda") and not torch.cuda.is_available():
+        raise Unavailable(f"the device {asked} was asked for, and torch finds no GPU on this machine")
+    return asked
+
+
+def is_gpu(device: str) -> bool:
+    return device.startswith("cuda")

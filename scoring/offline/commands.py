@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.offline.terminal import Done, bar, is_terminal
+from scoring.offline.scoring import as_json, read_runs
+from scoring.offline.terminal import GREEN, RED, Done, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, TaskType, task_type
 from tasks.types.runs import read_run
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 OptionsOf = Callable[[TaskType, Sequence[str]], dict[str, str]]
 
 
-def add_commands(commands: Any, options_of: OptionsOf) -> None:
+def add_entailment(commands: Any, options_of: OptionsOf) -> None:
     """``options_of`` turns what `--option` was given into the options of a task type."""
     pairs = commands.add_parser("pairs", help="write what has to be decided for a run", allow_abbrev=False)
     pairs.add_argument("--json", action="store_true", help="one list in place of a line for each pair")
@@ -68,7 +69,7 @@ def export_pairs(given: argparse.Namespace, options_of: OptionsOf) -> int:
 
 
 def decide_pairs(given: argparse.Namespace) -> int:
-    from scoring.metrics.entailment.models import ModelJudge
+    from scoring.metrics.entailment.judges import ModelJudge
     from scoring.offline.entailment_exchange import decide, read_pairs
 
     if given.batch < 1:
@@ -87,7 +88,7 @@ def decide_pairs(given: argparse.Namespace) -> int:
 
 def show_agreement(given: argparse.Namespace, options_of: OptionsOf) -> int:
     from scoring.metrics.entailment.judgements import read_judgements
-    from scoring.offline.details import details_of
+    from scoring.offline.matrices import details_of
     from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
 
     metrics, runs = _read(given, options_of)
@@ -128,3 +129,76 @@ def _on_the_bar(at: Done, pairs: int) -> Callable[[int, int], None]:
 
 def _show_progress(done: int, total: int) -> None:
     print(json.dumps({"step": "deciding", "done": done / total}), file=sys.stderr, flush=True)
+
+
+def add_power(commands: Any, options_of: OptionsOf) -> None:
+    command = commands.add_parser(
+        "power", help="say how small a difference a test set can show", allow_abbrev=False
+    )
+    command.add_argument("type")
+    command.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH", required=True)
+    command.add_argument(
+        "--run",
+        type=Path,
+        action="append",
+        metavar="PATH",
+        required=True,
+        help="two or more, each with --run",
+    )
+    command.add_argument("--rules", metavar="NAME")
+    command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=lambda given: show_power(given, options_of))
+
+
+def show_power(given: argparse.Namespace, options_of: OptionsOf) -> int:
+    from scoring.offline.compare import power
+
+    if len(given.run) < 2:
+        raise OptionRefused("differences are between runs: give two or more, such as baselines, with --run")
+    chosen = task_type(given.type)
+    rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
+    found = power(read_runs(chosen, given.gold, given.run, rules=rules, options=options), unit=chosen.unit)
+    if given.json:
+        print(as_json(found))
+        return 0
+    units, unit = found["units"], found["unit"]
+    print(f"{units} {unit}s; the smallest p of two runs is {found['smallest_p']:.3g}")
+    print("the smallest difference that is found with a chance of 80 %, at 1, 2 and 4 times the units:")
+    for name, metric in found["metrics"].items():
+        told = "  ".join(f"{_shown(value):>9}" for value in metric["detectable"].values())
+        print(f"{name:<40} {told}")
+    return 0
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6f}"
+
+
+DIFFERS, NOTHING = 1, 3
+
+
+def add_verify(commands: Any) -> None:
+    command = commands.add_parser(
+        "verify", help="compute the numbers of a season's archive again", allow_abbrev=False
+    )
+    command.add_argument("archive", type=Path, metavar="DIR", help="what `export_season --archive` wrote")
+    command.add_argument("--json", action="store_true", help="print the result as JSON")
+    command.set_defaults(command=verify_archive)
+
+
+def verify_archive(given: argparse.Namespace) -> int:
+    from scoring.offline.verify import verify
+
+    with bar("verifying", 1.0) as at:
+        verified = verify(given.archive, at)
+    if given.json:
+        print(as_json(verified.as_dict()))
+    else:
+        *details, last = verified.summary()
+        for line in details:
+            print(printable(line))
+        print(painted(last, RED if verified.differing else GREEN, sys.stdout))
+    if verified.differing:
+        return DIFFERS
+    return 0 if verified.checked else NOTHING
