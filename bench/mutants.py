@@ -37,7 +37,7 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
     "scoring/stats/groups.py": ("tests/scoring/test_groups.py",),
     "scoring/stats/breakdown.py": ("tests/scoring/test_breakdown.py",),
     "scoring/stats/signature.py": ("tests/scoring/test_signature.py", "tests/pages/test_compare_page.py"),
-    "tasks/submissions/quotas.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
+    "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
     "tasks/registration/entries.py": ("tests/tasks/test_submit.py", "tests/pages/test_entering.py"),
     "scoring/board/visibility.py": ("tests/scoring/test_standings.py", "tests/access/test_hidden_numbers.py"),
     "tasks/jobs/progress.py": ("tests/pages/test_submission_page.py", "tests/api/test_own_runs.py"),

@@ -218,7 +218,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "tasks.seasons.second_factor.SecondFactorMiddleware",
+    "tasks.seasons.access.SecondFactorMiddleware",
     "citeboard.core.only_posted.OnlyPostedMiddleware",
 ]
 ROOT_URLCONF = "citeboard.urls"
@@ -560,7 +560,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "SubmissionStatus": "tasks.models.Submission.Status",
         "SubmissionKind": "tasks.models.Submission.Kind",
-        "TeamKind": "tasks.submissions.details.TEAM_KINDS",
+        "TeamKind": "tasks.submissions.run_card.TEAM_KINDS",
         "YesOrNo": "tasks.models.run_cards.YES_OR_NO",
         "BoardAudience": "tasks.models.Phase.Audience",
     },

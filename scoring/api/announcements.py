@@ -18,26 +18,21 @@ from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Announcement, AnnouncementEdit, Season
 from tasks.seasons.access import season_for, season_to_help
-from tasks.seasons.announcements import (
-    LONGEST,
-    announce,
-    edit_announcement,
-    take_back_announcement,
-)
+from tasks.seasons.announcements import MAX_TEXT, announce, edit_announcement, take_back_announcement
 
 
 class AnnouncementForm(serializers.Serializer[Any]):
     """What stands at the top of a season's page."""
 
     text = serializers.CharField(
-        allow_blank=True, max_length=LONGEST, help_text="Markdown; empty to take it away."
+        allow_blank=True, max_length=MAX_TEXT, help_text="Markdown; empty to take it away."
     )
 
 
 class EditForm(serializers.Serializer[Any]):
     """What it shall say."""
 
-    text = serializers.CharField(max_length=LONGEST, help_text="Markdown.")
+    text = serializers.CharField(max_length=MAX_TEXT, help_text="Markdown.")
 
 
 class AnnouncementSerializer(serializers.ModelSerializer[Season]):

@@ -17,7 +17,7 @@ from scoring.api.serializers import address
 from scoring.runs.told import as_told
 from tasks.models import Bundle, Season
 from tasks.submissions.bundles import runs_of, submit_bundle
-from tasks.submissions.details import checked_details
+from tasks.submissions.run_card import checked_details
 from tasks.submissions.uploads import received, received_if_any
 
 

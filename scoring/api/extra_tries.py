@@ -19,7 +19,7 @@ from scoring.api.organise import phase_to_organise
 from scoring.api.serializers import ExtraTriesSerializer
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import ExtraTries
-from tasks.submissions.extra_tries import MAX_REASON, MAX_TRIES, give_tries, take_tries_back
+from tasks.submissions.run_acts import MAX_REASON, MAX_TRIES, give_tries, take_tries_back
 
 
 class ExtraTriesForm(serializers.Serializer[Any]):

@@ -18,7 +18,7 @@ from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.failures import acknowledged, failed_rescorings, failed_runs
 from tasks.jobs.acknowledging import acknowledge, take_acknowledgement_back
 from tasks.models import Acknowledgement, Job, Submission
-from tasks.models.acknowledgements import MAX_NOTE
+from tasks.models.jobs import MAX_NOTE
 from tasks.seasons.access import season_to_help
 
 #: The newest of each kind; the page of runs has all.

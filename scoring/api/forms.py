@@ -11,8 +11,7 @@ from citeboard.core.plain_text import MAX_DESCRIPTION
 from scoring.api.serializers import ProblemSerializer
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
-from tasks.submissions.details import MAX_KEY, MAX_SYSTEM, TEAM_KINDS
-from tasks.submissions.team_figures import EVERY
+from tasks.submissions.run_card import EVERY, MAX_KEY, MAX_SYSTEM, TEAM_KINDS
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",

@@ -17,7 +17,7 @@ from scoring.api.organise import phase_to_organise
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.board.snapshots import save_frozen_board
 from tasks.models import Phase
-from tasks.seasons.freezing import FREEZE_FIELDS, freeze_board, freeze_now, reveal_frozen
+from tasks.seasons.phase_acts import FREEZE_FIELDS, freeze_board, freeze_now, reveal_frozen
 
 
 class FreezeForm(serializers.Serializer[Any]):

@@ -15,7 +15,7 @@ from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, paged, paged_answ
 from citeboard.core.models import AuditEntry
 from scoring.api.teams import CHANGES
 from tasks.seasons.access import season_for
-from tasks.seasons.concerned import readable_history
+from tasks.seasons.history import readable_history
 
 
 class ChangeSerializer(serializers.Serializer[Any]):

@@ -32,7 +32,7 @@ from citeboard.teams.mailed_invitations import (
 from citeboard.teams.models import MailedInvitation
 from scoring.api.teams import CHANGES, CONFLICT, JoinForm
 from tasks.models import JoinRequest
-from tasks.registration.joining import (
+from tasks.registration.entries import (
     MAX_MESSAGE,
     accept_request,
     ask_to_join,

@@ -19,8 +19,7 @@ from scoring.api.seasons import phase_for_reader
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
-from tasks.seasons.board_visibility import BOARD_FIELDS, change_board, reveal_now
-from tasks.seasons.phase_times import close_now, move_phase, open_now
+from tasks.seasons.phase_acts import BOARD_FIELDS, change_board, close_now, move_phase, open_now, reveal_now
 
 
 class TimesForm(serializers.Serializer[Any]):

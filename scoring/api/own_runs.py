@@ -41,13 +41,17 @@ from scoring.runs.told import hides_outcome
 from tasks.jobs.progress import with_progress
 from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise
-from tasks.submissions import exclusions
-from tasks.submissions.after_sending import delete_file, describe_run
-from tasks.submissions.priority import set_priority
-from tasks.submissions.selection import select_run
-from tasks.submissions.withdraw import accept_late, take_back
-from tasks.submissions.withdraw import cancel as cancel_run
-from tasks.submissions.withdraw import withdraw as withdraw_run
+from tasks.submissions import run_acts
+from tasks.submissions.run_acts import (
+    accept_late,
+    delete_file,
+    describe_run,
+    select_run,
+    set_priority,
+    take_back,
+)
+from tasks.submissions.run_acts import cancel as cancel_run
+from tasks.submissions.run_acts import withdraw as withdraw_run
 
 Change = Callable[[Submission, User, str], Submission]
 
@@ -67,7 +71,7 @@ class PriorityForm(ReasonForm):
 
 
 #: What organisers do and teams do not.
-BY_ORGANISERS = (accept_late, exclusions.disqualify, exclusions.hide, exclusions.reinstate)
+BY_ORGANISERS = (accept_late, run_acts.disqualify, run_acts.hide, run_acts.reinstate)
 OWN = {401: SIGN_IN, 404: ABSENT, 429: TOO_MANY}
 CHANGED = {
     200: SubmissionSerializer,
@@ -164,7 +168,7 @@ def accept(request: Request, pk: int) -> Response:
 )
 @api_view(["POST"])
 def disqualify(request: Request, pk: int) -> Response:
-    return _changed(request, pk, exclusions.disqualify)
+    return _changed(request, pk, run_acts.disqualify)
 
 
 @extend_schema(
@@ -175,7 +179,7 @@ def disqualify(request: Request, pk: int) -> Response:
 )
 @api_view(["POST"])
 def hide(request: Request, pk: int) -> Response:
-    return _changed(request, pk, exclusions.hide)
+    return _changed(request, pk, run_acts.hide)
 
 
 @extend_schema(
@@ -186,7 +190,7 @@ def hide(request: Request, pk: int) -> Response:
 )
 @api_view(["POST"])
 def reinstate(request: Request, pk: int) -> Response:
-    return _changed(request, pk, exclusions.reinstate)
+    return _changed(request, pk, run_acts.reinstate)
 
 
 class DescriptionForm(CardForm):

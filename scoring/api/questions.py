@@ -18,9 +18,9 @@ from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Question, Report
-from tasks.seasons import questions as services
+from tasks.seasons import announcements as services
 from tasks.seasons.access import may_help, season_for, season_to_help
-from tasks.seasons.reports import LONGEST, MAX_ADDRESS, report_abuse
+from tasks.seasons.announcements import MAX_ADDRESS, MAX_TEXT, report_abuse
 
 
 class QuestionSerializer(serializers.ModelSerializer[Question]):
@@ -34,20 +34,20 @@ class QuestionSerializer(serializers.ModelSerializer[Question]):
 class QuestionForm(serializers.Serializer[Any]):
     """What you want to know."""
 
-    text = serializers.CharField(max_length=services.LONGEST)
+    text = serializers.CharField(max_length=MAX_TEXT)
 
 
 class AnswerForm(serializers.Serializer[Any]):
     """The answer, and whether everybody reads it with the question."""
 
-    answer = serializers.CharField(max_length=services.LONGEST, help_text="Markdown.")
+    answer = serializers.CharField(max_length=MAX_TEXT, help_text="Markdown.")
     is_public = serializers.BooleanField()
 
 
 class ReportForm(serializers.Serializer[Any]):
     """What is wrong, and where."""
 
-    text = serializers.CharField(max_length=LONGEST)
+    text = serializers.CharField(max_length=MAX_TEXT)
     address = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=MAX_ADDRESS, help_text="The page."
     )

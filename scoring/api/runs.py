@@ -25,8 +25,8 @@ from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs
 from tasks.submissions.refusals import RunRejected
+from tasks.submissions.run_card import EVERY
 from tasks.submissions.submit import check_run, said_of, submit_run
-from tasks.submissions.team_figures import EVERY
 from tasks.submissions.uploads import received, received_if_any
 
 REFUSED = {

@@ -19,9 +19,9 @@ from scoring.api.forms import RejectedRun
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Season
 from tasks.seasons.access import may_create_seasons, season_to_organise
-from tasks.seasons.cloning import A_YEAR, MAX_DAYS, clone_season
-from tasks.seasons.file.differences import Decisions
 from tasks.seasons.file.load import Loaded, load_season_text
+from tasks.seasons.file.plan import Decisions
+from tasks.seasons.presets import A_YEAR, MAX_DAYS, clone_season
 from tasks.submissions.refusals import RunUnusable
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped

@@ -17,7 +17,7 @@ from scoring.api.serializers import PhaseDetail, SeasonDetail, SeasonSerializer,
 from scoring.models import Evaluation
 from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import entered_teams, may_have_inputs
-from tasks.submissions.quotas import quota
+from tasks.submissions.submit import quota
 
 READING = {401: SIGN_IN, 404: ABSENT, 429: TOO_MANY}
 

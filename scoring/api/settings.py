@@ -20,10 +20,10 @@ from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.deleting_seasons import delete_season
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import may_create_seasons, season_to_organise
-from tasks.seasons.deleting import delete_phase, delete_task
-from tasks.seasons.file.differences import settings_now
-from tasks.seasons.file.facts import SEASON, rows_of
-from tasks.seasons.file.settings import change_settings
+from tasks.seasons.file.entries import SEASON, rows_of
+from tasks.seasons.file.load import change_settings
+from tasks.seasons.file.plan import settings_now
+from tasks.seasons.history import delete_phase, delete_task
 from tasks.seasons.presets import PRESETS, season_from
 
 

@@ -16,7 +16,7 @@ from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Season, Terms, TermsAcceptance
-from tasks.registration.terms import accept_terms, acceptance_of, acceptances, current_terms
+from tasks.registration.entries import accept_terms, acceptance_of, acceptances, current_terms
 from tasks.seasons.access import season_for, season_to_organise
 
 

@@ -30,7 +30,7 @@ from scoring.figures import (
 )
 from scoring.figures.description import MAX_SERIES
 from scoring.tools.baselines import Baseline, baselines
-from tasks.submissions.team_figures import TeamMeasure
+from tasks.submissions.run_card import TeamMeasure
 
 #: Up to so many points have their names beside them.
 MAX_NAMED = 12

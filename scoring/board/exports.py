@@ -21,7 +21,7 @@ from scoring.board.query import TableChoice, chosen_columns
 from scoring.board.standings import Board, Cell, Column, Row
 from tasks.models import Season
 from tasks.models.run_cards import CARD
-from tasks.submissions.team_figures import EVERY
+from tasks.submissions.run_card import EVERY
 
 _COMMON = ("rank", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
 

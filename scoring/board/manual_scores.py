@@ -22,7 +22,7 @@ from scoring.board.visibility import Visibility
 from scoring.models import OutsideMeasure, OutsideScore
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.seasons import bump_version
-from tasks.submissions.team_figures import EVERY, TeamMeasure
+from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
 #: Of one measure; more lines are not read.

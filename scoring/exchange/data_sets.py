@@ -29,7 +29,7 @@ from scoring.exchange.results import file_name, place, site_address
 from scoring.metrics.entailment.labels import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
-from tasks.gold.archive_writing import NO_TIME
+from tasks.gold.packing import NO_TIME
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section

@@ -25,7 +25,7 @@ from scoring.board.visibility import is_public
 from scoring.exchange.citations import as_bibtex
 from scoring.exchange.results import Results, file_name, packed
 from tasks.models import Submission
-from tasks.submissions.ir_metadata import RUN_CARD
+from tasks.submissions.reading import RUN_CARD
 
 ZIP = "application/zip"
 JSON = "application/json"

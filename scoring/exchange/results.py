@@ -17,7 +17,7 @@ from scoring.board.exports import ALL
 from scoring.board.query import TableChoice
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.models import Score
-from tasks.gold.archive_writing import NO_TIME
+from tasks.gold.packing import NO_TIME
 from tasks.models import Phase, Task
 
 

@@ -19,7 +19,7 @@ from citeboard.core.templatetags.page import iso
 from scoring.board.standings import Board
 from scoring.exchange.results import file_name
 from scoring.models import Score
-from tasks.gold.archive_writing import NO_TIME
+from tasks.gold.packing import NO_TIME
 from tasks.models import Submission
 from tasks.models.run_cards import CARD
 

@@ -17,7 +17,7 @@ from citeboard.teams.models import User
 from scoring.human.scales import as_values
 from scoring.models import Rating, Sheet
 from tasks.models import Gold, Phase
-from tasks.submissions.run_files import READING
+from tasks.submissions.run_card import READING
 
 HEADING = "The gold text"
 

@@ -24,7 +24,7 @@ from scoring.worker.child import RunFailed, ScorerWaits
 from scoring.worker.local_copies import run_copy
 from tasks.gold.gold_files import index_file
 from tasks.models import Gold, Phase, Submission
-from tasks.submissions.run_files import READING
+from tasks.submissions.run_card import READING
 from tasks.types.human_evaluation import Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20

@@ -10,7 +10,7 @@ from citeboard.core import audit
 from citeboard.teams.models import User
 from scoring.models import Snapshot
 from tasks.models import Gold, Season, Submission
-from tasks.seasons.deleting import NotDeleted
+from tasks.seasons.history import NotDeleted
 
 
 def delete_season(*, season: Season, by: User) -> None:

@@ -22,7 +22,7 @@ from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration,
 from tasks.models.seasons import bump_versions
 from tasks.notifications.of_teams import forget_merge_asked, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
-from tasks.submissions.quotas import counted_runs
+from tasks.submissions.submit import counted_runs
 
 MAX_REASON = 500
 

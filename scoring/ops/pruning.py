@@ -22,7 +22,7 @@ from citeboard.core import storage
 from citeboard.core.models import Limit
 from scoring.models import Breakdown, Comparison, Evaluation
 from scoring.ops.named_files import full_name, named_files
-from tasks.submissions.orphaned_files import SAFE_AGE
+from tasks.submissions.uploads import SAFE_AGE
 
 #: Rows that one transaction removes, so that nobody waits long for it.
 AT_ONCE = 500

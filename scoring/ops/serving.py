@@ -28,7 +28,7 @@ from scoring.worker import background
 from tasks.jobs.groups import forget_group
 from tasks.jobs.sweeper import end_leases, sweep, wake_again
 from tasks.jobs.watchdog import Watchdog
-from tasks.submissions.orphaned_files import remove_half_uploads
+from tasks.submissions.uploads import remove_half_uploads
 
 SITE, WORKER = "site", "worker"
 PARTS = (SITE, WORKER)

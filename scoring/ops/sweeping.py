@@ -22,7 +22,7 @@ from scoring.worker.local_copies import remove_leftovers
 from tasks.jobs.sweeper import sweep
 from tasks.notifications.of_seasons import remind_of_deadlines
 from tasks.notifications.sending import send_mails
-from tasks.submissions.orphaned_files import remove_abandoned
+from tasks.submissions.uploads import remove_abandoned
 from tasks.webhooks.sending import send_deliveries
 
 #: Each with what it says of its result.

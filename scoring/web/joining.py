@@ -25,19 +25,17 @@ from citeboard.teams.models import Invitation, MailedInvitation, Team, User
 from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
 from tasks.models import MergeProposal, Registration, Season
 from tasks.registration.entries import (
+    MAX_MESSAGE,
     EntryRefused,
     HasSentRuns,
-    any_invitation,
-    join_team,
-    remove_from_team,
-    take_back_entry,
-)
-from tasks.registration.joining import (
-    MAX_MESSAGE,
     accept_request,
+    any_invitation,
     ask_to_join,
     decline_request,
+    join_team,
+    remove_from_team,
     requests_of,
+    take_back_entry,
     take_back_request,
 )
 from tasks.seasons.access import join_request_of, merge_proposal_of, season_for, teams_to_ask

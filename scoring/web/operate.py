@@ -26,7 +26,7 @@ from scoring.ops.metrics import exposition
 from scoring.ops.site_state import site_state
 from tasks.models import Report
 from tasks.notifications.sending import try_again
-from tasks.seasons.reports import LONGEST, MAX_ADDRESS, TooManyReports, close_report, report_abuse
+from tasks.seasons.announcements import MAX_ADDRESS, MAX_TEXT, TooManyReports, close_report, report_abuse
 
 
 @login_required
@@ -62,7 +62,7 @@ class ReportForm(forms.Form):
     )
     text = forms.CharField(
         label=gettext_lazy("What is wrong"),
-        max_length=LONGEST,
+        max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 6}),
         help_text=gettext_lazy("Those who run the site read it, with your name and address."),
     )

@@ -29,9 +29,9 @@ from scoring.runs.told import as_told
 from scoring.web.breadcrumbs import place_of
 from scoring.web.joining import merging_of
 from tasks.models import Phase, Registration, Season, Submission
-from tasks.registration.joining import waiting_requests
-from tasks.seasons.concerned import concerning
-from tasks.submissions.quotas import quota
+from tasks.registration.entries import waiting_requests
+from tasks.seasons.history import concerning
+from tasks.submissions.submit import quota
 
 #: A chart over time says something from so many runs on.
 MIN_IN_CHART = 2

@@ -14,10 +14,10 @@ from scoring.worker.local_copies import storage_in_use
 from tasks.jobs import leases
 from tasks.jobs.leases import create_jobs
 from tasks.models import Gold, Job, Submission
-from tasks.submissions.run_files import Findings, StoredRun, as_warnings, checksum, discard, stored_run
+from tasks.submissions.run_acts import replace
+from tasks.submissions.run_card import Findings, as_warnings
 from tasks.submissions.submit import check_run
-from tasks.submissions.uploads import Upload
-from tasks.submissions.withdraw import replace
+from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types.problems import capped
 
 

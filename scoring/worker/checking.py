@@ -10,7 +10,7 @@ from typing import Any
 from scoring.worker.child import RunFailed, refusal
 from tasks.jobs import leases
 from tasks.models import Job
-from tasks.submissions.run_files import as_warnings
+from tasks.submissions.run_card import as_warnings
 from tasks.types import Problem
 from tasks.types.problems import capped
 

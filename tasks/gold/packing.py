@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
-from tasks.gold.archive_writing import write_archive
 from tasks.types import Index, InputRefused, Problem, TaskType, task_type
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
@@ -111,3 +112,20 @@ def _refuse_changed_content(task_type: TaskType, prepared: PreparedGold, options
                 )
             ]
         )
+
+
+#: The first moment that a zip archive can name.
+NO_TIME = (1980, 1, 1, 0, 0, 0)
+ORDINARY_FILE = 0o100644 << 16
+
+
+def write_archive(path: Path, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]) -> None:
+    """Write the files in the order of their names, without times and owners."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, open_file in sorted(files, key=lambda file: file[0]):
+            member = zipfile.ZipInfo(name, NO_TIME)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3
+            member.external_attr = ORDINARY_FILE
+            with open_file() as source, archive.open(member, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target)

@@ -13,7 +13,7 @@ from citeboard.core.plain_text import one_line
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Acknowledgement, Job, Submission
-from tasks.models.acknowledgements import MAX_NOTE
+from tasks.models.jobs import MAX_NOTE
 
 
 class NotFailed(Refused):

@@ -1,10 +1,11 @@
-"""What organisers announced, with what it said before it was edited."""
+"""What organisers announce, what participants ask, and what people report to those who run the site."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from citeboard.teams.models import User
@@ -53,3 +54,56 @@ class AnnouncementEdit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.announcement} until {self.until:%Y-%m-%d}"
+
+
+class QuestionQuerySet(models.QuerySet["Question"]):
+    def unanswered(self) -> QuestionQuerySet:
+        return self.filter(answered_at=None)
+
+    def public(self) -> QuestionQuerySet:
+        return self.filter(is_public=True, answered_at__isnull=False)
+
+
+class Question(models.Model):
+    """A question on a season. Until it is answered, its asker and those who run the season read it."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="questions")
+    text = models.TextField()
+    asked_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    asked_at = models.DateTimeField(default=timezone.now)
+    answer = models.TextField(blank=True, default="", help_text="Markdown.")
+    answered_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    answered_at = models.DateTimeField(null=True, blank=True)
+    is_public = models.BooleanField(default=False, help_text="Everybody reads question and answer.")
+
+    objects = QuestionQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-asked_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answered_at=None, answer="", is_public=False)
+                | (Q(answered_at__isnull=False) & ~Q(answer="")),
+                name="question_public_once_answered",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.pk} on {self.season}"
+
+
+class Report(models.Model):
+    """What somebody told those who run the site of a page that should not be as it is."""
+
+    address = models.CharField(max_length=400, blank=True, help_text="The page that it is about.")
+    text = models.TextField()
+    reported_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    reported_at = models.DateTimeField(default=timezone.now)
+    closed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-reported_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"report {self.pk}"

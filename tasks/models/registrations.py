@@ -1,6 +1,8 @@
-"""The places of teams in seasons."""
+"""The places of teams in seasons: entering, joining and merging teams, and the terms they accept."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -74,3 +76,79 @@ class Registration(models.Model):
     @property
     def is_refused(self) -> bool:
         return not self.is_approved and self.decided_at is not None
+
+
+class JoinRequest(models.Model):
+    """Somebody asks to join a team that they found in a season; any member answers.
+
+    Who is taken in has no row any more. One that was declined stays: nobody asks the same team twice.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="join_requests")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="join_requests")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+")
+    message = models.TextField(blank=True, default="")
+    asked_at = models.DateTimeField(default=timezone.now)
+    declined_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["asked_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "user"], name="join_request_once_a_person_and_team"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} asks to join {self.team}"
+
+
+class MergeProposal(models.Model):
+    """A team would go into another, whose lead answers; then, or withdrawn, it has no row any more."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="merge_proposals")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_proposed")
+    into = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="merges_asked")
+    proposed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    proposed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["proposed_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["season", "team"], name="merge_proposal_once_a_team"),
+            models.CheckConstraint(condition=~models.Q(team=models.F("into")), name="merge_of_two_teams"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team} into {self.into}"
+
+
+class Terms(models.Model):
+    """A version never changes; another text is a new version, which everybody is asked to accept again."""
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="terms")
+    number = models.PositiveIntegerField()
+    text = models.TextField(help_text="Markdown.")
+    published_at = models.DateTimeField(default=timezone.now)
+    published_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name_plural = "terms"
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["season", "number"], name="terms_number_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of the terms"
+
+
+class TermsAcceptance(models.Model):
+    """Who accepted a version, and when; ``name`` is what the person was called then."""
+
+    terms = models.ForeignKey(Terms, on_delete=models.CASCADE, related_name="acceptances")
+    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    name = models.CharField(max_length=120)
+    accepted_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["terms", "user"], name="terms_accepted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} accepted {self.terms}"

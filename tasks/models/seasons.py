@@ -1,4 +1,4 @@
-"""One edition of a shared task: who runs it, what is asked, when runs are accepted."""
+"""One edition of a shared task: who runs it, what is asked, when runs are accepted, and its gold."""
 
 from __future__ import annotations
 
@@ -541,3 +541,55 @@ def bump_versions(season: Season) -> None:
     """The same of all its phases, for what stands on each board: names of teams, links to other phases."""
     for phase in Phase.objects.filter(task__season=season).order_by("pk"):
         bump_version(phase.pk)
+
+
+class GoldQuerySet(models.QuerySet["Gold"]):
+    def current(self, phase: Phase) -> Gold | None:
+        """The version that a phase scores against now."""
+        return self.filter(task_id=phase.task_id, split=phase.split).order_by("-number").first()
+
+
+class Gold(models.Model):
+    """One numbered version of one split's gold, with what follows from it and holds no gold."""
+
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="gold")
+    split = models.CharField(max_length=60)
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the canonical content.")
+    instances = models.PositiveIntegerField()
+    file = models.CharField(max_length=200, help_text="The archive of gold, in the gold storage.")
+    index = models.CharField(max_length=200, help_text="What checks an upload, in the gold storage.")
+    public = models.CharField(max_length=200, help_text="The archive of public inputs, in the gold storage.")
+    statistics: models.JSONField[list[dict[str, Any]]] = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="What it consists of by data set, where its task type says so; empty for gold of before.",
+    )
+    reason = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = GoldQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["task", "split", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "split", "number"], name="gold_number_once_a_split"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task} {self.split}, gold v{self.number}"
+
+
+class SeasonFile(models.Model):
+    """By it a change in the file is told from one that was made in the site since."""
+
+    season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")
+    values: models.JSONField[dict[str, Any]] = models.JSONField(
+        default=dict, help_text="What it said, by key, such as tasks.1a.phases.final.closes."
+    )
+    loaded_at = models.DateTimeField(default=timezone.now)
+    loaded_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"the file of {self.season}"

@@ -1,10 +1,11 @@
-"""A submission: who sent which run, when, and what became of it."""
+"""A submission: who sent which run, when, in which bundle, what it cost, and what became of it."""
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -12,8 +13,34 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from citeboard.teams.models import Team, User
-from tasks.models.bundles import Bundle
-from tasks.models.seasons import Phase
+from tasks.models.seasons import Phase, Season
+
+
+class Bundle(models.Model):
+    """The event of sending the file; each of its runs goes its own way from there."""
+
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="bundles")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="bundles")
+    filename = models.CharField(max_length=200, help_text="What its team called the file.")
+    sha256 = models.CharField(max_length=64)
+    submitted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
+    submitted_at = models.DateTimeField(default=timezone.now)
+    idempotency_key = models.CharField(
+        max_length=100, blank=True, help_text="Chosen by the sender: the same key again is the same bundle."
+    )
+
+    class Meta:
+        ordering = ["-submitted_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["season", "team", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="bundle_idempotency_key_once_a_team",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.filename} of {self.team}"
 
 
 class Submission(models.Model):
@@ -154,3 +181,41 @@ class Submission(models.Model):
     @property
     def is_moving(self) -> bool:
         return self.status in self.MOVING
+
+
+class ExtraTries(models.Model):
+    """They are added to the phase's limit in total, and to that of the day on which they are given."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="extra_tries")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="extra_tries")
+    tries = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
+    reason = models.CharField(max_length=500, help_text="The team reads it.")
+    given_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    given_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "extra tries"
+        ordering = ["-given_at", "-id"]
+        constraints = [models.CheckConstraint(condition=Q(tries__gt=0), name="extra_tries_are_some")]
+
+    def __str__(self) -> str:
+        return f"{self.tries} more for {self.team} in {self.phase}"
+
+
+class TeamFigure(models.Model):
+    """One such number, in the unit that `tasks.submissions.run_card` gives. Nobody has checked it."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="team_figures")
+    #: Stands here too, so that a board without any is told in one look.
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="team_figures")
+    name = models.CharField(max_length=40)
+    value = models.FloatField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "name"], name="team_figure_once_a_measure"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value} of {self.submission}"

@@ -1,11 +1,14 @@
-"""A team's place in a season: asked for, decided on, taken back; and who may be in which team."""
+"""A team's place in a season: its terms accepted, asked for, decided on, taken back; and who may be in it."""
 
 from __future__ import annotations
 
 import datetime as dt
 import secrets
+from collections.abc import Iterable
 
 from allauth.account.models import EmailAddress
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -13,18 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from citeboard.core import audit
+from citeboard.core.models import AuditEntry
+from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.invitations import InvitationNotValid, invitation_for
 from citeboard.teams.mailed_invitations import mailed_invitation_for
 from citeboard.teams.membership import add_member, locked, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
-from tasks.models import JoinRequest, Phase, Registration, Season, Submission
+from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
 from tasks.models.seasons import bump_versions
 from tasks.notifications.of_seasons import tell_asked, tell_decided
-from tasks.notifications.of_teams import forget_join_asked
-from tasks.registration.entry_list import entry_lines
-from tasks.registration.terms import terms_to_accept
+from tasks.notifications.of_teams import forget_join_asked, tell_join_asked, tell_join_decided
 
 #: What a team may tell who decides on its entry.
 MAX_MESSAGE = 2000
@@ -366,3 +369,201 @@ def lock_entry(phase: Phase, team: Team) -> Registration | None:
         .filter(season=phase.task.season_id, team=team, is_approved=True)
         .first()
     )
+
+
+MAX_LENGTH = 30_000
+
+
+class NotTheTerms(Refused):
+    """The version that was accepted is not the one that holds; the message says so."""
+
+
+def current_terms(season: Season) -> Terms | None:
+    """The newest version, which is the one that holds."""
+    return Terms.objects.filter(season=season).order_by("-number").first()
+
+
+def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:
+    if not isinstance(user, User):
+        return None
+    return TermsAcceptance.objects.filter(terms=terms, user=user).first()
+
+
+def terms_to_accept(season: Season, user: object) -> Terms | None:
+    """The terms that the person has yet to accept; None where there are none, and for who organises."""
+    terms = current_terms(season)
+    if terms is None or acceptance_of(terms, user) is not None:
+        return None
+    return None if Season.objects.organised_by(user).filter(pk=season.pk).exists() else terms
+
+
+def terms_text(text: str) -> str:
+    """As it is kept: ends of lines and of the text differ between browsers, files and programs."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def publish_terms(*, season: Season, text: str, by: User | None) -> Terms:
+    """A new version, which everybody has to accept before more data are given out.
+
+    The text of the version that holds changes nothing. ``by`` of None is the site's operator.
+    """
+    with transaction.atomic():
+        Season.objects.select_for_update().get(pk=season.pk)
+        before, text = current_terms(season), terms_text(text)
+        if before is not None and terms_text(before.text) == text:
+            return before
+        number = before.number + 1 if before else 1
+        terms = Terms.objects.create(season=season, number=number, text=text, published_by=by)
+        audit.note(
+            actor=by, action="terms-published", words=f"published {terms}", subject=terms, place=season
+        )
+    return terms
+
+
+def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
+    """Once more changes nothing. Raises NotTheTerms where another version has been published meanwhile."""
+    with transaction.atomic():
+        Season.objects.select_for_update().get(pk=season.pk)
+        terms = current_terms(season)
+        if terms is None:
+            raise NotTheTerms(_("%(season)s has no terms to accept") % {"season": season})
+        if terms.number != number:
+            raise NotTheTerms(
+                _("version %(version)s of the terms holds now; read it and accept it")
+                % {"version": terms.number}
+            )
+        acceptance, is_new = TermsAcceptance.objects.get_or_create(
+            terms=terms, user=user, defaults={"name": str(user)}
+        )
+        if is_new:
+            audit.note(
+                actor=user, action="terms-accepted", words=f"accepted {terms}", subject=user, place=season
+            )
+    return acceptance
+
+
+def acceptances(season: Season) -> QuerySet[TermsAcceptance]:
+    """Who accepted which version and when, the latest first."""
+    found = TermsAcceptance.objects.filter(terms__season=season).select_related("terms", "user")
+    return found.order_by("-accepted_at", "-pk")
+
+
+def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Each once, in small letters. Raises ValidationError for every line that is neither."""
+    found = dict.fromkeys(line.strip().lower() for line in lines if line.strip())
+    refused = [line for line in found if not _is_address_or_domain(line)]
+    if refused:
+        words = _("“%(line)s” is neither an address nor @ and a domain")
+        raise ValidationError([words % {"line": line} for line in refused])
+    return tuple(found)
+
+
+def _is_address_or_domain(line: str) -> bool:
+    try:
+        validate_email(f"somebody{line}" if line.startswith("@") else line)
+    except ValidationError:
+        return False
+    return True
+
+
+MAX_REQUEST = 1000
+#: Of one person that wait for an answer.
+MAX_WAITING = 5
+#: Also where each was taken back: every one is told to the whole team.
+MAX_A_DAY = 20
+
+
+class AskRefused(EntryRefused):
+    """The person cannot ask this team; the message says why."""
+
+
+class AnsweredAlready(EntryRefused):
+    """Another member was quicker, or the person has taken it back."""
+
+
+def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> JoinRequest:
+    """Ask a team of the season; once more changes nothing.
+
+    Raises AskRefused, or what joining the team would raise as things stand.
+    """
+    with transaction.atomic():
+        team = locked(team)
+        if Membership.objects.filter(team=team, user=user).exists():
+            raise AskRefused(_("you are in %(team)s already") % {"team": team})
+        present = JoinRequest.objects.filter(team=team, user=user).first()
+        if present is not None and present.declined_at is not None:
+            raise AskRefused(_("%(team)s has declined; it can still invite you") % {"team": team})
+        if present is not None:
+            return present
+        User.objects.select_for_update().get(pk=user.pk)
+        since = timezone.now() - dt.timedelta(days=1)
+        if AuditEntry.objects.filter(actor=user, action="join-asked", at__gt=since).count() >= MAX_A_DAY:
+            raise AskRefused(
+                _("you have asked %(number)s times within a day; go on tomorrow") % {"number": MAX_A_DAY}
+            )
+        if JoinRequest.objects.filter(user=user, declined_at=None).count() >= MAX_WAITING:
+            raise AskRefused(
+                _("%(number)s requests of yours wait for an answer; take one back first")
+                % {"number": MAX_WAITING}
+            )
+        # What other seasons of the team say is for its members to read, when they answer.
+        check_joining(team, user, only=season)
+        said = plain_paragraphs(message)
+        asked = JoinRequest.objects.create(team=team, user=user, season=season, message=said)
+        audit.note(actor=user, action="join-asked", words="asked to join", subject=asked, place=team)
+        tell_join_asked(asked)
+    return asked
+
+
+def accept_request(*, asked: JoinRequest, by: User) -> Membership:
+    """Raises AnsweredAlready, or what joining raises."""
+    with transaction.atomic():
+        asked = _waiting(asked)
+        membership = take_place(asked.team, asked.user)
+        words = f"accepted {asked.user}, who had asked"
+        audit.note(actor=by, action="join-accepted", words=words, subject=asked.user, place=asked.team)
+        tell_join_decided(asked, is_accepted=True)
+    return membership
+
+
+def decline_request(*, asked: JoinRequest, by: User) -> None:
+    """Raises AnsweredAlready."""
+    with transaction.atomic():
+        asked = _waiting(asked)
+        asked.declined_at = timezone.now()
+        asked.save(update_fields=["declined_at"])
+        words = f"declined {asked.user}, who had asked"
+        audit.note(actor=by, action="join-declined", words=words, subject=asked.user, place=asked.team)
+        forget_join_asked(asked)
+        tell_join_decided(asked, is_accepted=False)
+
+
+def take_back_request(*, asked: JoinRequest) -> None:
+    """By who asked. Raises AnsweredAlready."""
+    with transaction.atomic():
+        asked = _waiting(asked)
+        words = "took back asking to join"
+        audit.note(actor=asked.user, action="join-taken-back", words=words, subject=asked, place=asked.team)
+        forget_join_asked(asked)
+        asked.delete()
+
+
+def waiting_requests(team: Team) -> QuerySet[JoinRequest]:
+    """Those that a member has yet to answer, the first to ask first."""
+    return JoinRequest.objects.filter(team=team, declined_at=None).select_related("user", "season")
+
+
+def requests_of(user: object) -> QuerySet[JoinRequest]:
+    """Somebody's own that wait for an answer."""
+    if not isinstance(user, User):
+        return JoinRequest.objects.none()
+    return JoinRequest.objects.filter(user=user, declined_at=None).select_related("team", "season")
+
+
+def _waiting(asked: JoinRequest) -> JoinRequest:
+    """As it is now, its team held. Raises AnsweredAlready."""
+    locked(asked.team)
+    present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
+    if present is None:
+        raise AnsweredAlready(_("this has been answered or taken back already"))
+    return present

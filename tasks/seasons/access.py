@@ -1,16 +1,27 @@
-"""How a view finds what an address names; what somebody may not see is not there."""
+"""How views and commands find what an address names; what somebody may not see is not there."""
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
-from django.http import Http404
-from django.utils.translation import gettext as _
+from collections.abc import Callable
 
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core.api_errors import is_for_programs, json_error
 from citeboard.teams.access import teams_of
-from citeboard.teams.models import Team
-from tasks.models import JoinRequest, MergeProposal, Phase, Registration, Season, Task
+from citeboard.teams.api import asking_user
+from citeboard.teams.models import Team, User
+from tasks.models import JoinRequest, MergeProposal, Organiser, Phase, Registration, Season, Task
 from tasks.models.registrations import RegistrationQuerySet
-from tasks.registration.terms import terms_to_accept
+from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
 
@@ -139,3 +150,76 @@ def merge_proposal_of(team: Team, number: int) -> MergeProposal:
     if found is None:
         raise Http404(_("There is no such proposal."))
     return found
+
+
+class NoSuchPlace(LookupError):
+    """Nothing has this name; the message lists what there is."""
+
+
+def task_at(address: str) -> Task:
+    """``7`` or ``season/task``."""
+    tasks = Task.objects.select_related("season")
+    season, _, slug = address.strip("/").partition("/")
+    found = (
+        tasks.filter(pk=int(address)) if _is_number(address) else tasks.filter(season__slug=season, slug=slug)
+    )
+    if task := found.first():
+        return task
+    known = ", ".join(f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk"))
+    raise NoSuchPlace(f"there is no task “{address}”; there are {known or 'none yet'}")
+
+
+def phase_at(address: str) -> Phase:
+    """``7`` or ``season/task/phase``."""
+    phases = Phase.objects.select_related("task__season")
+    if _is_number(address):
+        found = phases.filter(pk=int(address))
+    else:
+        season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
+        found = phases.filter(task__season__slug=season, task__slug=task, slug=slug)
+    if phase := found.first():
+        return phase
+    known = ", ".join(
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}" for phase in phases.order_by("pk")
+    )
+    raise NoSuchPlace(f"there is no phase “{address}”; there are {known or 'none yet'}")
+
+
+def _is_number(address: str) -> bool:
+    """Whether a database could have such a number; others are looked for as names, and not found."""
+    return address.isascii() and address.isdigit() and len(address) < 19
+
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+WORDS = gettext_lazy("Organisers of this site sign in with a second factor; turn yours on first.")
+
+
+class SecondFactorMiddleware:
+    """Sends whoever organises and has none to where it is turned on; their tokens do nothing until then."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not settings.ORGANISERS_NEED_SECOND_FACTOR or _is_of_the_account(request):
+            return self.get_response(request)
+        if not lacks_second_factor(asking_user(request)):
+            return self.get_response(request)
+        if is_for_programs(request):
+            return json_error(request, str(WORDS), 403)
+        messages.warning(request, WORDS)
+        return redirect("mfa_index")
+
+
+def lacks_second_factor(user: object) -> bool:
+    """Whether somebody who organises a season, or is staff, signs in by a password alone."""
+    if not isinstance(user, User):
+        return False
+    organises = user.is_staff or Organiser.objects.filter(user=user).exists()
+    return organises and not is_mfa_enabled(user, [Authenticator.Type.TOTP])
+
+
+def _is_of_the_account(request: HttpRequest) -> bool:
+    return request.path.startswith(
+        (reverse("mfa_index"), reverse("account_logout"), settings.STATIC_URL)
+    ) or (request.path == reverse("account_reauthenticate"))

@@ -1,16 +1,22 @@
-"""What organisers say to everybody: the newest at the top of a season's page, all of it in a list."""
+"""What organisers announce, what participants ask, and reports of abuse."""
 
 from __future__ import annotations
 
+import datetime as dt
+
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.models import Announcement, AnnouncementEdit, Season
+from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
+from tasks.notifications.of_questions import tell_answered, tell_question, tell_report
 from tasks.notifications.of_seasons import forget_announced, reword_announced, tell_announced
 
-LONGEST = 4000
+MAX_TEXT = 4000
 
 
 def announce(*, season: Season, text: str, by: User | None) -> Season:
@@ -99,3 +105,116 @@ def _show(season: Season, announcement: Announcement) -> None:
 
 def _newest(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
+
+
+#: Of one person, in an hour, over all seasons.
+MAX_QUESTIONS_AN_HOUR = 10
+
+
+class TooManyQuestions(Refused):
+    """The person has asked enough for now."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("you have asked %(number)s questions within an hour; ask on later")
+            % {"number": MAX_QUESTIONS_AN_HOUR}
+        )
+
+
+def ask(*, season: Season, text: str, by: User) -> Question:
+    """Raises TooManyQuestions."""
+    with transaction.atomic():
+        # One person's questions wait for each other, so that their count holds.
+        User.objects.select_for_update().get(pk=by.pk)
+        since = timezone.now() - dt.timedelta(hours=1)
+        if Question.objects.filter(asked_by=by, asked_at__gt=since).count() >= MAX_QUESTIONS_AN_HOUR:
+            raise TooManyQuestions
+        question = Question.objects.create(season=season, text=text.strip(), asked_by=by)
+        audit.note(
+            actor=by, action="question-asked", words="asked a question", subject=question, place=season
+        )
+        tell_question(question, by=by)
+    return question
+
+
+def answer(*, question: Question, text: str, is_public: bool, by: User) -> Question:
+    """Answer it, or change an answer. Everybody reads a public one with its question, and not who asked."""
+    with transaction.atomic():
+        changed = Question.objects.select_for_update().get(pk=question.pk)
+        wanted = {"answer": text.strip(), "is_public": is_public}
+        changes = [
+            audit.Change(key, getattr(changed, key), value)
+            for key, value in wanted.items()
+            if getattr(changed, key) != value
+        ]
+        if not changes:
+            return changed
+        changed.answer, changed.is_public = text.strip(), is_public
+        changed.answered_by, changed.answered_at = by, timezone.now()
+        changed.save(update_fields=["answer", "is_public", "answered_by", "answered_at"])
+        words = f"answered a question {'in public' if is_public else 'to who asked it'}"
+        audit.note(
+            actor=by,
+            action="question-answered",
+            words=words,
+            subject=changed,
+            place=changed.season,
+            changes=changes,
+        )
+        tell_answered(changed)
+    return changed
+
+
+def readable_questions(season: Season, user: object) -> QuerySet[Question]:
+    """Public answers, and one's own questions."""
+    shown = Question.objects.filter(season=season)
+    public = shown.public()
+    own = shown.filter(asked_by=user) if isinstance(user, User) else shown.none()
+    return (public | own).distinct()
+
+
+MAX_ADDRESS = 400
+#: Of one person, in an hour.
+MAX_REPORTS_AN_HOUR = 5
+
+
+class TooManyReports(Refused):
+    """The person has reported enough for now."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("you have sent %(number)s reports within an hour; send the next later")
+            % {"number": MAX_REPORTS_AN_HOUR}
+        )
+
+
+def report_abuse(*, address: str, text: str, by: User) -> Report:
+    """Raises TooManyReports."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=by.pk)
+        since = timezone.now() - dt.timedelta(hours=1)
+        if Report.objects.filter(reported_by=by, reported_at__gt=since).count() >= MAX_REPORTS_AN_HOUR:
+            raise TooManyReports
+        report = Report.objects.create(address=address.strip(), text=text.strip(), reported_by=by)
+        audit.note(actor=by, action="reported", words="reported abuse", subject=report, place=report)
+        tell_report(report)
+    return report
+
+
+def close_report(*, report: Report, by: User) -> None:
+    """It was seen to. Once more changes nothing."""
+    with transaction.atomic():
+        changed = Report.objects.select_for_update().get(pk=report.pk)
+        if changed.closed_at is not None:
+            return
+        changed.closed_at, changed.closed_by = timezone.now(), by
+        changed.save(update_fields=["closed_at", "closed_by"])
+        changes = [audit.Change("closed_at", None, changed.closed_at)]
+        audit.note(
+            actor=by,
+            action="report-closed",
+            words="closed a report",
+            subject=changed,
+            place=changed,
+            changes=changes,
+        )

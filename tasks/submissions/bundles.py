@@ -22,7 +22,6 @@ from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
-from tasks.submissions.details import RunDetails
 from tasks.submissions.refusals import (
     CardIncomplete,
     KeyAlreadyUsed,
@@ -33,19 +32,16 @@ from tasks.submissions.refusals import (
     RunUnusable,
 )
 from tasks.submissions.run_card import (
+    READING,
+    Findings,
     Metadata,
+    RunDetails,
     checked_card,
+    checked_figures,
+    measures_for,
     missing_warnings,
     read_metadata,
     require_card,
-)
-from tasks.submissions.run_files import (
-    READING,
-    Findings,
-    StoredRun,
-    checksum,
-    discard,
-    stored_run,
 )
 from tasks.submissions.submit import (
     check_entry,
@@ -55,8 +51,7 @@ from tasks.submissions.submit import (
     require_terms,
     sent_again,
 )
-from tasks.submissions.team_figures import checked_figures, measures_for
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem
 from tasks.types.problems import capped, from_values
 

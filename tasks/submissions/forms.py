@@ -14,8 +14,7 @@ from citeboard.core.words import counted, listed
 from citeboard.teams.models import Team
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, COSTS, METHOD, REQUIRABLE, CardField
-from tasks.submissions.details import MAX_SYSTEM, TEAM_KINDS
-from tasks.submissions.team_figures import TeamMeasure
+from tasks.submissions.run_card import MAX_SYSTEM, TEAM_KINDS, TeamMeasure
 from tasks.submissions.uploads import upload_limit
 
 KINDS = {

@@ -5,16 +5,20 @@ Each finds the file in its working folder, and knows what its sender calls it.
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from citeboard.core.confined import UPLOAD
-from tasks.submissions.ir_metadata import MetadataUnreadable, said_in_file, said_in_header, said_of
 from tasks.types import Index, InputRefused, Problem, task_type
-from tasks.types.files import open_input
+from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values, in_order
+from tasks.types.ranking.header import header_of
 from tasks.types.runs import read_run
 
 
@@ -86,3 +90,208 @@ def unpacked_size(path: Path) -> int:
         return path.stat().st_size
     with zipfile.ZipFile(path) as archive:
         return sum(member.file_size for member in archive.infolist())
+
+
+_INDEXING = ("tokenizer", "stemmer", "stopwords")
+#: By name, what an identifier stands behind where it is no address.
+_PUBLICATION = {"doi": "https://doi.org/", "arxiv": "https://arxiv.org/abs/", "dblp": "", "url": ""}
+#: Under this name a file may give every field of the card by its own.
+RUN_CARD = "run card"
+#: Of one value; a description is not the place for more.
+MAX_VALUE = 400
+MAX_DIGITS = 60
+#: Trackers write series of measurements too.
+MAX_FILE = 1 << 18
+_MARKS = (b"ir_metadata.start", b"ir_metadata.end")
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
+_SECONDS = {"ms": 0.001, "s": 1.0}
+_MEBIBYTES = {"KB": 1 / 1024, "MB": 1.0, "GB": 1024.0}
+
+#: `description`, `card` and `figures`.
+Said = dict[str, Any]
+
+
+class MetadataUnreadable(Exception):
+    """The file is no `ir_metadata`; the message is a clause for its sender."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases and long numbers, by which a short text can stand for a very large one."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        if len(node.value) > MAX_DIGITS:
+            raise yaml.YAMLError(f"a number has at most {MAX_DIGITS} characters")
+        read = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
+        return read(node)
+
+
+for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+    _Loader.add_constructor(_tag, _Loader.construct_number)
+
+
+def said_in_header(files: Sequence[InputFile]) -> Said:
+    """In the first file that begins with a header."""
+    for file in files:
+        try:
+            header = header_of(file)
+        except InputRefused:
+            continue
+        if header:
+            try:
+                return said_of(_parsed(header))
+            except MetadataUnreadable:
+                break
+    return said_of({})
+
+
+def said_in_file(path: Path) -> Said:
+    """In a file of its own, with or without the marks and comment signs of a header."""
+    with path.open("rb") as file:
+        content = file.read(MAX_FILE + 1)
+    if len(content) > MAX_FILE:
+        raise MetadataUnreadable(f"a file of ir_metadata has at most {MAX_FILE >> 10} kB")
+    lines = content.removeprefix(b"\xef\xbb\xbf").splitlines()
+    if all(line.startswith(b"#") or not line.strip() for line in lines):
+        lines = [line.removeprefix(b"#").removeprefix(b" ") for line in lines]
+    return said_of(_parsed(b"\n".join(b"" if line.strip() in _MARKS else line for line in lines)))
+
+
+def said_of(metadata: Mapping[str, Any]) -> Said:
+    """`description`, `card` and `figures`, as they stand there: nothing of it is judged yet."""
+    card = {name: text for name, value in _card(metadata) if (text := _text(value))}
+    return {
+        "description": "\n".join(_lines(metadata, card)),
+        "card": card,
+        "figures": dict(_figures(metadata)),
+    }
+
+
+def _parsed(text: bytes) -> Mapping[str, Any]:
+    """Raises MetadataUnreadable."""
+    try:
+        found = yaml.load(text.decode("utf-8"), _Loader)  # noqa: S506  (a SafeLoader)
+    except yaml.MarkedYAMLError as fault:
+        line = fault.problem_mark.line + 1 if fault.problem_mark else 1
+        raise MetadataUnreadable(f"no YAML: {fault.problem or 'it breaks off'}, in line {line}") from fault
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
+        raise MetadataUnreadable(f"no YAML in UTF-8 of a depth that is read: {str(fault)[:200]}") from fault
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise MetadataUnreadable("YAML, but no names with values, such as “method:”")
+    return found
+
+
+def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str]:
+    """What has no field in the card."""
+    method = _mapping(metadata, "method")
+    if isinstance(method.get("automatic"), bool):
+        yield f"{'Automatic' if method['automatic'] else 'Manual'} run."
+    if description := _text(method.get("description")):
+        yield description
+    indexing = _mapping(method, "indexing")
+    if known := [f"{name} {text}" for name in _INDEXING if (text := _text(indexing.get(name)))]:
+        yield f"Indexing: {', '.join(known)}."
+    retrieval = method.get("retrieval")
+    for stage in retrieval if isinstance(retrieval, list) else []:
+        if isinstance(stage, Mapping) and (words := _stage(stage)):
+            yield f"Retrieval: {words}."
+    source = _mapping(metadata, "implementation", "source")
+    repository, commit = _text(source.get("repository")), _text(source.get("commit"))
+    if repository and "code" not in card:
+        yield f"Code: {repository}{f' at {commit}' if commit else ''}"
+    elif commit:
+        yield f"Code at {commit}."
+    links = [text for name in _PUBLICATION if (text := _text(_publication(metadata).get(name)))]
+    if links and "paper" not in card:
+        yield f"Paper: {', '.join(links)}"
+
+
+def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The fields of the run card; what our own part of the file says of them comes last and wins."""
+    repository = _text(_mapping(metadata, "implementation", "source").get("repository"))
+    if _is_link(repository):
+        yield "code", repository
+    if paper := next(_paper_links(_publication(metadata)), ""):
+        yield "paper", paper
+    for name, key in (("training_data", "training data"), ("external_resources", "other")):
+        if sets := [
+            words for entry in _listed(_mapping(metadata, "data").get(key)) if (words := _stage(entry))
+        ]:
+            yield name, sets
+    automatic = _mapping(metadata, "method").get("automatic")
+    if isinstance(automatic, bool):
+        yield "human_in_the_loop", not automatic
+    yield from ((str(name), value) for name, value in _mapping(metadata, RUN_CARD).items())
+
+
+def _publication(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _mapping(metadata, "research goal", "publication")
+
+
+def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
+    """A DOI or a number of arXiv may stand there alone."""
+    for name, host in _PUBLICATION.items():
+        text = _text(publication.get(name))
+        if _is_link(text):
+            yield text
+        elif text and host:
+            yield host + text.removeprefix("doi:").removeprefix("arXiv:")
+
+
+def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """What TIREx Tracker writes: times in milliseconds and memory in kilobytes, each with its unit."""
+    runtime = _mapping(metadata, "resources", "runtime")
+    wall, user, system = (_amount(runtime.get(name), _SECONDS) for name in ("wallclock", "user", "system"))
+    memory = _amount(_mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES)
+    if wall is not None:
+        yield "wall_seconds", wall
+    if user is not None or system is not None:
+        yield "cpu_seconds", (user or 0) + (system or 0)
+    if memory is not None:
+        yield "memory_mib", memory
+
+
+def _amount(value: object, units: Mapping[str, float]) -> float | None:
+    """`12010 ms` in the unit of the site; None for what has another unit, or none."""
+    found = _AMOUNT.fullmatch(_text(value))
+    return float(found[1]) * units[found[2]] if found and found[2] in units else None
+
+
+def _stage(stage: Mapping[str, Any]) -> str:
+    """`bm25 (method org.apache…, b 0.4, k1 0.9)`."""
+    said = [f"{name} {text}" for name, value in stage.items() if name != "name" and (text := _text(value))]
+    name = _text(stage.get("name"))
+    return f"{name} ({', '.join(said)})" if name and said else name or ", ".join(said)
+
+
+def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    """What stands at the path, and nothing where that is no mapping."""
+    for name in path:
+        below = value.get(name)
+        value = below if isinstance(below, Mapping) else {}
+    return value
+
+
+def _listed(value: object) -> Iterator[Mapping[str, Any]]:
+    yield from (part for part in (value if isinstance(value, list) else ()) if isinstance(part, Mapping))
+
+
+def _is_link(text: str) -> bool:
+    return text.startswith(("https://", "http://"))
+
+
+def _text(value: object) -> str:
+    """A scalar, or a list of them, on one line."""
+    if isinstance(value, list):
+        return "; ".join(text for part in value if not isinstance(part, list) and (text := _text(part)))
+    if isinstance(value, dt.date):
+        return value.isoformat()[:10]
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return " ".join(str(value).split())[:MAX_VALUE]
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else ""

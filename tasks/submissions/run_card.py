@@ -1,28 +1,33 @@
-"""The card of a run: what its sender gives, what its `ir_metadata` fills, and what organisers require."""
+"""What a sender says of a run, what its header fills, what organisers require, and what a check finds."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.plain_text import checked_link, one_line
+from citeboard.core.plain_text import MAX_DESCRIPTION, checked_link, one_line, plain_paragraphs, plain_text
 from citeboard.core.words import listed
 from citeboard.teams.models import User
-from tasks.models import Phase
+from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.run_cards import CARD, COSTS, METHOD, NONE, REQUIRABLE, CardField
-from tasks.submissions.details import shortened_description
 from tasks.submissions.refusals import CardIncomplete
-from tasks.submissions.team_figures import readable_figures
 from tasks.submissions.uploads import Upload
-from tasks.types import Problem, TaskType
+from tasks.types import Options, Problem, TaskType
+from tasks.types.problems import fatal, from_values
 
-READER = "tasks.submissions.reading:metadata"
+#: The module of the programs that read runs, each in a confined process.
+READING = "tasks.submissions.reading"
+READER = f"{READING}:metadata"
 _DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown")
 _NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
@@ -172,3 +177,242 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
         card=card,
         figures=readable_figures(task_type, said["figures"]),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What is wrong with a run, warnings included.
+
+    One that is too large to be read while its sender waits was only opened. ``about`` is what its header says
+    of how it was made.
+    """
+
+    problems: list[Problem] = field(default_factory=list)
+    is_read: bool = True
+    about: Metadata = field(default_factory=Metadata)
+
+    @property
+    def errors(self) -> list[Problem]:
+        return fatal(self.problems)
+
+
+def findings_of(
+    upload: Upload, *, task_type: TaskType, index: Path, options: Options, by: User | None
+) -> Findings:
+    """Everything that is wrong with a run, warnings included; each problem names a file.
+
+    It is read in a confined process, for the account of ``by``. Raises PoolFull.
+    """
+    given = {
+        "task_type": task_type.slug,
+        "options": task_type.checked_options(options),
+        "filename": upload.filename,
+        "max_bytes": settings.CHECK_MAX_MB << 20,
+    }
+    try:
+        with read_upload(f"{READING}:check", upload.path, given, owner=by, shared=index) as done:
+            found = done.result
+            return Findings(
+                problems=from_values(found["problems"]),
+                is_read=found["is_read"],
+                about=metadata_of_header(task_type, found["about"]),
+            )
+    except UploadUnreadable as reason:
+        return Findings(problems=[Problem(file=upload.filename, message=str(reason))])
+
+
+def checked_later() -> Problem:
+    """What is said of such a file to who only asks for a check."""
+    return Problem(
+        message=_(
+            "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
+            "costs nothing either"
+        )
+        % {"limit": settings.CHECK_MAX_MB},
+        fatal=False,
+    )
+
+
+def as_warnings(problems: Sequence[Problem], more: int) -> list[dict[str, str | int | bool | None]]:
+    """What a submission keeps of its warnings."""
+    told = [problem.as_dict() for problem in problems]
+    if more:
+        told.append(Problem(message=f"and {more:,} more warnings", fatal=False).as_dict())
+    return told
+
+
+MAX_SYSTEM = 80
+MAX_KEY = 100
+#: What a team may call its run; baselines come with the season.
+TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDetails:
+    """The fields of a submission that its sender writes."""
+
+    system: str
+    description: str
+    kind: str
+    idempotency_key: str = ""
+
+
+def checked_details(
+    *, system: str, description: str = "", kind: str, idempotency_key: str = ""
+) -> RunDetails:
+    """Raises ValidationError with every field that is refused. Markup stays: pages show it as typed."""
+    given = RunDetails(
+        system=one_line(system),
+        description=plain_paragraphs(description),
+        kind=kind,
+        idempotency_key=idempotency_key.strip(),
+    )
+    faults = {}
+    if not given.system:
+        faults["system"] = _("give the system a name")
+    elif len(given.system) > MAX_SYSTEM:
+        faults["system"] = _("the name has %(found)s characters; at most %(most)s fit") % {
+            "found": len(given.system),
+            "most": MAX_SYSTEM,
+        }
+    if len(given.description) > MAX_DESCRIPTION:
+        faults["description"] = _("the description has %(found)s characters; at most %(most)s fit") % {
+            "found": f"{len(given.description):,}",
+            "most": f"{MAX_DESCRIPTION:,}",
+        }
+    if kind not in TEAM_KINDS:
+        faults["kind"] = _("“%(found)s” is not one of %(names)s") % {
+            "found": plain_text(kind)[:40],
+            "names": ", ".join(TEAM_KINDS),
+        }
+    key = given.idempotency_key
+    if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
+        faults["idempotency_key"] = _("at most %(number)s printable ASCII characters") % {"number": MAX_KEY}
+    if faults:
+        raise ValidationError(faults)
+    return given
+
+
+def shortened_description(text: str) -> str:
+    """A description that no person wrote here, made plain and cut to what fits."""
+    return plain_paragraphs(text)[:MAX_DESCRIPTION].rstrip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamMeasure:
+    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``.
+
+    ``english`` and ``asks`` are English; ``label`` and ``help`` are the same in the language of who reads.
+    """
+
+    name: str
+    english: str
+    unit: str
+    highest: float
+    asks: str
+    is_cost: bool = True
+
+    @property
+    def label(self) -> str:
+        return _(self.english)
+
+    @property
+    def help(self) -> str:
+        return _(self.asks)
+
+    @property
+    def titled(self) -> str:
+        """`Wall time (s)`."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+_CENTURY = 100 * 365.25 * 24 * 3600
+COST_MEASURES = (
+    TeamMeasure(
+        name="wall_seconds", english=gettext_noop("Wall time"), unit="s", highest=_CENTURY,
+        asks=gettext_noop("Seconds from the start of the system to its last answer, on the whole split."),
+    ),
+    TeamMeasure(
+        name="cpu_seconds", english=gettext_noop("CPU time"), unit="s", highest=1000 * _CENTURY,
+        asks=gettext_noop("Seconds, over all cores."),
+    ),
+    TeamMeasure(
+        name="memory_mib", english=gettext_noop("Peak memory"), unit="MiB", highest=2.0**40,
+        asks=gettext_noop("Mebibytes, at the highest, without the memory of GPUs."),
+    ),
+    TeamMeasure(
+        name="gpu_seconds", english=gettext_noop("GPU time"), unit="s", highest=1000 * _CENTURY,
+        asks=gettext_noop("Seconds, over all GPUs; say in the description which they are."),
+    ),
+)  # fmt: skip
+#: What a task type may leave to teams, by name.
+SCORES = {
+    "mauve": TeamMeasure(
+        name="mauve", english="MAUVE", unit="", highest=100, is_cost=False,
+        asks=gettext_noop("From 0 to 100, as the team computed it; say in the description with which model."),
+    ),
+}  # fmt: skip
+#: By name, those of every task type.
+EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
+
+
+def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
+    """What runs for the task type may be given with."""
+    return (*COST_MEASURES, *(SCORES[name] for name in task_type.team_scores))
+
+
+def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[str, float]:
+    """By name, without those that are left empty. Raises ValidationError with every field that is refused."""
+    known = {measure.name: measure for measure in measures_for(task_type)}
+    found: dict[str, float] = {}
+    faults: dict[str, str] = {}
+    for name, value in given.items():
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        if name not in known:
+            faults[name] = _("runs for %(task_type)s are not given with this; there are %(names)s") % {
+                "task_type": task_type.slug,
+                "names": ", ".join(known),
+            }
+            continue
+        number = _number(value)
+        if number is None:
+            faults[name] = _("“%(found)s” is not a number") % {"found": str(value)[:40]}
+        elif not 0 <= number <= known[name].highest:
+            highest = f"{known[name].highest:g} {known[name].unit}".rstrip()
+            words = _("%(found)s is not from 0 to %(highest)s")
+            faults[name] = words % {"found": f"{number:g}", "highest": highest}
+        else:
+            found[name] = number
+    if faults:
+        raise ValidationError(faults)
+    return found
+
+
+def readable_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[str, float]:
+    """The same of what nobody typed: what cannot be meant is passed over."""
+    found: dict[str, float] = {}
+    for name, value in given.items():
+        try:
+            found |= checked_figures(task_type, {name: value})
+        except ValidationError:
+            continue
+    return found
+
+
+def keep_figures(submission: Submission, figures: Mapping[str, float]) -> None:
+    """In the transaction that takes the run."""
+    TeamFigure.objects.bulk_create(
+        TeamFigure(submission=submission, phase_id=submission.phase_id, name=name, value=value)
+        for name, value in figures.items()
+    )
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

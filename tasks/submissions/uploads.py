@@ -1,24 +1,34 @@
-"""Files on their way in: written to disk as they arrive, and never more of one than a run may have."""
+"""Files of runs: on their way in, stored, and removed where nothing names them."""
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import logging
+import random
 import re
+import secrets
 import tempfile
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files import File
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from citeboard.core import storage
 from citeboard.core.refusals import Refused
+from tasks.models import Submission
+from tasks.types.files import CHUNK
 
 #: In bytes, since that is how file systems count.
 MAX_NAME = 100
@@ -139,3 +149,101 @@ def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
 def upload_limit() -> int:
     """In bytes."""
     return int(settings.UPLOAD_MAX_MB) << 20
+
+
+#: The time for which a file must have been left alone.
+SAFE_AGE = dt.timedelta(hours=1)
+#: Stored runs lie in folders by the beginning of their checksum.
+FOLDERS = [f"{number:02x}" for number in range(256)]
+
+log = logging.getLogger(__name__)
+
+
+def remove_abandoned(now: dt.datetime | None = None) -> int:
+    """Half uploads of this machine, and unnamed runs of one folder; returns how many.
+
+    The folder is one at random, so that a large storage is never listed at once and each has its turn
+    whatever the pace of the sweepers: with a sweep in ten seconds nearly always within four hours.
+    """
+    return remove_half_uploads(now) + remove_unnamed_runs(random.choice(FOLDERS), now)  # noqa: S311
+
+
+def remove_half_uploads(now: dt.datetime | None = None) -> int:
+    before = ((now or timezone.now()) - SAFE_AGE).timestamp()
+    removed = 0
+    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
+        # It may come to its end, and go, while it is looked at.
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+    if removed:
+        log.info("Removed %s files that had half arrived", removed)
+    return removed
+
+
+def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
+    """Those of one folder, such as ``3f``."""
+    before = (now or timezone.now()) - SAFE_AGE
+    old = [entry.name for entry in storage.runs.entries(folder) if entry.modified < before]
+    # Asked after the files were found: a row that is written later belongs to a file that is younger.
+    named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
+    unnamed = [name for name in old if name not in named]
+    for name in unnamed:
+        storage.runs.delete(name)
+    if unnamed:
+        log.info("Removed %s stored runs that no submission names", len(unnamed))
+    return len(unnamed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRun:
+    """A run in the run storage, with the facts that its submission keeps."""
+
+    file: str
+    filename: str
+    sha256: str
+    size: int
+    is_checked: bool
+
+
+def checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@contextmanager
+def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[StoredRun]:
+    """The run in the run storage; it stays there if the block succeeds and is removed if it fails.
+
+    Its folder is named for its content and a number of its own, so that what is removed is never another's.
+    Where the database failed, a row may name it although its commit was not answered: a sweep removes it if
+    none does.
+    """
+    name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
+    with upload.path.open("rb") as content:
+        file = storage.runs.save(name, File(content))
+    try:
+        yield StoredRun(
+            file=file,
+            filename=upload.filename,
+            sha256=sha256,
+            size=upload.path.stat().st_size,
+            is_checked=is_checked,
+        )
+    except (OperationalError, InterfaceError):
+        raise
+    except BaseException:
+        discard(file)
+        raise
+
+
+def discard(file: str) -> None:
+    """A storage that does not answer now leaves it to a sweep."""
+    try:
+        storage.runs.delete(file)
+    except storage.StorageAway as reason:
+        log.warning("%s could not be removed: %s", file, reason)

@@ -35,10 +35,8 @@ from tasks.models import (
     Season,
     Submission,
 )
-from tasks.registration.joining import ask_to_join
-from tasks.seasons.announcements import announce
-from tasks.seasons.questions import ask
-from tasks.seasons.reports import report_abuse
+from tasks.registration.entries import ask_to_join
+from tasks.seasons.announcements import announce, ask, report_abuse
 from tasks.webhooks.services import make_webhook
 from tests import factories
 from tests.scoring import archives, boards, sheets

@@ -26,9 +26,9 @@ from citeboard.teams.mailed_invitations import invite_by_mail
 from citeboard.teams.membership import add_member
 from scoring.board.public_results import system_slug
 from scoring.exchange.formats import FORMATS
-from tasks.registration.joining import ask_to_join
+from tasks.registration.entries import ask_to_join
+from tasks.seasons.announcements import ask
 from tasks.seasons.presets import PRESETS
-from tasks.seasons.questions import ask
 from tests.api.conftest import ROLES
 from tests.api.sending import score
 from tests.factories import make_baseline, make_season, make_submission, make_user, run_bytes

@@ -27,7 +27,7 @@ def hostile_reader(monkeypatch, settings):
     confinement._pool.cache_clear()
     preload = (*confinement.PRELOAD, "tests.core.confined.hostile_runs")
     monkeypatch.setattr(confinement, "PRELOAD", preload)
-    monkeypatch.setattr("tasks.submissions.run_files.read_upload", read_by_hostile_reader)
+    monkeypatch.setattr("tasks.submissions.run_card.read_upload", read_by_hostile_reader)
     # On a busy machine even what is read at once may take a while.
     settings.CHECK_SECONDS = 30
     settings.CHECK_MEMORY_MB = 256
@@ -72,7 +72,7 @@ class TestThroughTheApi:
 
     def test_the_next_file_is_read_as_if_nothing_had_been(self, world, monkeypatch):
         told(check(world.member, world.phase, b"die"))
-        monkeypatch.setattr("tasks.submissions.run_files.read_upload", confinement.read_upload)
+        monkeypatch.setattr("tasks.submissions.run_card.read_upload", confinement.read_upload)
         assert check(world.member, world.phase).json() == {"warnings": []}
 
 

@@ -15,7 +15,7 @@ from huggingface_hub import DatasetCard
 from scoring.adapters.ir_datasets_provider import register
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Season
-from tasks.registration.terms import publish_terms
+from tasks.registration.entries import publish_terms
 from tests import factories
 from tests.tasks.types.instances import RIVERS, write_lines
 from tests.tasks.types.rankings import CANDIDATES, write_recommendation, write_resolution

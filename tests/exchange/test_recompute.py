@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from scoring.models import Evaluation
 from tasks.models import Gold, Phase
-from tasks.registration.terms import accept_terms, publish_terms
+from tasks.registration.entries import accept_terms, publish_terms
 from tests import factories
 from tests.scoring import boards
 

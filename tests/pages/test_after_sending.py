@@ -8,7 +8,7 @@ from citeboard.core.audit import about
 from scoring.web.organise.attention import concerns
 from tasks.jobs import leases
 from tasks.models import Phase, Submission
-from tasks.submissions.withdraw import withdraw
+from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.scoring import boards
 

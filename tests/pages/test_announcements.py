@@ -11,7 +11,7 @@ from citeboard.core.audit import history
 from tasks.models import Announcement, Notification, Phase, Season
 from tasks.notifications.reading import notifications_of
 from tasks.notifications.wording import words_of
-from tasks.seasons.phase_times import move_phase
+from tasks.seasons.phase_acts import move_phase
 from tests import factories
 from tests.api.conftest import API
 from tests.pages.reading import text_of

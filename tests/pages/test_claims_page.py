@@ -11,7 +11,7 @@ from scoring.offline.matrices import load_page, packed
 from scoring.runs.arcs import drawing
 from scoring.worker.score import score
 from tasks.models import Phase
-from tasks.submissions.selection import select_run
+from tasks.submissions.run_acts import select_run
 from tests.factories import make_team, make_user
 from tests.scoring.citing import citing_gold, citing_phase, citing_run
 from tests.tasks.types.citations import RAIN, WIND

@@ -17,7 +17,7 @@ from scoring.runs.confirming import end_confirmation, reopen_confirmation
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.preferences import choose
-from tasks.seasons.cloning import clone_season
+from tasks.seasons.presets import clone_season
 from tests import factories
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to

@@ -8,8 +8,8 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.ops.deleting_seasons import delete_season
 from tasks.models import Gold, Registration, Season
-from tasks.seasons.deleting import NotDeleted
 from tasks.seasons.file.load import load_values
+from tasks.seasons.history import NotDeleted
 from tests import factories
 from tests.pages.reading import text_of
 

@@ -13,7 +13,7 @@ from scoring.board.snapshots import keep_due, save_frozen_board
 from scoring.models import Evaluation, FrozenBoard, OutsideMeasure, OutsideScore, Snapshot
 from scoring.worker.rescoring import NotScored, score_again
 from tasks.models import Organiser, Phase
-from tasks.seasons.freezing import FreezeRefused, freeze_board, freeze_now, reveal_frozen
+from tasks.seasons.phase_acts import FreezeRefused, freeze_board, freeze_now, reveal_frozen
 from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards

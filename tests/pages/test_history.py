@@ -7,8 +7,8 @@ from citeboard.core import audit, deleted
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import refuse_team
 from tasks.seasons.announcements import announce
-from tasks.seasons.deleting import NotDeleted, delete_phase, delete_task
-from tasks.seasons.phase_times import close_now
+from tasks.seasons.history import NotDeleted, delete_phase, delete_task
+from tasks.seasons.phase_acts import close_now
 from tests import factories
 from tests.pages.reading import text_of
 

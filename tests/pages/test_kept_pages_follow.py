@@ -11,7 +11,7 @@ from citeboard.teams.membership import add_member, remove_member
 from scoring.ops.accounts import delete_account
 from tasks.models import Organiser
 from tasks.seasons.announcements import announce
-from tasks.seasons.deleting import delete_phase
+from tasks.seasons.history import delete_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 from tests.access.scene import make_scene
 from tests.access.table import address

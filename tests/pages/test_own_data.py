@@ -11,10 +11,9 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team, Token, User
 from scoring.models import Annotator, Rating
 from tasks.models import SeasonFile, Submission, TermsAcceptance
-from tasks.registration.entries import change_entry_list
-from tasks.registration.terms import accept_terms, publish_terms
+from tasks.registration.entries import accept_terms, change_entry_list, publish_terms
 from tasks.seasons.organisers import add_organiser
-from tasks.submissions.withdraw import withdraw
+from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards, sheets

@@ -7,8 +7,9 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from scoring.ops.own_data import own_data
 from tasks.models import Question, Report, Season
-from tasks.seasons import questions, reports
-from tasks.seasons.questions import answer, ask
+from tasks.seasons import announcements as questions
+from tasks.seasons import announcements as reports
+from tasks.seasons.announcements import answer, ask
 from tests import factories
 from tests.api.conftest import API
 from tests.pages.reading import text_of
@@ -119,7 +120,7 @@ def test_nobody_answers_the_questions_of_another_season(season, ada):
 
 
 def test_questions_are_limited_by_the_hour(client, season, ada, monkeypatch):
-    monkeypatch.setattr(questions, "MAX_AN_HOUR", 2)
+    monkeypatch.setattr(questions, "MAX_QUESTIONS_AN_HOUR", 2)
     for number in range(2):
         post_question(client, season, f"Question {number}")
     refused = client.post(reverse("questions", args=[season.slug]), {"text": "One more"})
@@ -130,7 +131,7 @@ def test_questions_are_limited_by_the_hour(client, season, ada, monkeypatch):
 
 
 def test_an_empty_or_endless_question_is_refused(client, season, ada):
-    for text in ("", "   ", "x" * (questions.LONGEST + 1)):
+    for text in ("", "   ", "x" * (questions.MAX_TEXT + 1)):
         assert post_question(client, season, text).status_code == 422
     assert Question.objects.count() == 0
 
@@ -170,7 +171,7 @@ def test_a_report_reaches_the_staff_who_close_it(client, ada):
 
 
 def test_reports_are_limited_by_the_hour(client, ada, monkeypatch):
-    monkeypatch.setattr(reports, "MAX_AN_HOUR", 1)
+    monkeypatch.setattr(reports, "MAX_REPORTS_AN_HOUR", 1)
     assert client.post(f"{API}/reports/", {"text": "An insult."}).status_code == 201
     assert client.post(f"{API}/reports/", {"text": "Again."}).status_code == 409
     assert client.post(reverse("report"), {"text": "Again."}).status_code == 422

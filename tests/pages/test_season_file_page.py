@@ -7,7 +7,7 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Gold, Phase, Season, Task
-from tasks.seasons.phase_times import move_phase
+from tasks.seasons.phase_acts import move_phase
 from tests.factories import make_user
 from tests.pages.reading import text_of
 from tests.tasks.seasons import SEASON, conflicts, load, write_season

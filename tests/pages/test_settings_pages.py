@@ -8,9 +8,8 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Phase, Season, Task
-from tasks.seasons.file.defaults import settings_of
-from tasks.seasons.file.facts import key_of
-from tasks.seasons.file.settings import SettingsRefused, change_settings
+from tasks.seasons.file.entries import key_of, settings_of
+from tasks.seasons.file.load import SettingsRefused, change_settings
 from tests import factories
 from tests.api.conftest import API
 from tests.pages.reading import text_of

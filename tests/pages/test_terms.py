@@ -9,7 +9,7 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Registration, Submission
-from tasks.registration.terms import publish_terms
+from tasks.registration.entries import publish_terms
 from tests import factories
 from tests.pages.reading import text_of
 

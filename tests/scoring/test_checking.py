@@ -17,9 +17,8 @@ from tasks.jobs import leases
 from tasks.jobs.rescore import rescore
 from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission, Task
-from tasks.submissions.quotas import quota
-from tasks.submissions.submit import check_run
-from tasks.submissions.withdraw import cancel
+from tasks.submissions.run_acts import cancel
+from tasks.submissions.submit import check_run, quota
 from tests import factories
 from tests.factories import answers, run_bytes
 from tests.scoring.scorers import put_in_place

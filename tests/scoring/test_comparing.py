@@ -17,7 +17,7 @@ from scoring.worker import compare_board
 from tasks.jobs import leases
 from tasks.jobs.watchdog import START, Watchdog
 from tasks.models import Phase
-from tasks.submissions.withdraw import withdraw
+from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards, compared

@@ -22,8 +22,7 @@ from scoring.worker.score import score
 from tasks.models import Notification, Organiser, Phase, Season, Submission
 from tasks.models.notifications import Kind
 from tasks.notifications.sending import send_mails
-from tasks.submissions.quotas import quota
-from tasks.submissions.submit import Upload, submit_run
+from tasks.submissions.submit import Upload, quota, submit_run
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -16,8 +16,7 @@ from scoring.board.table import MAX_WRITERS, table
 from scoring.web.boards.board import BoardFacts
 from tasks.models import Phase, Season
 from tasks.models.seasons import bump_version
-from tasks.seasons.deleting import delete_phase
-from tasks.seasons.undo import undo
+from tasks.seasons.history import delete_phase, undo
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards

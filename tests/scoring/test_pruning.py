@@ -15,7 +15,7 @@ from citeboard.core import storage
 from citeboard.core.models import Limit
 from scoring.models import Breakdown, Evaluation, Score
 from scoring.ops.named_files import named_files
-from tasks.submissions.orphaned_files import SAFE_AGE
+from tasks.submissions.uploads import SAFE_AGE
 from tests.api.sending import score
 from tests.factories import make_gold, make_phase, make_submission, run_bytes
 

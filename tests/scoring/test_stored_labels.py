@@ -29,7 +29,7 @@ from scoring.worker.score import score
 from tasks.jobs import leases
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job, Submission
-from tasks.submissions.withdraw import cancel
+from tasks.submissions.run_acts import cancel
 from tasks.types.problems import MAX_PROBLEMS
 from tests.scoring.citing import (
     CLAIM,

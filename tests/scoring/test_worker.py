@@ -22,7 +22,7 @@ from scoring.worker.score import score
 from scoring.worker.scorer_folder import remove_leftovers
 from tasks.jobs import leases
 from tasks.models import Job, Submission
-from tasks.submissions.withdraw import cancel
+from tasks.submissions.run_acts import cancel
 from tests.factories import answers, make_phase, make_submission, make_task, run_bytes, write_corpus
 from tests.scoring import offline
 from tests.scoring.scorers import put_in_place

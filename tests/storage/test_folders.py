@@ -11,7 +11,7 @@ from citeboard.core.storage_address import backend
 from scoring.worker.score import score
 from tasks.gold.gold_files import index_of
 from tasks.models import Gold, Submission
-from tasks.submissions import orphaned_files
+from tasks.submissions import uploads
 from tests.factories import make_phase, make_submission, other_run
 from tests.faults.promises import assert_scored_exactly_once
 
@@ -48,9 +48,9 @@ def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
 def test_what_no_row_names_is_found_and_removed_in_any_storage(kept_in, monkeypatch):
     run = make_submission()
     storage.runs.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"nobody's"))
-    monkeypatch.setattr(orphaned_files, "SAFE_AGE", -orphaned_files.SAFE_AGE)
-    assert orphaned_files.remove_unnamed_runs("3f") == 1
-    assert orphaned_files.remove_unnamed_runs(run.file[:2]) == 0
+    monkeypatch.setattr(uploads, "SAFE_AGE", -uploads.SAFE_AGE)
+    assert uploads.remove_unnamed_runs("3f") == 1
+    assert uploads.remove_unnamed_runs(run.file[:2]) == 0
     assert [entry.name for entry in storage.runs.entries("")] == [run.file]
 
 

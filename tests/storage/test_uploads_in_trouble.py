@@ -16,8 +16,7 @@ from citeboard.core import storage
 from citeboard.core.storage_address import backend
 from citeboard.teams.models import Membership, Token
 from tasks.models import Bundle, Gold, Job, Submission
-from tasks.submissions.run_files import stored_run
-from tasks.submissions.uploads import DiskUploadHandler
+from tasks.submissions.uploads import DiskUploadHandler, stored_run
 from tests.factories import make_phase, make_season, make_task, make_team, make_upload, make_user, run_bytes
 from tests.pages.test_gold_pages import archive
 

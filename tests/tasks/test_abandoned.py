@@ -12,21 +12,21 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from tasks.models import Submission
-from tasks.submissions import orphaned_files
+from tasks.submissions import uploads
 from tests.factories import make_submission
 
 pytestmark = pytest.mark.django_db
 
 
 def later() -> dt.datetime:
-    return timezone.now() + orphaned_files.SAFE_AGE + dt.timedelta(minutes=1)
+    return timezone.now() + uploads.SAFE_AGE + dt.timedelta(minutes=1)
 
 
 @pytest.fixture(autouse=True)
 def incoming(db, tmp_path, settings) -> Path:
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     for part in ("3e", "3f"):  # what other tests have stored
-        orphaned_files.remove_unnamed_runs(part, later())
+        uploads.remove_unnamed_runs(part, later())
     return tmp_path
 
 
@@ -36,8 +36,8 @@ def put(name: str) -> str:
 
 def test_a_file_that_had_half_arrived_goes_after_an_hour(incoming):
     (incoming / "half.upload").write_bytes(b"ha")
-    assert orphaned_files.remove_half_uploads() == 0
-    assert orphaned_files.remove_half_uploads(later()) == 1
+    assert uploads.remove_half_uploads() == 0
+    assert uploads.remove_half_uploads(later()) == 1
     assert list(incoming.iterdir()) == []
 
 
@@ -47,39 +47,39 @@ def test_an_upload_that_still_arrives_is_as_young_as_its_last_bytes(incoming):
     os.utime(slow, (0, 0))
     with slow.open("ab") as file:
         file.write(b", and still on its way")
-    assert orphaned_files.remove_half_uploads() == 0
+    assert uploads.remove_half_uploads() == 0
 
 
 def test_a_stored_run_that_no_row_names_goes_after_an_hour():
     orphan = put("3f/3fab/0123abcd/run.jsonl")
-    assert orphaned_files.remove_unnamed_runs("3f") == 0
+    assert uploads.remove_unnamed_runs("3f") == 0
     assert storage.runs.exists(orphan)
-    assert orphaned_files.remove_unnamed_runs("3e", later()) == 0
-    assert orphaned_files.remove_unnamed_runs("3f", later()) == 1
+    assert uploads.remove_unnamed_runs("3e", later()) == 0
+    assert uploads.remove_unnamed_runs("3f", later()) == 1
     assert not storage.runs.exists(orphan)
-    assert orphaned_files.remove_unnamed_runs("3f", later()) == 0
+    assert uploads.remove_unnamed_runs("3f", later()) == 0
 
 
 @pytest.mark.parametrize("status", Submission.Status.values)
 def test_a_run_that_a_row_names_stays_whatever_became_of_it(status):
     run = make_submission(status=status)
     orphan = put(run.file.replace("run.jsonl", "other.jsonl"))
-    assert orphaned_files.remove_unnamed_runs(run.file[:2], later()) >= 1
+    assert uploads.remove_unnamed_runs(run.file[:2], later()) >= 1
     assert storage.runs.exists(run.file)
     assert not storage.runs.exists(orphan)
 
 
 def test_a_file_that_goes_while_it_is_looked_at_is_nobody_s_fault(monkeypatch):
     monkeypatch.setattr("citeboard.core.storage.disk.os.walk", lambda folder: [(folder, [], ["gone"])])
-    assert orphaned_files.remove_unnamed_runs("4a", later()) == 0
+    assert uploads.remove_unnamed_runs("4a", later()) == 0
 
 
 def test_a_storage_of_nothing_has_nothing_to_remove():
-    assert orphaned_files.remove_unnamed_runs("no folder", later()) == 0
+    assert uploads.remove_unnamed_runs("no folder", later()) == 0
 
 
 def test_sweeping_by_hand_says_what_was_removed(incoming, monkeypatch, capsys):
-    monkeypatch.setattr(orphaned_files, "FOLDERS", ["5b"])
+    monkeypatch.setattr(uploads, "FOLDERS", ["5b"])
     (incoming / "half.upload").write_bytes(b"ha")
     os.utime(incoming / "half.upload", (0, 0))
     orphan = Path(storages["default"].path(f"runs/{put('5b/5bab/89abcdef/run.jsonl')}"))

@@ -11,8 +11,8 @@ from citeboard.core.models import AuditEntry
 from scoring.board.standings import standings
 from scoring.worker.rescoring import NotScored, score_again
 from tasks.models import ExtraTries, Organiser, Phase, Submission
-from tasks.submissions.quotas import quota
 from tasks.submissions.refusals import QuotaExceeded
+from tasks.submissions.submit import quota
 from tests import factories
 from tests.scoring import boards
 

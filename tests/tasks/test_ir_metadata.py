@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tasks.gold.gold_files import load_gold
-from tasks.submissions.ir_metadata import said_in_header
+from tasks.submissions.reading import said_in_header
 from tasks.submissions.submit import RunRejected, submit_run
 from tasks.types.files import InputFile, open_input
 from tests import factories

@@ -8,7 +8,7 @@ from django_q.models import OrmQ
 
 from tasks.jobs import leases
 from tasks.models import Job, Phase, Submission
-from tasks.submissions.withdraw import cancel, withdraw
+from tasks.submissions.run_acts import cancel, withdraw
 from tests.factories import make_gold, make_phase, make_submission, make_task
 
 pytestmark = pytest.mark.django_db

@@ -29,16 +29,17 @@ from scoring.ops.own_data import own_data
 from tasks.models import JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
 from tasks.notifications.sending import mail_state, send_mails, try_again
-from tasks.registration.entries import AlreadyInAnotherTeam, MembersFrozen, TeamTooLarge, join_team
-from tasks.registration.joining import (
-    MAX_WAITING as MAX_ASKED,
-)
-from tasks.registration.joining import (
+from tasks.registration.entries import MAX_WAITING as MAX_ASKED
+from tasks.registration.entries import (
+    AlreadyInAnotherTeam,
     AnsweredAlready,
     AskRefused,
+    MembersFrozen,
+    TeamTooLarge,
     accept_request,
     ask_to_join,
     decline_request,
+    join_team,
     take_back_request,
 )
 from tests import factories
@@ -322,7 +323,7 @@ def test_asking_tells_nothing_of_other_seasons_of_the_team(team, season):
 
 
 def test_so_often_a_person_asks_in_a_day_at_most(team, season, monkeypatch):
-    monkeypatch.setattr("tasks.registration.joining.MAX_A_DAY", 2)
+    monkeypatch.setattr("tasks.registration.entries.MAX_A_DAY", 2)
     bob = factories.make_user()
     for _ in range(2):
         take_back_request(asked=ask_to_join(season=season, team=team, user=bob, message=""))

@@ -13,11 +13,8 @@ from tasks.notifications import wording
 from tasks.notifications.sending import send_mails
 from tasks.registration.entries import HasSentRuns, change_entry, change_entry_list, take_back_entry
 from tasks.seasons.announcements import announce
-from tasks.seasons.board_visibility import change_board
-from tasks.seasons.freezing import freeze_board
-from tasks.submissions.after_sending import describe_run
-from tasks.submissions.extra_tries import give_tries
-from tasks.submissions.withdraw import cancel
+from tasks.seasons.phase_acts import change_board, freeze_board
+from tasks.submissions.run_acts import cancel, describe_run, give_tries
 from tests.factories import make_phase, make_season, make_submission, make_task, make_team, make_user
 
 pytestmark = pytest.mark.django_db

@@ -19,8 +19,8 @@ from scoring.ops.merging import (
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.registration.entries import AlreadyInAnotherTeam, TeamTooLarge
-from tasks.submissions.extra_tries import give_tries
-from tasks.submissions.quotas import quota
+from tasks.submissions.run_acts import give_tries
+from tasks.submissions.submit import quota
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards

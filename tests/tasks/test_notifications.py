@@ -21,9 +21,8 @@ from tasks.notifications.sending import mail_state, send_mails, try_again
 from tasks.registration.entries import approve_team, refuse_team, register_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
-from tasks.seasons.phase_times import move_phase
-from tasks.submissions.exclusions import disqualify
-from tasks.submissions.extra_tries import give_tries
+from tasks.seasons.phase_acts import move_phase
+from tasks.submissions.run_acts import disqualify, give_tries
 from tests import factories
 from tests.scoring import sheets
 from tests.tasks.mailing import letters_to, refuse_connections

@@ -14,9 +14,8 @@ from citeboard.core.audit import history
 from scoring.board.gold_changes import changes
 from scoring.board.standings import standings
 from tasks.models import Phase, Submission
-from tasks.submissions.priority import set_priority
+from tasks.submissions.run_acts import NotInThisState, PhaseOver, set_priority, withdraw
 from tasks.submissions.submit import submit_run
-from tasks.submissions.withdraw import NotInThisState, PhaseOver, withdraw
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards

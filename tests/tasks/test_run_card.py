@@ -9,11 +9,10 @@ from citeboard.teams.models import Token
 from scoring.client.arguments import CARD as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
 from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, trained_on, without_names
-from tasks.submissions.after_sending import describe_run
 from tasks.submissions.refusals import CardIncomplete
-from tasks.submissions.run_card import checked_card
+from tasks.submissions.run_acts import describe_run
+from tasks.submissions.run_card import COST_MEASURES, checked_card
 from tasks.submissions.submit import submit_run
-from tasks.submissions.team_figures import COSTS
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -241,5 +240,5 @@ def test_marks_and_what_could_name_a_team():
 
 
 def test_the_command_line_knows_the_fields_of_the_card_and_the_costs():
-    assert (*CARD, *(cost.name for cost in COSTS)) == CLIENT_CARD
+    assert (*CARD, *(cost.name for cost in COST_MEASURES)) == CLIENT_CARD
     assert set(CARD) < set(REQUIRABLE)

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
-from tasks.registration.terms import current_terms, publish_terms
-from tasks.seasons.cloning import clone_season
+from tasks.registration.entries import current_terms, publish_terms
+from tasks.seasons.presets import clone_season
 from tasks.types import InputRefused
 from tests.factories import make_user
 from tests.tasks.seasons import conflicts, edit, load, refusals, write_season

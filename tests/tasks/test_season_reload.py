@@ -10,7 +10,7 @@ from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile
 from tasks.registration.entries import change_entry
 from tasks.seasons.organisers import add_organiser, remove_organiser
-from tasks.seasons.phase_times import close_now, move_phase
+from tasks.seasons.phase_acts import close_now, move_phase
 from tests.factories import make_user, write_corpus
 from tests.tasks.seasons import conflicts, edit, keys_told, load, refusals, write_season
 

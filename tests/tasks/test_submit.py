@@ -11,7 +11,7 @@ from django.utils import timezone
 from citeboard.core import storage
 from tasks.models import Gold, Job, Registration, Submission
 from tasks.registration.entries import lock_entry
-from tasks.submissions.run_files import Findings
+from tasks.submissions.run_card import Findings
 from tasks.submissions.submit import (
     KeyAlreadyUsed,
     NoGold,

@@ -4,8 +4,8 @@ import pytest
 
 from tasks.jobs import leases
 from tasks.models import Job, Phase
-from tasks.submissions.quotas import quota
-from tasks.submissions.withdraw import NotInThisState, cancel, withdraw
+from tasks.submissions.run_acts import NotInThisState, cancel, withdraw
+from tasks.submissions.submit import quota
 from tests.factories import make_phase, make_submission, make_task, make_team, make_user
 
 pytestmark = pytest.mark.django_db

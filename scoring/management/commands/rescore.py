@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from scoring.worker.rescoring import NotScored, rescore_at_once, score_again, stop
 from tasks.models import Gold, Phase, Submission
-from tasks.seasons.addresses import NoSuchPlace, phase_at
+from tasks.seasons.access import NoSuchPlace, phase_at
 
 
 class Command(BaseCommand):

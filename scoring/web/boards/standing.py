@@ -51,7 +51,7 @@ from scoring.web.breadcrumbs import place_of
 from scoring.web.guides import site_wheel
 from tasks.models import Gold, Phase, Submission
 from tasks.models.run_cards import card_lines
-from tasks.registration.terms import current_terms
+from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
 
 

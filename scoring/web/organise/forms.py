@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from scoring.web.organise.setting_fields import MomentField
 from tasks.models import Phase, Season
-from tasks.seasons.announcements import LONGEST
+from tasks.seasons.announcements import MAX_TEXT
 
 
 class MomentsForm(forms.Form):
@@ -123,7 +123,7 @@ class AnnouncementForm(forms.Form):
     text = forms.CharField(
         label=gettext_lazy("Announcement"),
         required=False,
-        max_length=LONGEST,
+        max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=gettext_lazy("Markdown. Leave it empty to take the announcement away."),
     )

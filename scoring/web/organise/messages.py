@@ -23,10 +23,9 @@ from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.web.organise.forms import AnnouncementForm
 from tasks.models import Announcement, Delivery, Question, Season, Terms, Webhook
-from tasks.registration.terms import MAX_LENGTH, acceptances, publish_terms
+from tasks.registration.entries import MAX_LENGTH, acceptances, publish_terms
 from tasks.seasons.access import season_to_help, season_to_organise
-from tasks.seasons.announcements import announce, edit_announcement, take_back_announcement
-from tasks.seasons.questions import LONGEST, answer
+from tasks.seasons.announcements import MAX_TEXT, announce, answer, edit_announcement, take_back_announcement
 from tasks.webhooks.addresses import AddressRefused
 from tasks.webhooks.services import (
     WebhookRefused,
@@ -95,7 +94,7 @@ PUBLIC, PRIVATE = "public", "private"
 
 class AnswerForm(forms.Form):
     answer = forms.CharField(
-        label=gettext_lazy("Answer"), max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 8})
+        label=gettext_lazy("Answer"), max_length=MAX_TEXT, widget=forms.Textarea(attrs={"rows": 8})
     )
     how = forms.ChoiceField(
         label=gettext_lazy("Who reads it"),

@@ -32,7 +32,7 @@ from scoring.web.organise.phases import drawn
 from tasks.jobs.acknowledging import NotFailed, acknowledge, take_acknowledgement_back
 from tasks.models import Acknowledgement, Job, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import season_to_help, season_to_organise
-from tasks.seasons.undo import NotUndone, may_undo, undo
+from tasks.seasons.history import NotUndone, may_undo, undo
 
 HISTORY_AT_ONCE = 100
 ACKNOWLEDGED_AT_ONCE = 50

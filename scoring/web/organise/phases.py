@@ -34,13 +34,23 @@ from scoring.runs.confirming import MAX_REASON, end_confirmation, reopen_confirm
 from scoring.web.organise.forms import BoardForm, FreezeForm, TimesForm
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import season_to_organise
-from tasks.seasons.board_visibility import BoardRefused, change_board, reveal_now
-from tasks.seasons.board_visibility import said as board_words
-from tasks.seasons.freezing import FreezeRefused, freeze_board, freeze_now, reveal_frozen
-from tasks.seasons.freezing import said as freeze_words
-from tasks.seasons.phase_times import TimesRefused, close_now, move_phase, open_now
+from tasks.seasons.phase_acts import (
+    BoardRefused,
+    FreezeRefused,
+    TimesRefused,
+    change_board,
+    close_now,
+    freeze_board,
+    freeze_now,
+    move_phase,
+    open_now,
+    reveal_frozen,
+    reveal_now,
+)
+from tasks.seasons.phase_acts import describe_board as board_words
+from tasks.seasons.phase_acts import describe_freeze as freeze_words
 from tasks.seasons.timeline import TimeLine
-from tasks.submissions.withdraw import NotInThisState
+from tasks.submissions.run_acts import NotInThisState
 
 
 @login_required

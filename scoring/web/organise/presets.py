@@ -17,7 +17,7 @@ from citeboard.teams.models import User
 from scoring.web.organise.settings_form import said
 from tasks.models import Season
 from tasks.seasons.access import may_create_seasons
-from tasks.seasons.file.settings import Fault, SettingsRefused
+from tasks.seasons.file.load import Fault, SettingsRefused
 from tasks.seasons.presets import PRESETS, Preset, season_from
 from tasks.types import task_types
 

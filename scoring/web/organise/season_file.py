@@ -17,11 +17,10 @@ from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.models import Season, SeasonFile
 from tasks.seasons.access import may_create_seasons, season_to_organise
-from tasks.seasons.cloning import A_YEAR, MAX_DAYS, clone_season
-from tasks.seasons.file.differences import Decisions, KeyNotKnown, LoadConflicts
 from tasks.seasons.file.export import export_season
 from tasks.seasons.file.load import Loaded, load_season_text
-from tasks.seasons.presets import PRESETS
+from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
+from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, clone_season
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 

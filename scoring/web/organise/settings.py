@@ -18,9 +18,9 @@ from scoring.ops.deleting_seasons import delete_season
 from scoring.web.organise.settings_form import SettingsForm
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import season_to_organise
-from tasks.seasons.deleting import NotDeleted, delete_phase, delete_task
-from tasks.seasons.file.facts import SEASON, phase_prefix, task_prefix
-from tasks.seasons.file.settings import SettingsRefused, change_settings
+from tasks.seasons.file.entries import SEASON, phase_prefix, task_prefix
+from tasks.seasons.file.load import SettingsRefused, change_settings
+from tasks.seasons.history import NotDeleted, delete_phase, delete_task
 
 
 @dataclass(frozen=True)

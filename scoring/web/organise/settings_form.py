@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import sentence
 from scoring.web.organise.setting_fields import option_field, setting_field
 from tasks.models import Season, Task
-from tasks.seasons.file.defaults import settings_of
-from tasks.seasons.file.facts import key_of
-from tasks.seasons.file.settings import Fault
+from tasks.seasons.file.entries import key_of, settings_of
+from tasks.seasons.file.load import Fault
 from tasks.types.printed_options import printed_options
 
 #: How teams enter is said where organisers decide on them.

@@ -36,8 +36,8 @@ from tasks.registration.entries import (
 )
 from tasks.seasons.access import may_organise, season_to_help, season_to_organise
 from tasks.seasons.organisers import LastOrganiser, add_organiser, hand_season_over, remove_organiser
-from tasks.submissions.extra_tries import MAX_REASON, MAX_TRIES, give_tries, take_tries_back
 from tasks.submissions.refusals import NotRegistered
+from tasks.submissions.run_acts import MAX_REASON, MAX_TRIES, give_tries, take_tries_back
 
 
 @login_required

@@ -51,12 +51,23 @@ from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, card_lines
 from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
-from tasks.submissions.after_sending import delete_file, describe_run
-from tasks.submissions.exclusions import disqualify, hide, reinstate
 from tasks.submissions.forms import CardForm
-from tasks.submissions.priority import in_priority, set_priority
-from tasks.submissions.selection import MAY_BE_CHOSEN, select_run
-from tasks.submissions.withdraw import NotInThisState, accept_late, cancel, take_back, withdraw
+from tasks.submissions.run_acts import (
+    MAY_BE_CHOSEN,
+    NotInThisState,
+    accept_late,
+    cancel,
+    delete_file,
+    describe_run,
+    disqualify,
+    hide,
+    in_priority,
+    reinstate,
+    select_run,
+    set_priority,
+    take_back,
+    withdraw,
+)
 
 Status = Submission.Status
 #: What organisers do and teams do not.

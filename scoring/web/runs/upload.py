@@ -29,12 +29,10 @@ from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs, season_for
 from tasks.seasons.cards import card
 from tasks.submissions.bundles import BundleRefused, Part, check_bundle, runs_of, submit_bundle
-from tasks.submissions.details import checked_details
 from tasks.submissions.forms import BundleForm, RunForm
-from tasks.submissions.quotas import quota
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
-from tasks.submissions.submit import check_run, said_of, sent_before, submit_run
-from tasks.submissions.team_figures import TeamMeasure, measures_for
+from tasks.submissions.run_card import TeamMeasure, checked_details, measures_for
+from tasks.submissions.submit import check_run, quota, said_of, sent_before, submit_run
 from tasks.submissions.uploads import UploadTooLarge, received, received_if_any
 from tasks.types import Problem
 from tasks.types.problems import capped

@@ -16,9 +16,9 @@ from citeboard.core.query import whole_number
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from tasks.models import Announcement
-from tasks.registration.terms import NotTheTerms, accept_terms, acceptance_of, current_terms
+from tasks.registration.entries import NotTheTerms, accept_terms, acceptance_of, current_terms
 from tasks.seasons.access import may_help, season_for
-from tasks.seasons.questions import LONGEST, TooManyQuestions, ask, readable_questions
+from tasks.seasons.announcements import MAX_TEXT, TooManyQuestions, ask, readable_questions
 
 ANNOUNCEMENTS_A_PAGE = 50
 
@@ -38,7 +38,7 @@ QUESTIONS_A_PAGE = 50
 class QuestionForm(forms.Form):
     text = forms.CharField(
         label=gettext_lazy("Your question"),
-        max_length=LONGEST,
+        max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=gettext_lazy(
             "Organisers read it, with your name. If they answer in public, everybody reads question "

@@ -33,8 +33,7 @@ from scoring.publications.published import leading_of_each
 from scoring.publications.reproduced import is_reproduced
 from scoring.web.shared_pages import page_alike
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
-from tasks.registration.joining import requests_of
-from tasks.registration.terms import current_terms, terms_to_accept
+from tasks.registration.entries import current_terms, requests_of, terms_to_accept
 from tasks.seasons.access import (
     entered_teams,
     listed_entries,

@@ -25,8 +25,7 @@ from scoring.exchange import linked_data
 from scoring.exchange.citations import of_task
 from scoring.exchange.data_sets import released_phases
 from tasks.models import Gold
-from tasks.registration.entries import MAX_MESSAGE, EntryRefused, TermsFirst, register_team
-from tasks.registration.terms import terms_to_accept
+from tasks.registration.entries import MAX_MESSAGE, EntryRefused, TermsFirst, register_team, terms_to_accept
 from tasks.seasons.access import (
     entered_teams,
     may_have_inputs,

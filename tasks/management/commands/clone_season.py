@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core.words import counted
 from tasks.management.problems import problems_told
 from tasks.models import Season
-from tasks.seasons.cloning import A_YEAR, clone_season
+from tasks.seasons.presets import A_YEAR, clone_season
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
 from tasks.jobs.rescore import rescore
 from tasks.management.problems import problems_told
 from tasks.models import Gold, Task
-from tasks.seasons.addresses import NoSuchPlace, task_at
+from tasks.seasons.access import NoSuchPlace, task_at
 
 
 class Command(BaseCommand):

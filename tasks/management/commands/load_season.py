@@ -10,15 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import setting
 from tasks.management.problems import REFUSED, problems_told
-from tasks.seasons.file.differences import (
-    UNSAID,
-    Decisions,
-    Difference,
-    KeyNotKnown,
-    LoadConflicts,
-)
 from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.load import load_season
+from tasks.seasons.file.plan import UNSAID, Decisions, Difference, KeyNotKnown, LoadConflicts
 
 #: Nothing was loaded, since it would undo what was changed in the site.
 CONFLICT = 3

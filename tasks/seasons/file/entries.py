@@ -8,22 +8,22 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db.models import Field, Model
 from django.utils.translation import gettext as _
 
 from citeboard.core.instants import zone_of
-from tasks.models import Phase, Season
+from tasks.models import Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import MIN_CLASS_SIZE, MIN_MEMORY_MB, validate_zone
-from tasks.registration.entry_list import entry_lines
-from tasks.registration.terms import MAX_LENGTH, terms_text
-from tasks.seasons.file.lines import KeyLines
-from tasks.seasons.file.tables import Findings, Table, names_twice, near, one_of
+from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
+from tasks.seasons.file.tables import Findings, KeyLines, Table, document, names_twice, near, one_of
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, task_types
 from tasks.types.base import current_rules
 
@@ -535,3 +535,177 @@ def _either(roots: list[Path]) -> str:
 
 def _some_of(names: Iterable[str]) -> str:
     return _("some of %(names)s") % {"names": ", ".join(names)}
+
+
+#: The values of one row's fields.
+Facts = dict[str, Any]
+SEASON = "season"
+#: Fields whose key in the file is not their name without ``is_``.
+_KEYS = {
+    "allows_several_teams": "several_teams",
+    "shows_overall": "overall",
+    "gold_is_public": "gold_public",
+}
+
+
+def task_prefix(task: str) -> str:
+    return f"tasks.{task}"
+
+
+def phase_prefix(task: str, phase: str) -> str:
+    return f"tasks.{task}.phases.{phase}"
+
+
+def gold_key(task: str, split: str) -> str:
+    return f"tasks.{task}.gold.{split}"
+
+
+def terms_key() -> str:
+    return f"{SEASON}.terms"
+
+
+def organiser_key(address: str) -> str:
+    return f"{SEASON}.organisers.{address.lower()}"
+
+
+def key_of(prefix: str, field: str) -> str:
+    """What the file calls a field, such as `season.public`."""
+    return f"{prefix}.{_KEYS.get(field, field.removeprefix('is_'))}"
+
+
+def season_facts(entry: SeasonEntry) -> Facts:
+    return {
+        "title": entry.title,
+        "summary": entry.summary,
+        "licence": entry.licence,
+        "is_public": entry.is_public,
+        "registration": entry.registration,
+        "entry_list": "\n".join(entry.entry_list),
+        "max_team_size": entry.max_team_size,
+        "members_until": entry.members_until,
+        "merge_until": entry.merge_until,
+        "anonymous_until": entry.anonymous_until,
+        "time_zone": entry.time_zone,
+        "allows_several_teams": entry.allows_several_teams,
+        "shows_overall": entry.shows_overall,
+    }
+
+
+def task_facts(entry: TaskEntry, position: int, published: list[dict[str, Any]]) -> Facts:
+    return {
+        "title": entry.title,
+        "type": entry.type,
+        "summary": entry.summary,
+        "rules": list(entry.rules),
+        "options": entry.options,
+        "is_reported_only": entry.is_reported_only,
+        "min_class_size": entry.min_class_size,
+        "queue": entry.queue,
+        "max_seconds": entry.max_seconds,
+        "max_memory_mb": entry.max_memory_mb,
+        "published": published,
+        "position": position,
+    }
+
+
+def phase_facts(entry: PhaseEntry, position: int) -> Facts:
+    return {
+        "title": entry.title,
+        "split": entry.split,
+        "opens": entry.opens,
+        "closes": entry.closes,
+        "inputs_from": entry.inputs_from,
+        "late_until": entry.late_until,
+        "time_zone": entry.time_zone,
+        "runs_per_day": entry.runs_per_day,
+        "runs_in_total": entry.runs_in_total,
+        "board": entry.board,
+        "board_from": entry.board_from,
+        "board_then": entry.board_then,
+        "frozen_from": entry.frozen_from,
+        "frozen_until": entry.frozen_until,
+        "own_scores": entry.own_scores,
+        "shows_teams": entry.shows_teams,
+        "shows_run_counts": entry.shows_run_counts,
+        "counting": entry.counting,
+        "priority_runs": entry.priority_runs,
+        "shows_contrastive": entry.shows_contrastive,
+        "confirms_results": entry.confirms_results,
+        "shows_instances": entry.shows_instances,
+        "gold_is_public": entry.gold_is_public,
+        "gold_from": entry.gold_from,
+        "card_required": list(entry.card_required),
+        "position": position,
+    }
+
+
+def facts_of(entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]) -> dict[str, Facts]:
+    """By prefix, in the order of the file. ``placements`` are the published tables of each task."""
+    found = {SEASON: season_facts(entry)}
+    for position, task in enumerate(entry.tasks):
+        facts = task_facts(task, position, placements.get(task.slug, []))
+        # What other files than the season file would say stays as the site has it.
+        unread = {"published", *(["summary"] if "card" in task.table else [])} if entry.is_alone else set()
+        found[task_prefix(task.slug)] = {name: own for name, own in facts.items() if name not in unread}
+        for place, phase in enumerate(task.phases):
+            found[phase_prefix(task.slug, phase.slug)] = phase_facts(phase, place)
+    return found
+
+
+def rows_of(season: Season, *, held: bool = True) -> dict[str, Model]:
+    """The site's rows by the same prefixes, held until the transaction ends."""
+    rows: dict[str, Model] = {SEASON: season}
+    tasks = Task.objects.filter(season=season).order_by("pk")
+    for task in tasks.select_for_update(of=("self",)) if held else tasks:
+        rows[task_prefix(task.slug)] = task
+    phases = Phase.objects.filter(task__season=season).select_related("task__season").order_by("pk")
+    for phase in phases.select_for_update(of=("self",)) if held else phases:
+        rows[phase_prefix(phase.task.slug, phase.slug)] = phase
+    return rows
+
+
+def default_of(prefix: str, field: str) -> Any:
+    """What a field holds where nobody has said anything of it."""
+    model = Phase if ".phases." in prefix else Task if prefix.startswith("tasks.") else Season
+    known = model._meta.get_field(field)  # noqa: SLF001  (documented)
+    assert isinstance(known, Field)
+    return known.get_default()
+
+
+#: What a file says by its order, or in tables of its own.
+APART = ("position", "published")
+
+
+def defaults_of(season: Season) -> dict[str, Facts]:
+    """By the prefix of each row that the season has."""
+    return _defaults(
+        season.slug,
+        {(task.slug, task.type): [phase.slug for phase in task.phases.all()] for task in season.tasks.all()},
+    )
+
+
+@cache
+def settings_of(model: type[Model]) -> Facts:
+    """The fields of a season, a task or a phase that can be set, in order, with their defaults."""
+    kind = next(iter(task_types()))
+    found = _defaults("season", {("task", kind): ["phase"]})
+    prefix = {Season: SEASON, Task: task_prefix("task"), Phase: phase_prefix("task", "phase")}[model]
+    return {name: value for name, value in found[prefix].items() if name not in APART}
+
+
+def _defaults(season: str, tasks: dict[tuple[str, str], list[str]]) -> dict[str, Facts]:
+    opens, closes = (dt.datetime(year, 1, 1, tzinfo=dt.UTC) for year in (2020, 2030))
+    least = {
+        "season": {"slug": season, "title": "-"},
+        "tasks": [
+            {
+                "slug": task,
+                "title": "-",
+                "type": kind,
+                "phases": [{"slug": slug, "title": "-", "opens": opens, "closes": closes} for slug in phases],
+            }
+            for (task, kind), phases in tasks.items()
+        ],
+    }
+    entry = parse_season_file(document(least).encode(), FileAlone())
+    return facts_of(entry, {task.slug: [] for task in entry.tasks})

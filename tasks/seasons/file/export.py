@@ -14,11 +14,18 @@ from django.utils.text import slugify
 from citeboard.core import storage
 from citeboard.core.audit import as_json
 from tasks.models import Gold, Season, Submission, Task
-from tasks.registration.terms import current_terms, terms_text
-from tasks.seasons.file.defaults import APART, defaults_of
-from tasks.seasons.file.entries import NAME
-from tasks.seasons.file.facts import SEASON, Facts, key_of, phase_prefix, task_prefix
-from tasks.seasons.file.writing import document
+from tasks.registration.entries import current_terms, terms_text
+from tasks.seasons.file.entries import (
+    APART,
+    NAME,
+    SEASON,
+    Facts,
+    defaults_of,
+    key_of,
+    phase_prefix,
+    task_prefix,
+)
+from tasks.seasons.file.tables import document
 
 #: Folders of an export, beside the season file.
 GOLD, BASELINES, FILES = "gold", "baselines", "files"

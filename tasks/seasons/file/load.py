@@ -1,10 +1,11 @@
-"""Loading a season from its file: read and judged as a whole, then written; once more, it changes nothing."""
+"""Loading a season from its file or from settings chosen in the site; once more, it changes nothing."""
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,15 +15,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.rescore import rescore
 from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
 from tasks.models.seasons import bump_version, bump_versions
 from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
-from tasks.registration.terms import current_terms, publish_terms
-from tasks.seasons.file.differences import ALL, UNDECIDED, Decisions, Difference, KeyNotKnown, LoadConflicts
+from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file.entries import (
+    SEASON,
     BaselineEntry,
     FileAlone,
     GoldEntry,
@@ -30,24 +32,32 @@ from tasks.seasons.file.entries import (
     Roots,
     SeasonEntry,
     TaskEntry,
-    parse_season_file,
-    read_season_file,
-)
-from tasks.seasons.file.facts import (
-    SEASON,
     gold_key,
     organiser_key,
+    parse_season_file,
     phase_prefix,
+    read_season_file,
     rows_of,
     task_prefix,
     terms_key,
 )
-from tasks.seasons.file.plan import Plan, make_plan
-from tasks.seasons.file.writing import document
+from tasks.seasons.file.export import structure_of
+from tasks.seasons.file.plan import (
+    ALL,
+    UNDECIDED,
+    Decisions,
+    Difference,
+    KeyNotKnown,
+    LoadConflicts,
+    Plan,
+    make_plan,
+)
+from tasks.seasons.file.tables import KeyLines, KeyPath, document
 from tasks.seasons.organisers import add_organiser
-from tasks.submissions.run_files import checksum
+from tasks.submissions.run_acts import replace as give_way
 from tasks.submissions.submit import Upload, submit_baseline
-from tasks.submissions.withdraw import replace as give_way
+from tasks.submissions.uploads import checksum
+from tasks.types import InputRefused, Problem
 
 FIRST_RELEASE = "First release."
 
@@ -364,3 +374,99 @@ def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
             yield _("gold %(gold)s: no phase is scored on it") % {"gold": f"{gold.task.slug}/{gold.split}"}
+
+
+_KEY = re.compile(
+    r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)", re.DOTALL
+)
+#: What is said of people, of files beside the season's or by an address, and is not a setting.
+_NO_SETTINGS = ("slug", "organisers", "published", "card", "phases", "gold", "baselines", "terms")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a setting; the key is empty where it is no single one."""
+
+    key: str
+    message: str
+    expected: str = ""
+
+
+class SettingsRefused(Refused):
+    """Nothing was changed; every fault is told at once."""
+
+    status = 422
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = list(faults)
+        super().__init__("; ".join(f"{fault.key}: {fault.message}" for fault in faults))
+
+    def answer(self) -> dict[str, object]:
+        faults = [asdict(fault) for fault in self.faults]
+        return {"detail": "The settings are refused; nothing has changed.", "faults": faults}
+
+
+def change_settings(*, season: Season, values: Mapping[str, Any], by: User | None) -> Loaded:
+    """Give settings their values, by keys such as `tasks.1a.phases.final.closes`; None takes one back to its
+    default. Of a task or phase that is not there yet a new one is made. Raises SettingsRefused.
+    """
+    with transaction.atomic():
+        held = Season.objects.select_for_update().get(pk=season.pk)
+        rows_of(held)
+        said = structure_of(held)
+        unknown = [key for key, value in values.items() if not _set(said, key, value)]
+        if unknown:
+            raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])
+        return _loaded(said, by, held.slug)
+
+
+def make_season(*, values: dict[str, Any], by: User | None) -> Season:
+    """A new season of these settings, in the form of a season file. Raises SettingsRefused."""
+    return _loaded(values, by, "").season
+
+
+def _loaded(said: dict[str, Any], by: User | None, slug: str) -> Loaded:
+    try:
+        return load_values(said, by=by, slug=slug)
+    except InputRefused as refused:
+        lines = KeyLines(document(said))
+        raise SettingsRefused([_fault(problem, lines, said) for problem in refused.problems]) from refused
+
+
+def _fault(problem: Problem, lines: KeyLines, said: Mapping[str, Any]) -> Fault:
+    path = lines.path_at(problem.line) if problem.line else ()
+    return Fault(_dotted(path, said), problem.message, problem.expected)
+
+
+def _dotted(path: KeyPath, said: Mapping[str, Any]) -> str:
+    """As differences call it: tasks and phases by their names instead of their numbers."""
+    parts, below = [], said
+    for part in path:
+        below = below[part]  # type: ignore[index]
+        parts.append(str(below["slug"]) if isinstance(part, int) else str(part))
+    return ".".join(parts)
+
+
+def _set(said: dict[str, Any], key: str, value: Any) -> bool:
+    """False where there is no such key."""
+    found = _KEY.fullmatch(key)
+    if found is None or found["name"] in _NO_SETTINGS:
+        return False
+    table = said["season"]
+    if found["task"]:
+        table = _named(said.setdefault("tasks", []), found["task"])
+    if found["phase"]:
+        table = _named(table.setdefault("phases", []), found["phase"])
+    if value is None:
+        table.pop(found["name"], None)
+    else:
+        table[found["name"]] = value
+    return True
+
+
+def _named(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+    for table in tables:
+        if table["slug"] == slug:
+            return table
+    tables.append({"slug": slug})
+    return tables[-1]

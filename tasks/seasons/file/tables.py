@@ -1,18 +1,19 @@
-"""Typed readers of a TOML table that note all that is wrong, by line, instead of stopping at the first."""
+"""TOML with the lines of its keys: typed readers that note all that is wrong, and values written."""
 
 from __future__ import annotations
 
 import datetime as dt
 import difflib
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
 from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
-from tasks.seasons.file.lines import KeyLines, KeyPath
 from tasks.types import Problem
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -236,3 +237,157 @@ def _at_most(number: int) -> str:
 
 def _dotted(path: KeyPath, name: str) -> str:
     return ".".join([*(part for part in path if isinstance(part, str)), name])
+
+
+#: Names of tables and keys; in an array of tables, the number of the table from 0.
+KeyPath = tuple[str | int, ...]
+
+_STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_KEY_PART = re.compile(r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'", re.DOTALL
+)
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+class KeyLines:
+    """The lines of a file's keys. The text must be sound TOML: read it with tomllib first."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[KeyPath, int] = dict(_statements(text))
+
+    def line(self, path: KeyPath) -> int:
+        """The line of the key, or of what it stands in where it has none of its own."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
+
+    def path_at(self, line: int) -> KeyPath:
+        """What stands on a line of its own."""
+        return max((path for path, own in self._lines.items() if own == line), key=len, default=())
+
+
+def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """Each header and key with its line, in the order of the file."""
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    place = _skip(text, 0)
+    while place < len(text):
+        line = text.count("\n", 0, place) + 1
+        if text[place] == "[":
+            is_array = text.startswith("[[", place)
+            parts, place = _key(text, place + (2 if is_array else 1))
+            place += 2 if is_array else 1
+            table = _table(parts, counts, is_array=is_array)
+            yield table, line
+            if is_array and table[-1] == 0:
+                yield table[:-1], line
+        else:
+            parts, place = _key(text, place)
+            yield (*table, *parts), line
+            place = _end_of_value(text, place + 1)
+        place = _skip(text, place)
+
+
+def _skip(text: str, place: int) -> int:
+    found = _STATEMENT.match(text, place)
+    return found.end() if found else place
+
+
+def _key(text: str, place: int) -> tuple[list[str], int]:
+    """The parts of a dotted key, and the place after it."""
+    parts: list[str] = []
+    while found := _KEY_PART.match(text, place):
+        part = found[1]
+        # A quoted part may hold escapes; the reader of TOML itself says what they mean.
+        parts.append(tomllib.loads(f"v = {part}")["v"] if part[0] in "\"'" else part)
+        place = found.end()
+        if not text.startswith(".", place):
+            break
+        place += 1
+    return parts, place
+
+
+def _table(parts: list[str], counts: dict[KeyPath, int], *, is_array: bool) -> KeyPath:
+    """Where a header leads: a name of an array of tables means its last table so far."""
+    path: KeyPath = ()
+    for part in parts[:-1]:
+        path = _last_of(path, part, counts)
+    if not is_array:
+        return _last_of(path, parts[-1], counts)
+    array = (*path, parts[-1])
+    counts[array] = counts.get(array, 0) + 1
+    return (*array, counts[array] - 1)
+
+
+def _last_of(path: KeyPath, part: str, counts: Mapping[KeyPath, int]) -> KeyPath:
+    inside = (*path, part)
+    return (*inside, counts[inside] - 1) if inside in counts else inside
+
+
+def _end_of_value(text: str, place: int) -> int:
+    """The end of the line on which the value ends; strings and brackets may hold ends of lines."""
+    depth = 0
+    while place < len(text):
+        if found := _STRING.match(text, place) or _COMMENT.match(text, place):
+            place = found.end()
+            continue
+        character = text[place]
+        if character == "\n" and depth == 0:
+            return place
+        depth += (character in "[{") - (character in "]}")
+        place += 1
+    return place
+
+
+#: The arrays of tables that stand below a task, in the order in which they are written.
+PARTS = ("published", "gold", "phases", "baselines")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def table(header: str, values: Mapping[str, Any]) -> str:
+    """A table under its header, such as `[season]`, a key a line."""
+    lines = [header, *(f"{_bare_key(key)} = {value_text(value)}" for key, value in values.items())]
+    return "\n".join(lines) + "\n"
+
+
+def document(values: Mapping[str, Any]) -> str:
+    """A season file: the table `season`, and the arrays of tables `tasks` with theirs."""
+    parts = [table("[season]", values["season"])]
+    for task in values.get("tasks", ()):
+        own = {name: task[name] for name in PARTS if name in task}
+        parts.append(table("[[tasks]]", {name: value for name, value in task.items() if name not in PARTS}))
+        parts += [table(f"[[tasks.{name}]]", row) for name, rows in own.items() for row in rows]
+    return "\n".join(parts)
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dt.datetime):
+        return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_bare_key(key)} = {value_text(own)}" for key, own in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(value_text, value))}]"
+    return _text(str(value))
+
+
+def _bare_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """A text of several lines stands in lines of its own."""
+    if "\n" not in text:
+        return _escaped(text)
+    lines = [_escaped(line)[1:-1] for line in text.split("\n")]
+    return '"""\n' + "\n".join(lines) + '"""'
+
+
+def _escaped(text: str) -> str:
+    """JSON's escapes are TOML's, but for one character that JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

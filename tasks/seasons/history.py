@@ -1,0 +1,104 @@
+"""A season's history: who reads which part of it, and taking back what it says."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.deletion import ProtectedError
+from django.utils.translation import gettext as _
+
+from citeboard.core import deleted
+from citeboard.core.audit import history
+from citeboard.core.models import AuditEntry
+from citeboard.core.refusals import Refused
+from citeboard.teams.access import teams_of
+from citeboard.teams.models import Team, User
+from tasks.models import Gold, Phase, Registration, Season, Submission, Task
+from tasks.models.seasons import bump_versions
+from tasks.registration.entries import EntryRefused, approve_team
+from tasks.seasons.access import may_organise
+
+#: Changes that everybody can see on the season's pages anyhow.
+OF_EVERYBODY = (
+    "phase-moved", "phase-opened", "phase-closed", "phase-changed", "board-changed",
+    "announced", "entry-changed",
+)  # fmt: skip
+
+
+def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
+    """Newest first. ``user`` may see the season."""
+    if may_organise(user, season):
+        return history(season)
+    return concerning(season, list(teams_of(user)))
+
+
+def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
+    """What everybody may read, and what was done with the teams and their runs."""
+    runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values("pk")
+    about_teams = Q(subject_type="teams.team", subject_id__in=[team.pk for team in teams])
+    about_runs = Q(subject_type="tasks.submission", subject_id__in=runs)
+    return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
+
+
+#: The action of an entry that says that a team was kept out.
+REFUSED = "team-refused"
+
+
+class NotUndone(Exception):
+    """It cannot be taken back as things stand; the message says why."""
+
+
+def may_undo(entry: AuditEntry) -> bool:
+    if entry.action == REFUSED:
+        return _refused(entry) is not None
+    return deleted.may_be_restored(entry)
+
+
+def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
+    """Once more changes nothing. Raises NotUndone."""
+    try:
+        if entry.action == REFUSED:
+            if registration := _refused(entry, season):
+                approve_team(registration=registration, by=by)
+        else:
+            with transaction.atomic():
+                # What comes back is as it was.
+                bump_versions(season)
+                deleted.restore(entry=entry, by=by)
+    except (deleted.NotRestored, EntryRefused) as refused:
+        raise NotUndone(str(refused)) from refused
+
+
+def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | None:
+    """The team's place, where it is still kept out."""
+    places = Registration.objects.refused().filter(team=entry.subject_id)
+    return places.filter(season=season.pk if season else entry.place_id).first()
+
+
+class NotDeleted(Refused):
+    """Something hangs on it that stays; the message says what."""
+
+
+def delete_phase(*, phase: Phase, by: User) -> None:
+    """The history can bring it back. Raises NotDeleted where it has runs."""
+    season = phase.task.season
+    try:
+        with transaction.atomic():
+            deleted.delete(row=phase, place=season, by=by)
+            bump_versions(season)
+    except ProtectedError as kept:
+        raise NotDeleted(
+            _("%(phase)s has runs, which stay; it can be closed and hidden") % {"phase": phase}
+        ) from kept
+
+
+def delete_task(*, task: Task, by: User) -> None:
+    """With its phases; the history can bring all of it back. Raises NotDeleted."""
+    try:
+        deleted.delete(row=task, place=task.season, by=by)
+    except ProtectedError as kept:
+        if Gold.objects.filter(task=task).exists():
+            words = _("%(task)s has gold, which stays; its phases can be closed and hidden")
+        else:
+            words = _("%(task)s has runs, which stays; its phases can be closed and hidden")
+        raise NotDeleted(words % {"task": task}) from kept

@@ -1,0 +1,257 @@
+"""What organisers do with a phase while it runs: its times, who sees its board, and freezing that."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from tasks.models import Phase
+from tasks.models.seasons import bump_version
+from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
+
+
+class TimesRefused(Refused):
+    """A phase cannot have these times; the message says why."""
+
+
+def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
+    """Let runs be accepted between these instants. The same times once more change nothing."""
+    if closes <= opens:
+        raise TimesRefused(_("a phase closes after it opens"))
+    with transaction.atomic():
+        moved = _held(phase)
+        if (moved.opens, moved.closes) == (opens, closes):
+            return moved
+        words = f"moved {_name(moved)} from {_span(moved.opens, moved.closes)} to {_span(opens, closes)}"
+        changes = [
+            audit.Change(_key(moved, "opens"), moved.opens, opens),
+            audit.Change(_key(moved, "closes"), moved.closes, closes),
+        ]
+        before = PhaseFacts.of(moved)
+        moved.opens, moved.closes = opens, closes
+        moved.save(update_fields=["opens", "closes"])
+        _noted(moved, by, "phase-moved", words, changes)
+        tell_changed_phase(moved, before, at=timezone.now(), by=by)
+    return moved
+
+
+def open_now(*, phase: Phase, by: User) -> Phase:
+    """Accept runs from this moment. Raises TimesRefused where the phase is over: it needs a new end too."""
+    now = timezone.now()
+    with transaction.atomic():
+        opened = _held(phase)
+        if opened.is_open(now):
+            return opened
+        if opened.closes <= now:
+            raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
+        changes = [audit.Change(_key(opened, "opens"), opened.opens, now)]
+        opened.opens = now
+        opened.save(update_fields=["opens"])
+        _noted(opened, by, "phase-opened", f"opened {_name(opened)}", changes)
+    return opened
+
+
+def close_now(*, phase: Phase, by: User) -> Phase:
+    """Accept no run from this moment. Raises TimesRefused where the phase has not begun."""
+    now = timezone.now()
+    with transaction.atomic():
+        closed = _held(phase)
+        if closed.closes <= now:
+            return closed
+        if closed.opens >= now:
+            raise TimesRefused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
+        changes = [audit.Change(_key(closed, "closes"), closed.closes, now)]
+        before = PhaseFacts.of(closed)
+        closed.closes = now
+        closed.save(update_fields=["closes"])
+        _noted(closed, by, "phase-closed", f"closed {_name(closed)}", changes)
+        tell_changed_phase(closed, before, at=now, by=by)
+    return closed
+
+
+def _held(phase: Phase) -> Phase:
+    """The phase as it is now, held until the transaction ends."""
+    phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
+    return phases.get(pk=phase.pk)
+
+
+def _noted(phase: Phase, by: User, action: str, words: str, changes: list[audit.Change]) -> None:
+    bump_version(phase.pk)
+    real = [change for change in changes if change.before != change.after]
+    audit.note(actor=by, action=action, words=words, subject=phase, place=phase.task.season, changes=real)
+
+
+def _key(phase: Phase, field: str) -> str:
+    """As the season file calls it."""
+    return f"tasks.{phase.task.slug}.phases.{phase.slug}.{field}"
+
+
+def _name(phase: Phase) -> str:
+    return f"{phase.task}, {phase}"
+
+
+def _span(opens: dt.datetime, closes: dt.datetime) -> str:
+    start, end = (f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}" for instant in (opens, closes))
+    return f"{start} – {end} UTC"
+
+
+BOARD_FIELDS = ("board", "board_from", "board_then")
+
+
+class BoardRefused(Refused):
+    """The board cannot be shown so; the message says why."""
+
+
+def change_board(
+    *, phase: Phase, board: str, board_from: dt.datetime | None, board_then: str, by: User
+) -> Phase:
+    """``board`` sees it until ``board_from``, ``board_then`` from then on.
+
+    The same once more changes nothing. Raises BoardRefused where one of the last two comes without the other.
+    """
+    if (board_from is None) != (not board_then):
+        raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
+    wanted = {"board": board, "board_from": board_from, "board_then": board_then}
+    with transaction.atomic():
+        phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
+        changed = phases.get(pk=phase.pk)
+        changes = [
+            audit.Change(f"tasks.{changed.task.slug}.phases.{changed.slug}.{name}", before, value)
+            for name, value in wanted.items()
+            if (before := getattr(changed, name)) != value
+        ]
+        if not changes:
+            return changed
+        for name, value in wanted.items():
+            setattr(changed, name, value)
+        changed.save(update_fields=list(wanted))
+        bump_version(changed.pk)
+        with audit.in_english():
+            words = f"changed who sees the board of {changed.task}, {changed}: {describe_board(changed)}"
+        audit.note(
+            actor=by,
+            action="board-changed",
+            words=words,
+            subject=changed,
+            place=changed.task.season,
+            changes=changes,
+        )
+    return changed
+
+
+def reveal_now(*, phase: Phase, by: User) -> Phase:
+    """Everybody sees the board from this moment, whatever was planned."""
+    return change_board(phase=phase, board=Phase.Audience.EVERYONE, board_from=None, board_then="", by=by)
+
+
+def describe_board(phase: Phase) -> str:
+    """`organisers only, from 2026-05-10 12:00 UTC everyone`."""
+    first = str(Phase.Audience(phase.board).label)
+    if phase.board_from is None:
+        return first
+    return _("%(audience)s, from %(instant)s %(then)s") % {
+        "audience": first,
+        "instant": f"{phase.board_from.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC",
+        "then": Phase.Audience(phase.board_then).label,
+    }
+
+
+FREEZE_FIELDS = ("frozen_from", "frozen_until")
+
+
+class FreezeRefused(Refused):
+    """The board cannot be frozen so; the message says why."""
+
+
+def freeze_board(
+    *, phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
+) -> Phase:
+    """Others than organisers see the board as it stands at ``frozen_from``, until ``frozen_until`` or until
+    it is revealed; without the first it is not frozen.
+
+    The same once more changes nothing. Raises FreezeRefused.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        changed = _held(phase)
+        if frozen_from is None and frozen_until is not None:
+            raise FreezeRefused(_("say from when the board is frozen, not only until when"))
+        if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
+            raise FreezeRefused(_("the board would be revealed before it is frozen"))
+        if changed.is_frozen(now) and frozen_from != changed.frozen_from:
+            raise FreezeRefused(_("the board is frozen already; reveal it, then freeze it anew"))
+        is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
+        is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
+        if frozen_from is not None and frozen_from < now and is_new:
+            raise FreezeRefused(_("a board is frozen from now on or later, since what was seen was seen"))
+        return _changed(changed, frozen_from, frozen_until, by)
+
+
+def freeze_now(*, phase: Phase, by: User) -> Phase:
+    """From this moment until it is revealed. Once more changes nothing."""
+    now = timezone.now()
+    with transaction.atomic():
+        changed = _held(phase)
+        return changed if changed.is_frozen(now) else _changed(changed, now, None, by)
+
+
+def reveal_frozen(*, phase: Phase, by: User) -> Phase:
+    """Whoever sees the board sees it as it stands, from this moment. Raises FreezeRefused."""
+    now = timezone.now()
+    with transaction.atomic():
+        changed = _held(phase)
+        if not changed.is_frozen(now):
+            raise FreezeRefused(_("the board is not frozen"))
+        # A freeze that has just begun ends a moment after it: the database holds them to that order.
+        assert changed.frozen_from is not None
+        until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
+        return _changed(changed, changed.frozen_from, until, by)
+
+
+def _changed(
+    phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
+) -> Phase:
+    wanted = {"frozen_from": frozen_from, "frozen_until": frozen_until}
+    changes = [
+        audit.Change(f"tasks.{phase.task.slug}.phases.{phase.slug}.{name}", before, value)
+        for name, value in wanted.items()
+        if (before := getattr(phase, name)) != value
+    ]
+    if not changes:
+        return phase
+    phase.frozen_from, phase.frozen_until = frozen_from, frozen_until
+    phase.save(update_fields=list(wanted))
+    bump_version(phase.pk)
+    with audit.in_english():
+        words = f"changed when the board of {phase.task}, {phase} is frozen: {describe_freeze(phase)}"
+    audit.note(
+        actor=by,
+        action="board-frozen",
+        words=words,
+        subject=phase,
+        place=phase.task.season,
+        changes=changes,
+    )
+    return phase
+
+
+def describe_freeze(phase: Phase) -> str:
+    """`frozen from 2026-05-10 12:00 UTC until it is revealed`."""
+    if phase.frozen_from is None:
+        return _("it is not")
+    if phase.frozen_until is None:
+        return _("from %(first)s until it is revealed") % {"first": _at(phase.frozen_from)}
+    return _("from %(first)s until %(last)s") % {
+        "first": _at(phase.frozen_from),
+        "last": _at(phase.frozen_until),
+    }
+
+
+def _at(instant: dt.datetime) -> str:
+    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,431 @@
+"""What is done with a run that was sent: taken back, excluded, chosen, put in order, described."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit, storage
+from citeboard.core.plain_text import checked_description, checked_links
+from citeboard.core.refusals import Refused
+from citeboard.core.words import counted
+from citeboard.teams.models import Team, User
+from tasks.jobs.leases import cancel_jobs
+from tasks.models import ExtraTries, Phase, Submission
+from tasks.models.run_cards import CARD, METHOD
+from tasks.models.seasons import bump_version
+from tasks.notifications.of_runs import tell_excluded, tell_tries
+from tasks.registration.entries import lock_entry
+from tasks.submissions.refusals import NotRegistered
+from tasks.submissions.run_card import checked_card, missing_from
+
+Status = Submission.Status
+
+
+class NotInThisState(Refused):
+    """What is asked cannot be done with the run as it is; the message says what can."""
+
+
+class PhaseOver(NotInThisState):
+    """After a phase its teams change nothing any more."""
+
+    def __init__(self, phase: Phase) -> None:
+        closed = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        super().__init__(
+            _("%(phase)s closed at %(instant)s; from then on only organisers change what stands")
+            % {"phase": phase, "instant": closed}
+        )
+
+
+def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
+    """Stop a run that is not scored yet; it no longer counts. Once more changes nothing.
+
+    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
+    """
+    _move(submission, Status.CANCELLED, allowed=Submission.MOVING, by=user, reason=reason)
+    if submission.status != Status.CANCELLED:
+        raise NotInThisState(
+            _("a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn")
+            % {"is_now": _is_now(submission)}
+        )
+    return submission
+
+
+def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
+    """Take a scored run off the board; it keeps its number and still counts. Once more changes nothing.
+
+    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
+    """
+    _move(submission, Status.WITHDRAWN, allowed=(Status.SCORED,), by=user, reason=reason)
+    if submission.status != Status.WITHDRAWN:
+        raise NotInThisState(
+            _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
+            % {"is_now": _is_now(submission)}
+        )
+    return submission
+
+
+def take_back(submission: Submission, user: User, reason: str = "") -> Submission:
+    """Cancel a run that still moves, withdraw one that is scored: for teams that do not see which it is."""
+    try:
+        return cancel(submission, user, reason)
+    except NotInThisState as refused:
+        if isinstance(refused, PhaseOver):
+            raise
+        return withdraw(submission, user, reason)
+
+
+def accept_late(submission: Submission, user: User, reason: str) -> Submission:
+    """An organiser lets a late run count as if it had come in time. Once more changes nothing."""
+    with transaction.atomic():
+        late = Submission.objects.filter(pk=submission.pk, is_late=True)
+        if late.update(is_late=False, reason=f"Accepted though late by the organiser {user}: {reason}"):
+            note_change(submission, user, "accepted", reason, [audit.Change("late", True, False)])
+            bump_version(submission.phase_id)
+    submission.refresh_from_db()
+    return submission
+
+
+def require_open(submission: Submission) -> None:
+    """Raises PhaseOver where the team's time to change what stands is over."""
+    phase = Phase.objects.get(pk=submission.phase_id)
+    if phase.closes <= timezone.now():
+        raise PhaseOver(phase)
+
+
+def note_change(
+    submission: Submission, by: User, verb: str, reason: str = "", changes: Iterable[audit.Change] = ()
+) -> None:
+    """Write down who changed what stands for a team, in the transaction that changes it."""
+    words = f"{verb} run {submission.number} ({submission.system}) of {submission.team} in {submission.phase}"
+    audit.note(
+        actor=by,
+        action=f"run-{verb}",
+        words=f"{words}: {reason}" if reason else words,
+        subject=submission,
+        place=submission.phase.task.season,
+        changes=changes,
+    )
+
+
+def replace(before: Submission, new: Submission) -> None:
+    """Let a baseline give way to a later run of the same system."""
+    allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
+    with transaction.atomic():
+        _set(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
+    before.refresh_from_db()
+
+
+def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], by: User, reason: str) -> None:
+    """To the status, from one of those that allow it; the object then says what the database says."""
+    done = status.value.capitalize()
+    told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
+    with transaction.atomic():
+        if not reason:
+            require_open(submission)
+        if _set(submission, status, allowed, told):
+            # The object still says what it was.
+            change = audit.Change("status", submission.status, status.value)
+            note_change(submission, by, status.value, reason, [change])
+    submission.refresh_from_db()
+
+
+def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reason: str) -> int:
+    # The jobs come first, as everywhere: a worker that publishes meanwhile locks them in this order.
+    list(submission.jobs.select_for_update().order_by("pk"))
+    moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
+        status=status, status_since=timezone.now(), reason=reason
+    )
+    if moved:
+        cancel_jobs(submission.pk)
+        bump_version(submission.phase_id)
+    return moved
+
+
+def _is_now(submission: Submission) -> str:
+    if submission.status == Status.FAILED:
+        return _("has failed")
+    return _("is %(status)s") % {"status": submission.get_status_display()}
+
+
+Exclusion = Submission.Exclusion
+
+
+def disqualify(submission: Submission, user: User, reason: str) -> Submission:
+    """It stays off every board and comparison; once more with another reason changes the reason."""
+    return _exclude(submission, user, reason, Exclusion.DISQUALIFIED)
+
+
+def hide(submission: Submission, user: User, reason: str) -> Submission:
+    """It is scored and compared by its team and organisers as before, and stands on no board."""
+    return _exclude(submission, user, reason, Exclusion.HIDDEN)
+
+
+def reinstate(submission: Submission, user: User, reason: str) -> Submission:
+    """Undo either. Once more changes nothing."""
+    return _exclude(submission, user, reason, "")
+
+
+def _exclude(submission: Submission, user: User, reason: str, exclusion: str) -> Submission:
+    """Raises NotInThisState for a run of no team."""
+    if submission.team_id is None:
+        raise NotInThisState(_("a run of no team is set and replaced with the season's baselines"))
+    told = reason if exclusion else ""
+    with transaction.atomic():
+        run = Submission.objects.select_for_update().get(pk=submission.pk)
+        if (run.exclusion, run.exclusion_reason) != (exclusion, told):
+            changes = [
+                audit.Change("exclusion", run.exclusion or None, exclusion or None),
+                audit.Change("reason", run.exclusion_reason or None, told or None),
+            ]
+            Submission.objects.filter(pk=run.pk).update(exclusion=exclusion, exclusion_reason=told)
+            note_change(submission, user, exclusion or "reinstated", reason, changes)
+            tell_excluded(run, exclusion, reason, at=timezone.now())
+            bump_version(run.phase_id)
+    submission.refresh_from_db()
+    return submission
+
+
+#: A run that is not scored yet can be chosen too: at the deadline there may be no time to wait for it.
+MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
+
+
+def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
+    """Let this run count instead of its team's others; once more changes nothing.
+
+    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
+    """
+    if submission.phase.counting != Phase.Counting.SELECTED:
+        raise NotInThisState(_("in this phase the counting run is not chosen"))
+    if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
+        raise NotInThisState(_("a primary run that is scored, or will be, can be chosen"))
+    if submission.exclusion:
+        raise NotInThisState(
+            _("a run that is %(exclusion)s cannot be chosen")
+            % {"exclusion": submission.get_exclusion_display()}
+        )
+    if submission.is_late:
+        raise NotInThisState(_("a late run counts only once an organiser has accepted it"))
+    with transaction.atomic():
+        if not reason:
+            require_open(submission)
+        own = Submission.objects.select_for_update().filter(
+            phase=submission.phase_id, team=submission.team_id
+        )
+        list(own.order_by("pk"))
+        others = own.exclude(pk=submission.pk).filter(is_selected=True)
+        before = others.values_list("number", flat=True).first()
+        others.update(is_selected=False)
+        if own.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
+            change = audit.Change("counting run", before, submission.number)
+            note_change(submission, user, "chosen", reason, [change])
+            bump_version(submission.phase_id)
+    submission.refresh_from_db()
+    return submission
+
+
+def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
+    """The runs that have a place, first things first: primary ones in time that used up a try.
+
+    A run that was withdrawn or excluded keeps its place, so that no other moves up by that; a run that failed
+    or was cancelled has none.
+    """
+    own = Submission.objects.filter(
+        phase=phase, team=team, kind=Submission.Kind.PRIMARY, status__in=Submission.COUNTED, is_late=False
+    )
+    return own.order_by("priority", "number")
+
+
+def check_priority(phase: Phase, kind: str, place: int | None) -> None:
+    """Raises ValidationError where a run that is sent there can have no such place."""
+    if place is None:
+        return
+    if phase.counting != Phase.Counting.PRIORITY:
+        raise ValidationError({"priority": _("in this phase runs have no priority")})
+    if kind != Submission.Kind.PRIMARY:
+        raise ValidationError({"priority": _("a contrastive run has no priority")})
+    if place < 1:
+        raise ValidationError({"priority": _("%(place)s is no place; 1 is the first") % {"place": place}})
+
+
+def give_priority(submission: Submission, place: int | None) -> None:
+    """Set a run that has just been sent to this place among its team's, the others move down; behind all
+    without one. Inside the transaction that stores it, which holds the team's entry.
+    """
+    others = list(in_priority(submission.phase, submission.team).exclude(pk=submission.pk))
+    wanted = len(others) if place is None or submission.is_late else place - 1
+    _numbered([*others[:wanted], submission, *others[wanted:]])
+    if wanted < len(others):
+        bump_version(submission.phase_id)
+
+
+def set_priority(submission: Submission, user: User, reason: str = "", *, place: int) -> Submission:
+    """Move the run to this place among its team's runs; the same place changes nothing.
+
+    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
+    """
+    if submission.phase.counting != Phase.Counting.PRIORITY:
+        raise NotInThisState(_("in this phase runs have no priority"))
+    with transaction.atomic():
+        assert submission.team is not None
+        lock_entry(submission.phase, submission.team)
+        if not reason:
+            require_open(submission)
+        runs = list(in_priority(submission.phase, submission.team))
+        numbers = [run.pk for run in runs]
+        if submission.pk not in numbers:
+            raise NotInThisState(_("a primary run that is in time and has not failed has a priority"))
+        if not 1 <= place <= len(runs):
+            raise NotInThisState(
+                _("the team has %(runs)s with a priority, and no place %(place)s")
+                % {"runs": counted(len(runs), "run"), "place": place}
+            )
+        before = numbers.index(submission.pk) + 1
+        if place != before:
+            moved = runs.pop(before - 1)
+            runs.insert(place - 1, moved)
+            _numbered(runs)
+            change = audit.Change("priority", before, place)
+            note_change(submission, user, "given another priority", reason, [change])
+            bump_version(submission.phase_id)
+    submission.refresh_from_db()
+    return submission
+
+
+def _numbered(runs: list[Submission]) -> None:
+    for place, run in enumerate(runs, start=1):
+        if run.priority != place:
+            run.priority = place
+            run.save(update_fields=["priority"])
+
+
+def describe_run(
+    *,
+    submission: Submission,
+    description: str,
+    links: Iterable[str],
+    by: User,
+    card: Mapping[str, object] | None = None,
+) -> Submission:
+    """Without a ``card`` it stays. Raises ValidationError by field, also for what the phase requires and
+    would be gone. The same words once more change nothing.
+    """
+    wanted: dict[str, Any] = {
+        "description": checked_description(description),
+        "links": checked_links(links),
+        "card": submission.card if card is None else checked_card(card),
+    }
+    _keep_required(submission, wanted["description"], wanted["card"])
+    with transaction.atomic():
+        run = Submission.objects.select_for_update().get(pk=submission.pk)
+        changes = [
+            audit.Change(name, before, value)
+            for name, value in wanted.items()
+            if name != "card" and (before := getattr(run, name)) != value
+        ]
+        changes += [
+            audit.Change(CARD[name].english, run.card.get(name), wanted["card"].get(name))
+            for name in CARD
+            if run.card.get(name) != wanted["card"].get(name)
+        ]
+        if changes:
+            Submission.objects.filter(pk=run.pk).update(**wanted)
+            note_change(submission, by, "described", changes=changes)
+            bump_version(run.phase_id)
+    submission.refresh_from_db()
+    return submission
+
+
+def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -> None:
+    """What was missing before may stay so: the phase may ask for more since the run came."""
+    phase = run.phase
+    before = missing_from(phase, description=run.description, card=run.card, figures={})
+    gone = missing_from(phase, description=description, card=card, figures={})
+    if lost := [name for name in gone if name not in before]:
+        words = _("this phase asks for it, so that it cannot be taken back")
+        raise ValidationError({"description" if name == METHOD else name: words for name in lost})
+
+
+def delete_file(*, submission: Submission, by: User) -> Submission:
+    """Of a withdrawn run: its numbers, its name and its digest stay. Once more changes nothing.
+
+    A file that entered several tasks goes with the last of its runs. Raises NotInThisState.
+    """
+    with transaction.atomic():
+        run = Submission.objects.select_for_update().get(pk=submission.pk)
+        if run.status != Submission.Status.WITHDRAWN:
+            raise NotInThisState(_("the file of a run that is withdrawn can be deleted, and of no other"))
+        if run.file:
+            Submission.objects.filter(pk=run.pk).update(file="")
+            note_change(submission, by, "emptied", changes=[audit.Change("file", run.filename, None)])
+            transaction.on_commit(lambda: _remove(run.file))
+    submission.refresh_from_db()
+    return submission
+
+
+def _remove(name: str) -> None:
+    """Where this process ends before, the sweeper removes what no run names."""
+    if not Submission.objects.filter(file=name).exists():
+        storage.runs.delete(name)
+
+
+MAX_TRIES = 1000
+MAX_REASON = 500
+
+
+def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -> ExtraTries:
+    """Raises ValidationError by field, or NotRegistered for a team that does not take part."""
+    reason = reason.strip()
+    faults = {}
+    if not 1 <= tries <= MAX_TRIES:
+        faults["tries"] = _("give from 1 to %(number)s tries") % {"number": f"{MAX_TRIES:,}"}
+    if not reason:
+        faults["reason"] = _("say why: the team reads it")
+    elif len(reason) > MAX_REASON:
+        faults["reason"] = _("the reason has %(found)s characters; at most %(most)s fit") % {
+            "found": len(reason),
+            "most": MAX_REASON,
+        }
+    if phase.runs_per_day is None and phase.runs_in_total is None:
+        faults["phase"] = _("this phase has no limit of runs")
+    if faults:
+        raise ValidationError(faults)
+    with transaction.atomic():
+        if lock_entry(phase, team) is None:
+            raise NotRegistered.of(team, phase.task.season)
+        given = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
+        _note(given, by, "given", [audit.Change("extra tries", None, tries)])
+        tell_tries(given)
+    return given
+
+
+def take_tries_back(*, given: ExtraTries, by: User) -> None:
+    """Runs that were sent with them stay. Once more changes nothing."""
+    with transaction.atomic():
+        lock_entry(given.phase, given.team)
+        held = ExtraTries.objects.filter(pk=given.pk).first()
+        if held is not None:
+            _note(held, by, "taken-back", [audit.Change("extra tries", held.tries, None)])
+            held.delete()
+
+
+@audit.in_english()
+def _note(given: ExtraTries, by: User, verb: str, changes: list[audit.Change]) -> None:
+    tries = counted(given.tries, "more try", "more tries")
+    did = "gave" if verb == "given" else "took back"
+    to = "to" if verb == "given" else "from"
+    audit.note(
+        actor=by,
+        action=f"tries-{verb}",
+        words=f"{did} {tries} {to} {given.team} in {given.phase.task}, {given.phase}: {given.reason}",
+        subject=given.team,
+        place=given.phase.task.season,
+        changes=changes,
+    )
