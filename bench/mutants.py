@@ -40,8 +40,8 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
     "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
     "tasks/registration/entries.py": ("tests/tasks/test_submit.py", "tests/pages/test_entering.py"),
     "scoring/board/visibility.py": ("tests/scoring/test_standings.py", "tests/access/test_hidden_numbers.py"),
-    "tasks/jobs/progress.py": ("tests/pages/test_submission_page.py", "tests/api/test_own_runs.py"),
-    "tasks/jobs/rescore.py": ("tests/scoring/test_rescoring.py", "tests/tasks/test_gold.py"),
+    "tasks/jobs/queue_choice.py": ("tests/pages/test_submission_page.py", "tests/api/test_own_runs.py"),
+    "tasks/jobs/leases.py": ("tests/scoring/test_rescoring.py", "tests/tasks/test_gold.py"),
     **dict.fromkeys(
         (f"tasks/jobs/{name}.py" for name in ("leases", "queue", "sweeper", "watchdog")),
         ("tests/tasks/test_jobs.py", "tests/tasks/test_sweeper.py", "tests/tasks/test_submit.py"),

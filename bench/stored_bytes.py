@@ -168,8 +168,8 @@ def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Ra
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from scoring.worker import class_work
-    from scoring.worker.record import record_scores
+    from scoring.worker import compare_board
+    from scoring.worker.publish import record_scores
     from tasks.jobs.leases import options_digest
     from tasks.models import Job
 
@@ -189,7 +189,7 @@ def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Ra
         }
         for dimension, own in result["breakdowns"].items()
     }
-    class_work._keep(evaluation, ends)  # noqa: SLF001
+    compare_board._keep(evaluation, ends)  # noqa: SLF001
     by_class = sum(len(metrics) for own in result["breakdowns"].values() for metrics in own.values())
     return len(result["metrics"]) + by_class
 

@@ -15,6 +15,6 @@ class ScoringConfig(AppConfig):
 
 def _prepare_worker(**_: Any) -> None:
     """In a worker's process, as soon as the queue has started it."""
-    from scoring.worker import warm_process
+    from scoring.worker import score
 
-    warm_process.begin_work()
+    score.begin_work()

@@ -15,7 +15,7 @@ from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.models.seasons import bump_versions
-from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
+from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
 

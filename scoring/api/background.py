@@ -21,9 +21,7 @@ from scoring.api.seasons import READING
 from scoring.api.serializers import ProblemSerializer, address
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.background.access import job_for, outcome_of, run_to_judge, waits_for
-from scoring.background.imports import ask_for_judgements, ask_for_labels
-from scoring.background.papers import ask_for_paper
-from scoring.background.sheets import ask_for_sheet
+from scoring.background.kinds import ask_for_judgements, ask_for_labels, ask_for_paper, ask_for_sheet
 from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, judged_phases, runs_on_board
 from scoring.models import BackgroundJob
 from scoring.worker.background import State

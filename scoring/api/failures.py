@@ -15,7 +15,7 @@ from citeboard.core.api_http import READ
 from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.ops.failures import acknowledged, failed_rescorings, failed_runs
+from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_runs
 from tasks.jobs.acknowledging import acknowledge, take_acknowledgement_back
 from tasks.models import Acknowledgement, Job, Submission
 from tasks.models.jobs import MAX_NOTE

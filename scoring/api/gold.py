@@ -27,7 +27,7 @@ from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.forms import RejectedRun
 from scoring.api.teams import CONFLICT
-from scoring.worker.new_gold import publish_gold
+from scoring.worker.rescoring import publish_gold
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_organise
 from tasks.submissions.uploads import received

@@ -16,9 +16,8 @@ from rest_framework.response import Response
 from citeboard.core.api_http import READ
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.board.comparisons import Unreadable
-from scoring.comparison.query import ReadQuery
-from scoring.comparison.read_page import PAGE, read_page
-from scoring.comparison.reading import WHICH, ReadInstance
+from scoring.comparison.contenders import ReadQuery
+from scoring.comparison.reading import PAGE, WHICH, ReadInstance, read_page
 
 
 class ReadInstanceSerializer(serializers.Serializer[Any]):

@@ -16,8 +16,7 @@ from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Notification
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.preferences import choices_of, choose
-from tasks.notifications.reading import mark_read, notifications_of
+from tasks.notifications.reading import choices_of, choose, mark_read, notifications_of
 from tasks.notifications.wording import words_of
 
 MAX_MARKED = 200

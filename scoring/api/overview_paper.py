@@ -20,7 +20,7 @@ from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from scoring.api.seasons import READING
 from scoring.api.teams import CONFLICT
-from scoring.background.papers import kept_paper
+from scoring.background.kinds import kept_paper
 from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import CONTENT, OverviewPaper, PaperQuery
 from tasks.seasons.access import season_for

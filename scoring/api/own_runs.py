@@ -38,7 +38,7 @@ from scoring.api.runs import given_card
 from scoring.api.serializers import SubmissionSerializer
 from scoring.runs.events import events
 from scoring.runs.told import hides_outcome
-from tasks.jobs.progress import with_progress
+from tasks.jobs.queue_choice import with_progress
 from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions import run_acts

@@ -19,7 +19,7 @@ from citeboard.teams.api import person
 from citeboard.teams.models import User
 from citeboard.teams.naming import checked_orcid, describe
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import own_data
 from tasks.models import Organiser
 from tasks.seasons.access import season_to_organise
 from tasks.seasons.organisers import add_organiser, remove_organiser

@@ -24,7 +24,7 @@ from scoring.api.serializers import SubmissionSerializer
 from scoring.board.visibility import audience_of, may_see_scores
 from scoring.runs.progress import expected_wait
 from scoring.runs.told import hides_outcome
-from tasks.jobs.choosing import place_in_queue
+from tasks.jobs.queue_choice import place_in_queue
 from tasks.models import Submission
 
 #: The least and the most seconds after which a run that moves is worth another look.

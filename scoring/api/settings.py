@@ -17,7 +17,7 @@ from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from scoring.api.season_files import DifferenceSerializer
 from scoring.api.teams import CHANGES, CONFLICT
-from scoring.ops.deleting_seasons import delete_season
+from scoring.ops.pruning import delete_season
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import may_create_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from citeboard.core.api_http import READ
 from scoring.api.seasons import READING, phase_for_reader
-from scoring.comparison.query import SeveralQuery
+from scoring.comparison.contenders import SeveralQuery
 from scoring.comparison.several import MAX_RUNS, Line, several
 
 

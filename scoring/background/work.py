@@ -11,17 +11,15 @@ from citeboard.core import storage
 from citeboard.core.confined.pool import PoolFull
 from citeboard.core.machine import process_name
 from citeboard.core.words import one_line, sentence
-from scoring.background.imports import prepared_judgements, prepared_labels
-from scoring.background.papers import prepared_paper
-from scoring.background.sheets import prepared_sheet
-from scoring.background.step import JobLost, Outcome, heartbeat
+from scoring.background.job_context import JobLost, Outcome, heartbeat
+from scoring.background.kinds import prepared_judgements, prepared_labels, prepared_paper, prepared_sheet
 from scoring.human.claim_review import JudgementsRefused
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
-from scoring.worker import background, stopping
+from scoring.worker import background, interruptions
 from scoring.worker.child import ScorerWaits
-from scoring.worker.database_retries import DATABASE_ERRORS, retry_on_database_error
 from scoring.worker.entailment_labels import LabelsRefused
+from scoring.worker.interruptions import DATABASE_ERRORS, retry_on_database_error
 from tasks.seasons.access import may_organise
 
 Kind = BackgroundJob.Kind
@@ -39,9 +37,9 @@ log = logging.getLogger(__name__)
 
 def do_job(number: int) -> None:
     """What happens is told in the job and never raised to the queue."""
-    with stopping.held_back():
+    with interruptions.held_back():
         try:
-            if stopping.is_asked():
+            if interruptions.is_asked():
                 return
             job = retry_on_database_error(background.claim, number, process_name())
             if job is not None:
@@ -63,7 +61,7 @@ def _work(job: BackgroundJob) -> None:
         retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
     except (ScorerWaits, PoolFull) as reason:
         _tell(background.defer, job, sentence(reason))
-    except stopping.Stopping:
+    except interruptions.Stopping:
         retry_on_database_error(background.release, job)
     except JobLost:
         log.warning("Background job %s is not ours any more", job.pk)

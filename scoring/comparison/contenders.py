@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
+from django.http import Http404
 from django.utils.translation import gettext as _
 
+from citeboard.core.query import Query, number_from, numbers_from, switch_from, text_from
 from citeboard.teams.access import teams_of
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import may_see_scores
@@ -81,3 +84,88 @@ def _of_run(run: Submission) -> Contender:
         else _("baseline")
     )
     return Contender(run=run.pk, system=run.system, display_name=display_name)
+
+
+ChosenTwo = tuple[Contender, Contender]
+
+
+def named_run(board: Board, viewer: object, offered: Iterable[Contender], number: int) -> Contender:
+    """Raises Http404 where it is not theirs to see."""
+    found = next((contender for contender in offered if contender.run == number), None)
+    found = found or other_run(board, viewer, number)
+    if found is None:
+        raise Http404(_("There is no run here whose numbers are shown to you under this number."))
+    return found
+
+
+def chosen_two(
+    board: Board, viewer: object, offered: Sequence[Contender], numbers: tuple[int | None, int | None]
+) -> ChosenTwo | None:
+    """The two runs; one that is not named is the row before the other. Raises Http404."""
+    a, b = (None if number is None else named_run(board, viewer, offered, number) for number in numbers)
+    if a is None:
+        a = next((contender for contender in offered if contender != b), None)
+    if b is None and a is not None:
+        place = next((place for place, contender in enumerate(offered) if contender == a), -1)
+        beside = [*reversed(offered[: max(place, 0)]), *offered[place + 1 :]]
+        b = next((contender for contender in beside if contender != a), None)
+    return (a, b) if a is not None and b is not None and a != b else None
+
+
+def evaluation_of(board: Board, contender: Contender) -> Evaluation | None:
+    """How the run was scored under the rules and gold of the board."""
+    return (
+        Evaluation.objects.known_at(board.frozen_at)
+        .filter(submission=contender.run, rules=board.rules, gold=board.gold)
+        .select_related("phase__task", "submission", "gold")
+        .prefetch_related("scores")
+        .order_by("-pk")
+        .first()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadQuery(Query):
+    """How the instances of two runs are read; ``instance`` names a single one.
+
+    ``of_class`` is a class with its dimension before it, `topic:C90-2039`.
+    """
+
+    a: int | None = number_from("a")
+    b: int | None = number_from("b")
+    rules: str | None = text_from("rules", default=None)
+    gold: int | None = number_from("gold")
+    metric: str = text_from("metric")
+    which: str = text_from("which")
+    of_class: str = text_from("class")
+    instance: str = text_from("instance")
+    page: int = number_from("page", default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralQuery(Query):
+    """Runs by their numbers, the first of which the others are held against."""
+
+    runs: tuple[int, ...] = numbers_from("run")
+    rules: str | None = text_from("rules", default=None)
+    gold: int | None = number_from("gold")
+    dimension: str = text_from("dimension")
+    metric: str = text_from("metric")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareQuery(Query):
+    """``a`` and ``b`` are numbers of runs. ``tests`` asks for tests that take long to be made at once.
+    ``figure`` is a figure of the page as a file.
+    """
+
+    a: int | None = number_from("a")
+    b: int | None = number_from("b")
+    rules: str | None = text_from("rules", default=None)
+    gold: int | None = number_from("gold")
+    dimension: str = text_from("dimension")
+    metric: str = text_from("metric")
+    label: str = text_from("class")
+    page: int = number_from("page", default=1)
+    figure: str = text_from("figure", max_length=80)
+    tests: bool = switch_from("tests", "now", default=False)

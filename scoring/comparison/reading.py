@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from django.utils.translation import gettext_lazy as _
+from django.http import Http404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from numpy.typing import NDArray
 
 from citeboard.core import storage
 from scoring.board.comparisons import reading_failed, statistics_of
 from scoring.board.differences import natural_order
 from scoring.board.open_gold import may_have_gold, open_run
-from scoring.board.visibility import Audience, audience_of, may_see_instances, may_see_submission
-from scoring.comparison.instances import names_of
-from scoring.comparison.sides import Two
+from scoring.board.query import board_of
+from scoring.board.standings import Board
+from scoring.board.visibility import (
+    Audience,
+    audience_of,
+    may_see_instances,
+    may_see_outcome,
+    may_see_submission,
+)
+from scoring.comparison.contenders import ChosenTwo, ReadQuery, chosen_two, evaluation_of, on_board, own_runs
+from scoring.comparison.paired_scores import Two, names_of, two, values_by_instance
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.models import Evaluation
@@ -38,13 +49,13 @@ DIFFER, ANSWERS, A_BETTER, B_BETTER, A_RIGHT, B_RIGHT, ALL = (
     "all",
 )
 WHICH = {
-    DIFFER: _("the values differ"),
-    A_BETTER: _("A better"),
-    B_BETTER: _("B better"),
-    A_RIGHT: _("A right, B wrong"),
-    B_RIGHT: _("B right, A wrong"),
-    ANSWERS: _("the answers differ"),
-    ALL: _("all"),
+    DIFFER: gettext_lazy("the values differ"),
+    A_BETTER: gettext_lazy("A better"),
+    B_BETTER: gettext_lazy("B better"),
+    A_RIGHT: gettext_lazy("A right, B wrong"),
+    B_RIGHT: gettext_lazy("B right, A wrong"),
+    ANSWERS: gettext_lazy("the answers differ"),
+    ALL: gettext_lazy("all"),
 }
 #: What is asked of A where the two change places.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
@@ -241,3 +252,187 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
             return load_instances(kept)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as reason:
         raise reading_failed(evaluation, reason) from reason
+
+
+#: Instances on one page.
+PAGE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPage:
+    """Some instances of two runs; ``number`` counts pages from 1. A single instance has no pages."""
+
+    board: Board
+    chosen: ChosenTwo
+    pair: Two
+    metric: Metric
+    rights: Rights
+    which: str
+    offered: list[str]
+    instances: list[ReadInstance] = field(default_factory=list)
+    classes: dict[str, list[str]] = field(default_factory=dict)
+    of_class: tuple[str, str] | None = None
+    single: str = ""
+    count: int = 0
+    of: int = 0
+    number: int = 1
+    pages: int = 1
+    has_texts: bool = True
+
+
+def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
+    """Raises Http404 where the two answers are not the viewer's to see, and Unreadable."""
+    board = board_of(phase, viewer, query.rules, query.gold)
+    offered = [*on_board(board), *own_runs(board, viewer)]
+    chosen = chosen_two(board, viewer, offered, (query.a, query.b))
+    found = [evaluation_of(board, run) for run in chosen or ()]
+    scored = [evaluation for evaluation in found if evaluation is not None]
+    if chosen is None or len(scored) < 2:
+        raise Http404(_("There are no two runs here that were scored alike."))
+    own = may_read(phase, viewer, scored)
+    if own is None:
+        raise Http404(_("The answers of these runs are not shown to you."))
+    pair = two(scored[0], scored[1])
+    if not pair.pooled:
+        raise Http404(_("These runs share no metric that has a value on single instances."))
+    metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
+    reading = Reading(pair, metric, own)
+    which = query.which if query.which in reading.offered else reading.offered[0]
+    names = [query.instance] if query.instance else reading.chosen(which)
+    of_class = _class_in(reading.classes, query.of_class)
+    if of_class is not None and not query.instance:
+        wanted = reading.of_class(*of_class)
+        names = [name for name in names if name in wanted]
+    return _page(board, chosen, reading, which, names, query, of_class)
+
+
+def _class_in(classes: dict[str, list[str]], asked: str) -> tuple[str, str] | None:
+    """The dimension and the class that are asked for; what is not there is passed over."""
+    dimension, _, label = asked.partition(":")
+    return (dimension, label) if label in classes.get(dimension, ()) else None
+
+
+def may_read(phase: Phase, viewer: object, scored: list[Evaluation]) -> Rights | None:
+    for evaluation in scored:
+        evaluation.submission.phase = phase
+    return rights(phase, viewer, [evaluation.submission for evaluation in scored])
+
+
+def _page(
+    board: Board,
+    chosen: ChosenTwo,
+    reading: Reading,
+    which: str,
+    names: list[str],
+    query: ReadQuery,
+    of_class: tuple[str, str] | None,
+) -> ReadPage:
+    pages = max(1, -(-len(names) // PAGE))
+    number = min(query.page, pages)
+    instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
+    if query.instance and not instances:
+        raise Http404(_("The runs have no instance of this name."))
+    return ReadPage(
+        board=board,
+        chosen=chosen,
+        pair=reading.pair,
+        metric=reading.metric,
+        rights=reading.rights,
+        which=which,
+        offered=reading.offered,
+        instances=instances,
+        classes=reading.classes,
+        of_class=of_class,
+        single=query.instance,
+        count=len(names),
+        of=reading.instances,
+        number=number,
+        pages=pages,
+        has_texts=reading.has_texts,
+    )
+
+
+#: Instances on one page.
+RUN_PAGE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownAnswer:
+    """One instance; a text that is not shown is empty, and so are values that are not.
+
+    ``is_kept`` is False where its texts were not kept with the score.
+    """
+
+    name: str
+    given: str
+    gold: str
+    answer: str
+    is_kept: bool
+    values: Mapping[str, float]
+    #: Outcome and sentence; nothing for whom the gold is not shown.
+    judged: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPage:
+    """Some instances of a run, or the one that was asked for; ``number`` counts pages from 1."""
+
+    instances: list[ShownAnswer]
+    metrics: Mapping[str, Metric]
+    count: int
+    number: int
+    pages: int
+    has_texts: bool
+    #: How many instances have a sentence of each outcome.
+    outcomes: Mapping[str, int]
+
+
+def rights_to(run: Submission, viewer: object) -> Rights | None:
+    """As where two runs are compared; a team that is told nothing of its run yet reads nothing either."""
+    if may_see_submission(run, viewer) and not may_see_outcome(run, viewer):
+        return None
+    return rights(run.phase, viewer, [run])
+
+
+def own_page(
+    evaluation: Evaluation, own: Rights, number: int, single: str = "", outcome: str = ""
+) -> OwnPage | None:
+    """None where the run has no instance of that name. Raises Unreadable.
+
+    With an outcome, instances that have a sentence of it.
+    """
+    texts = texts_of(evaluation)
+    names = list(dict.fromkeys(names_of(evaluation) or texts))
+    if single and single not in names:
+        return None
+    found = {name: {one for one, _ in text.judged} for name, text in texts.items()} if own.gold else {}
+    if outcome and found:
+        names = [name for name in names if outcome in found.get(name, ())]
+    pages = max(1, -(-len(names) // RUN_PAGE))
+    number = min(number, pages)
+    metrics = {metric.name: metric for metric in two(evaluation, evaluation).pooled} if own.values else {}
+    values = values_by_instance(evaluation, list(metrics.values()))
+    return OwnPage(
+        instances=[
+            _shown(name, texts.get(name), own, {metric: known[name] for metric, known in values.items()})
+            for name in ([single] if single else names[RUN_PAGE * (number - 1) : RUN_PAGE * number])
+        ],
+        metrics=metrics,
+        count=len(names),
+        number=number,
+        pages=pages,
+        has_texts=bool(texts),
+        outcomes=Counter(one for outcomes in found.values() for one in outcomes),
+    )
+
+
+def _shown(name: str, text: ShownInstance | None, own: Rights, values: Mapping[str, float]) -> ShownAnswer:
+    return ShownAnswer(
+        name=name,
+        given=text.given if text and own.given else "",
+        gold=text.gold if text and own.gold else "",
+        answer=text.answer if text else "",
+        is_kept=text is not None,
+        values=values,
+        judged=text.judged if text and own.gold else (),
+    )

@@ -12,10 +12,15 @@ from django.utils.translation import gettext as _
 from scoring.board.differences import hidden_classes, natural_order
 from scoring.board.query import board_of
 from scoring.board.standings import Board
-from scoring.comparison.choosing import evaluation_of, named_run
-from scoring.comparison.contenders import Contender, on_board, own_runs
-from scoring.comparison.query import SeveralQuery
-from scoring.comparison.sides import dimensions, two
+from scoring.comparison.contenders import (
+    Contender,
+    SeveralQuery,
+    evaluation_of,
+    named_run,
+    on_board,
+    own_runs,
+)
+from scoring.comparison.paired_scores import dimensions, two
 from scoring.metrics import Metric
 from scoring.models import Evaluation, class_numbers
 from scoring.stats.breakdown import has_support

@@ -8,7 +8,7 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.preferences import choose
+from tasks.notifications.reading import choose
 
 ORGANISER, PARTICIPANT, READER = ROLES = ("organiser", "participant", "reader")
 TOKEN_NAME = "demo"  # noqa: S105  (what the token is called, not what it is)

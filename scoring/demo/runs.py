@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from citeboard.teams.models import Team
 from scoring.tools.demo.systems import SYSTEMS, System
-from scoring.worker.baseline_requests import ask
+from scoring.worker.baseline_runs import ask
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import Upload, submit_run

@@ -18,7 +18,7 @@ from scoring.board.comparisons import Unreadable
 from scoring.board.human_columns import published_sheet
 from scoring.board.names import metric_label
 from scoring.board.standings import Board, Column
-from scoring.comparison.instances import values_by_instance
+from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.adjudication import final_ratings
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.entailment.judgements import read_judgements

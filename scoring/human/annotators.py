@@ -9,8 +9,7 @@ from citeboard.core import audit
 from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
 from scoring.models import Annotator, Sheet
-from tasks.notifications.of_seasons import sheet_event, tell_sheet
-from tasks.notifications.writing import take_back
+from tasks.notifications.events import sheet_event, take_back, tell_sheet
 
 
 class AnnotatorRefused(Exception):

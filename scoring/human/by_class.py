@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from scoring.board.comparisons import Unreadable
-from scoring.comparison.instances import classes_by_instance
+from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.adjudication import final_ratings
 from scoring.human.agreement import Mean, means
 from scoring.models import CRITERIA, Evaluation, Sheet

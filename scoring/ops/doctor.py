@@ -8,7 +8,7 @@ import json
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django_q.brokers import get_broker
 from django_q.status import Stat
@@ -34,13 +35,16 @@ from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.machine import host_of
 from citeboard.core.schema import schema_state
 from citeboard.core.words import counted, in_decimals
+from scoring.metrics import metrics_of
+from scoring.metrics.base import Requirement
+from scoring.metrics.entailment.labels import stored_model
 from scoring.models import EntailmentModel
-from scoring.ops.model_status import missing_models
 from scoring.worker.pending_labels import pairs_left, waiting_jobs
 from tasks.jobs.groups import why_unserved
-from tasks.jobs.needs import queue_of
+from tasks.jobs.queue_choice import queue_of
 from tasks.jobs.sweeper import last_sweep
-from tasks.models import Gold, Job, Submission, Task
+from tasks.models import Gold, Job, Season, Submission, Task
+from tasks.types import OptionRefused
 
 FEW_FREE = 2 * GIGABYTE
 MAIL_PATIENCE = 5  # seconds
@@ -363,3 +367,56 @@ CHECKS: dict[str, Callable[[], Said]] = {
     "models": _models,
     "labels": _labels,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskModels:
+    """A task with what it needs; most need nothing."""
+
+    task: Task
+    requirements: Sequence[Requirement]
+
+    @property
+    def is_ready(self) -> bool:
+        return all(need.is_there for need in self.requirements)
+
+
+def models_of(season: Season) -> list[TaskModels]:
+    """Of every task that scores runs, in their order."""
+    return [
+        TaskModels(task=task, requirements=needs_of(task))
+        for task in season.tasks.filter(is_reported_only=False)
+    ]
+
+
+def needs_of(task: Task) -> list[Requirement]:
+    """What any of the task's rule sets needs, each once; what the worker's machine has, if this is it."""
+    try:
+        options = task.task_type.checked_options(task.options)
+    except OptionRefused as refused:
+        return [Requirement(kind="options", name=task.slug, missing=str(refused))]
+    found: dict[Requirement, None] = {}
+    for rules in task.rules:
+        for metric in metrics_of(task.task_type, rules, options):
+            found |= dict.fromkeys(metric.requirements())
+    if model := stored_model(options):
+        found[_stored(model, task.season)] = None
+    return list(found)
+
+
+def missing_models() -> list[Requirement]:
+    """Of the tasks whose phases are open or still to open."""
+    tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=now()).distinct()
+    return _missing(need for task in tasks for need in needs_of(task))
+
+
+def _missing(requirements: Iterable[Requirement]) -> list[Requirement]:
+    return list(dict.fromkeys(need for need in requirements if not need.is_there))
+
+
+def _stored(model: str, season: Season) -> Requirement:
+    deciding = EntailmentModel.objects.deciding(model, season)
+    decided = counted(sum(kept.decided for kept in deciding), "label")
+    return Requirement(
+        kind="entailment labels", name=model, place=_("kept by this site: %(labels)s") % {"labels": decided}
+    )

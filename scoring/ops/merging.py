@@ -20,7 +20,7 @@ from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
 from tasks.models import Bundle, ExtraTries, MergeProposal, Phase, Registration, Season, Submission
 from tasks.models.seasons import bump_versions
-from tasks.notifications.of_teams import forget_merge_asked, tell_merge_asked, tell_merged
+from tasks.notifications.events import forget_merge_asked, tell_merge_asked, tell_merged
 from tasks.registration.entries import EntryRefused, check_joining, check_size
 from tasks.submissions.submit import counted_runs
 

@@ -5,7 +5,27 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
+from django.db.models import (
+    Avg,
+    Case,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    Func,
+    Max,
+    Min,
+    QuerySet,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -14,9 +34,9 @@ from prometheus_client.registry import Collector
 from citeboard.core.database_time import database_now
 from citeboard.core.instruments import SHARED_FOLDER
 from citeboard.core.last_done import last_done
-from scoring.ops import queue_facts
 from scoring.ops.backup.writing import BACKUP
 from tasks.jobs.sweeper import last_sweep
+from tasks.models import Job, Submission
 
 
 def exposition() -> bytes:
@@ -37,15 +57,13 @@ class _Rows(Collector):
         now = database_now()
         yield _jobs()
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
-        yield _gauge(
-            "citeboard_oldest_queued_job_age_seconds", about, "queue", queue_facts.oldest_queued(now)
-        )
+        yield _gauge("citeboard_oldest_queued_job_age_seconds", about, "queue", oldest_queued(now))
         yield from _recent(now)
         yield _durations()
         about = "Jobs that were begun more than once, as their worker lost its lease or its scorer died."
-        yield GaugeMetricFamily("citeboard_jobs_begun_again", about, queue_facts.jobs_begun_again())
+        yield GaugeMetricFamily("citeboard_jobs_begun_again", about, jobs_begun_again())
         yield _leases_lost()
-        yield _gauge("citeboard_runs", "Runs by status.", "status", queue_facts.runs_by_status())
+        yield _gauge("citeboard_runs", "Runs by status.", "status", runs_by_status())
         for name, about, at in (
             ("sweep", "Since the last sweep ended.", last_sweep()),
             ("backup", "Since the last backup was begun.", last_done(BACKUP)),
@@ -65,7 +83,7 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Me
 
 def _jobs() -> Metric:
     family = GaugeMetricFamily("citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"])
-    for queue, by_state in queue_facts.jobs_by_queue().items():
+    for queue, by_state in jobs_by_queue().items():
         for state, number in by_state.items():
             family.add_metric([queue, state], number)
     return family
@@ -74,7 +92,7 @@ def _jobs() -> Metric:
 def _leases_lost() -> Metric:
     about = "Leases that ended without a sign of life of their worker."
     family = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
-    for queue, number in sorted(queue_facts.leases_lost().items()):
+    for queue, number in sorted(leases_lost().items()):
         family.add_metric([queue], number)
     return family
 
@@ -82,8 +100,8 @@ def _leases_lost() -> Metric:
 def _durations() -> Metric:
     about = "Seconds that jobs took that are done, from the claim to the end, by step."
     family = HistogramMetricFamily("citeboard_job_seconds", about, labels=["step"])
-    uppers = [*(str(float(upper)) for upper in queue_facts.BUCKETS), "+Inf"]
-    for step, (counts, seconds) in sorted(queue_facts.step_buckets().items()):
+    uppers = [*(str(float(upper)) for upper in BUCKETS), "+Inf"]
+    for step, (counts, seconds) in sorted(step_buckets().items()):
         family.add_metric([step], list(zip(uppers, counts, strict=True)), seconds)
     return family
 
@@ -97,8 +115,104 @@ def _recent(now: dt.datetime) -> Iterator[Metric]:
             ("job_seconds_max", "Seconds of the longest job done"),
         )
     )
-    for times in queue_facts.step_times(now):
+    for times in step_times(now):
         number.add_metric([times.step], times.done)
         mean.add_metric([times.step], times.mean)
         most.add_metric([times.step], times.longest)
     yield from (number, mean, most)
+
+
+RECENT = dt.timedelta(hours=1)
+#: Seconds at which the durations of jobs are divided; the last part has no end.
+BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+_TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+
+
+class _Seconds(Func):
+    """From one instant to another, by the database itself: all jobs are asked for it at each scrape."""
+
+    output_field = FloatField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        template = "((julianday(%(expressions)s)) * 86400)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=") - julianday(", **extra)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        template = "EXTRACT(EPOCH FROM %(expressions)s)::float"
+        return self.as_sql(compiler, connection, template=f"({template})", arg_joiner=" - ", **extra)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTimes:
+    """Of the jobs of one step that were done within the last hour, in seconds."""
+
+    step: str
+    done: int
+    mean: float
+    longest: float
+
+
+def jobs_by_queue() -> dict[str, dict[str, int]]:
+    """How many jobs each queue has in each state; the queue for light runs is always among them."""
+    rows = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
+    found = {(queue, state): count for queue, state, count in rows}
+    return {
+        queue: {state: found.get((queue, state), 0) for state in Job.State.values}
+        for queue in sorted({Job.LIGHT} | {queue for queue, _ in found})
+    }
+
+
+def oldest_queued(now: dt.datetime) -> dict[str, float]:
+    """Seconds since the first of a queue's queued jobs was made, or was last begun; 0 for none."""
+    queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
+    rows = queued.values_list("queue").annotate(first=Min(Coalesce("started_at", "created_at")))
+    return {Job.LIGHT: 0.0} | {queue: (now - first).total_seconds() for queue, first in rows}
+
+
+def leases_lost() -> dict[str, int]:
+    """How often a lease has ended without a sign of life of its worker, by queue, since the site began."""
+    rows = Job.objects.order_by().values_list("queue").annotate(n=Sum("leases_lost"))
+    return {Job.LIGHT: 0} | dict(rows)
+
+
+def jobs_begun_again() -> int:
+    return Job.objects.filter(attempt__gt=1).count()
+
+
+def step_times(now: dt.datetime) -> list[StepTimes]:
+    done = _done().filter(finished_at__gt=now - RECENT)
+    rows = done.values_list("step").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
+    return [
+        StepTimes(step=step, done=count, mean=mean.total_seconds(), longest=most.total_seconds())
+        for step, count, mean, most in rows
+    ]
+
+
+def step_buckets() -> dict[str, tuple[list[int], float]]:
+    """Of the jobs of each step that are done: how many took up to each of BUCKETS, and at last how many there
+    are; and the sum of their seconds.
+    """
+    places = [When(seconds__lte=upper, then=Value(place)) for place, upper in enumerate(BUCKETS)]
+    measured = _done().annotate(seconds=_Seconds("finished_at", "started_at"))
+    rows = (
+        measured.annotate(place=Case(*places, default=Value(len(BUCKETS))))
+        .values_list("step", "place")
+        .annotate(n=Count("pk"), total=Sum("seconds"))
+    )
+    numbers: dict[str, list[int]] = {}
+    sums: dict[str, float] = {}
+    for step, place, number, total in rows:
+        numbers.setdefault(step, [0] * (len(BUCKETS) + 1))[place] = number
+        sums[step] = sums.get(step, 0.0) + total
+    return {step: (list(accumulate(found)), sums[step]) for step, found in numbers.items()}
+
+
+def _done() -> QuerySet[Job]:
+    return Job.objects.filter(
+        state=Job.State.DONE, started_at__isnull=False, finished_at__isnull=False
+    ).order_by()
+
+
+def runs_by_status() -> dict[str, int]:
+    found = dict(Submission.objects.order_by().values_list("status").annotate(n=Count("pk")))
+    return {status: found.get(status, 0) for status in Submission.Status.values}

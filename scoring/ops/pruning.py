@@ -8,20 +8,35 @@ class, the matrices per instance and the comparisons that follow from them go.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.deletion import ProtectedError
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from citeboard.core import storage
+from citeboard.core import audit, storage
 from citeboard.core.models import Limit
-from scoring.models import Breakdown, Comparison, Evaluation
-from scoring.ops.named_files import full_name, named_files
+from citeboard.core.storage import FolderStorage
+from citeboard.teams.models import User
+from scoring.models import (
+    BackgroundJob,
+    Breakdown,
+    Comparison,
+    Evaluation,
+    JudgedRun,
+    PendingLabels,
+    Snapshot,
+)
+from tasks.models import Gold, Season, Submission
+from tasks.seasons.history import NotDeleted
 from tasks.submissions.uploads import SAFE_AGE
 
 #: Rows that one transaction removes, so that nobody waits long for it.
@@ -100,3 +115,74 @@ def _orphaned(before: dt.datetime, spared: Collection[str]) -> dict[str, int]:
     # Asked after the files were found: a row that is written later belongs to a file that is younger.
     named = {file.name for file in named_files()}
     return {name: size for name, size in found.items() if name not in named and name not in spared}
+
+
+#: The columns that name files, each with its folder of the storage.
+COLUMNS = (
+    (Submission, "file", storage.runs),
+    (Gold, "file", storage.gold),
+    (Gold, "index", storage.gold),
+    (Gold, "public", storage.gold),
+    (Evaluation, "statistics", storage.statistics),
+    (JudgedRun, "file", storage.statistics),
+    (PendingLabels, "file", storage.statistics),
+    (BackgroundJob, "file", storage.statistics),
+)
+#: Names of gold end with the beginning of their checksum; a storage may have added to a name that was taken.
+_CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
+
+
+class NamedFile(NamedTuple):
+    """``name`` in the one storage, and how the SHA-256 of its content begins, as far as its row says."""
+
+    name: str
+    sha256: str
+
+
+def named_files() -> Iterator[NamedFile]:
+    """Each once for every column that names it."""
+    for model, column, folder in COLUMNS:
+        has_digest = hasattr(model, "sha256")
+        wanted = (column, "sha256") if has_digest else (column,)
+        rows = model._default_manager.exclude(**{column: ""}).order_by()  # noqa: SLF001  (public by name)
+        for name, *digest in rows.values_list(*wanted).iterator():
+            yield NamedFile(full_name(folder, name), digest[0] if digest else _checksum_in(folder, name))
+
+
+def full_name(folder: FolderStorage, name: str) -> str:
+    """As the one storage behind all folders calls it."""
+    return f"{folder.folder}/{name}"
+
+
+def _checksum_in(folder: FolderStorage, name: str) -> str:
+    found = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
+    return found[1] if found else ""
+
+
+def delete_season(*, season: Season, by: User) -> None:
+    """With its gold, baselines, settings and entries of teams; it cannot be brought back.
+
+    Files that nothing names any more go with the next pruning. Raises NotDeleted for a season that is or was
+    public, or in which a team has sent a run, and where something of the site's hangs on it.
+    """
+    with transaction.atomic():
+        season = Season.objects.select_for_update().get(pk=season.pk)
+        if season.is_public or season.was_public:
+            if season.is_public:
+                words = _("%(season)s is public, and stays; its settings can make it a draft")
+            else:
+                words = _("%(season)s was public, and stays; its settings can make it a draft")
+            raise NotDeleted(words % {"season": season})
+        if Submission.objects.filter(phase__task__season=season, team__isnull=False).exists():
+            raise NotDeleted(_("%(season)s has runs of teams, which stay") % {"season": season})
+        words = f"deleted the draft {season} ({season.slug})"
+        audit.note(actor=by, action="season-deleted", words=words, subject=season, place=season)
+        try:
+            Snapshot.objects.filter(phase__task__season=season).delete()
+            Submission.objects.filter(phase__task__season=season).delete()
+            Gold.objects.filter(task__season=season).delete()
+            season.delete()
+        except ProtectedError as kept:
+            names = {str(row._meta.verbose_name_plural) for row in kept.protected_objects}  # noqa: SLF001
+            refused = _("%(season)s has what the site keeps: %(names)s")
+            raise NotDeleted(refused % {"season": season, "names": ", ".join(sorted(names))}) from kept

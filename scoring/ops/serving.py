@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 import time
+import urllib.request
+from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -22,12 +24,10 @@ from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_
 from citeboard.core.processes import ProcessGroup
 from citeboard.core.schema import NewerSchema, refuse_newer_schema
 from scoring.board import comparison_state as board_orders
-from scoring.ops.probe import Probe
 from scoring.ops.sweeping import attempt, post_until, sweep_all
 from scoring.worker import background
-from tasks.jobs.groups import forget_group
+from tasks.jobs.groups import Watchdog, forget_group
 from tasks.jobs.sweeper import end_leases, sweep, wake_again
-from tasks.jobs.watchdog import Watchdog
 from tasks.submissions.uploads import remove_half_uploads
 
 SITE, WORKER = "site", "worker"
@@ -276,3 +276,51 @@ def _take_over(gone: str | None) -> bool:
         background.sweep_background()
     wake_again(before=database_now())
     return True
+
+
+#: Of so many looks, so many unanswered: the site hangs. One slow answer says nothing.
+LOOKS, MAX_UNANSWERED = 6, 3
+
+
+class Probe:
+    """Asks the site on this machine whether it lives, and remembers what it found."""
+
+    pause = 2.0  # seconds between two looks
+    patience = 5.0  # seconds that an answer may take
+
+    def __init__(self, address: str, port: int, answered_so_far: Callable[[], int]) -> None:
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
+        self._url = f"http://{host}:{port}/health/live"
+        # A proxy of the environment is for the world outside.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._looks: deque[bool] = deque(maxlen=LOOKS)
+        self._answered_so_far = answered_so_far
+        self._answered: int | None = None
+
+    def answers(self) -> bool:
+        # The site answers to loopback names whatever it is called outside.
+        request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
+        try:
+            with self._opener.open(request, timeout=self.patience) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def wait_for_answer(self, seconds: float, ending: threading.Event) -> bool:
+        """For a site that has just started; what was found before says nothing any more."""
+        self._looks.clear()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not ending.wait(0.1):
+            if self.answers():
+                return True
+        return False
+
+    def finds_it_hanging(self) -> bool:
+        """A site that answers others while this waits its turn has much to do, as before a deadline."""
+        self._looks.append(self.answers() or self._answers_others())
+        return self._looks.count(False) >= MAX_UNANSWERED
+
+    def _answers_others(self) -> bool:
+        """Since this was last asked; the first time nothing is known."""
+        before, self._answered = self._answered, self._answered_so_far()
+        return before is not None and self._answered > before

@@ -24,13 +24,13 @@ from citeboard.core.models import SchemaEpoch
 from citeboard.core.release import release
 from citeboard.core.schema import EPOCH, SchemaState, schema_state
 from scoring.distribution.backend import version
-from scoring.ops import queue_facts
+from scoring.ops import metrics
 from scoring.ops.backup.writing import BACKUP
 from scoring.ops.doctor import Finding, examine
 from tasks.jobs.groups import MAX_SILENCE, why_unserved
+from tasks.jobs.mails import MailState, mail_state
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, WorkerGroup
-from tasks.notifications.sending import MailState, mail_state
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
 EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
@@ -150,7 +150,7 @@ def site_state() -> SiteState:
 
 
 def _queues(now: dt.datetime) -> list[Queue]:
-    oldest, lost = queue_facts.oldest_queued(now), queue_facts.leases_lost()
+    oldest, lost = metrics.oldest_queued(now), metrics.leases_lost()
     return [
         Queue(
             name=name,
@@ -161,7 +161,7 @@ def _queues(now: dt.datetime) -> list[Queue]:
             leases_lost=lost[name],
             why_unserved=why_unserved(name),
         )
-        for name, states in queue_facts.jobs_by_queue().items()
+        for name, states in metrics.jobs_by_queue().items()
     ]
 
 

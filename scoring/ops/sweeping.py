@@ -17,13 +17,13 @@ from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
 from scoring.runs.asking_to_confirm import ask_to_confirm
 from scoring.worker import background, rescoring
-from scoring.worker.database_retries import DATABASE_ERRORS
+from scoring.worker.interruptions import DATABASE_ERRORS
 from scoring.worker.local_copies import remove_leftovers
+from tasks.jobs.deliveries import send_deliveries
+from tasks.jobs.mails import send_mails
 from tasks.jobs.sweeper import sweep
-from tasks.notifications.of_seasons import remind_of_deadlines
-from tasks.notifications.sending import send_mails
+from tasks.notifications.events import remind_of_deadlines
 from tasks.submissions.uploads import remove_abandoned
-from tasks.webhooks.sending import send_deliveries
 
 #: Each with what it says of its result.
 STEPS: dict[Callable[[], object], str] = {

@@ -12,7 +12,7 @@ from citeboard.teams.models import Team, User
 from scoring.board.confirming import results_of, why_not
 from scoring.board.snapshots import UNSETTLED
 from tasks.models import Phase, Submission
-from tasks.notifications.of_results import tell_to_confirm
+from tasks.notifications.events import tell_to_confirm
 
 
 def ask_to_confirm() -> int:

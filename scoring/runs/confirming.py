@@ -15,7 +15,7 @@ from scoring.models import ResultConfirmation
 from scoring.runs.asking_to_confirm import tell_waiting
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
-from tasks.notifications.of_results import forget_to_confirm
+from tasks.notifications.events import forget_to_confirm
 from tasks.submissions.run_acts import NotInThisState
 
 MAX_MESSAGE = 2000

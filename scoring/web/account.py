@@ -28,15 +28,20 @@ from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
 from citeboard.teams.models import Membership, User
 from scoring.background.access import begun_from, job_for, outcome_of, waits_for
 from scoring.models import BackgroundJob
-from scoring.ops.accounts import delete_account
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import delete_account, own_data
 from scoring.runs.told import as_told
 from scoring.worker.background import State
 from tasks.models import Phase, Registration, Submission
 from tasks.models.notifications import Channel
-from tasks.notifications.preferences import LinkNotValid, choices_of, choose, subscription_of
-from tasks.notifications.preferences import unsubscribe as end_mails
-from tasks.notifications.reading import mark_read, notifications_of
+from tasks.notifications.reading import (
+    LinkNotValid,
+    choices_of,
+    choose,
+    mark_read,
+    notifications_of,
+    subscription_of,
+)
+from tasks.notifications.reading import unsubscribe as end_mails
 from tasks.notifications.wording import words_of
 
 log = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
 from scoring.ops.metrics import exposition
 from scoring.ops.site_state import site_state
+from tasks.jobs.mails import try_again
 from tasks.models import Report
-from tasks.notifications.sending import try_again
 from tasks.seasons.announcements import MAX_ADDRESS, MAX_TEXT, TooManyReports, close_report, report_abuse
 
 

@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 from django.db import transaction
 
@@ -25,17 +26,20 @@ from scoring.board.comparisons import (
     compared,
     known_pairs,
     save_comparisons,
+    statistics_of,
     with_too_few_trials,
 )
 from scoring.board.counting import board_gold
-from scoring.board.standings import standings
+from scoring.board.leaders import Question, answered, open_question, save_leaders
+from scoring.board.standings import Board, standings
 from scoring.board.visibility import Audience
-from scoring.metrics import Metric, metric_of
-from scoring.models import BoardOrder, Comparison, Evaluation
-from scoring.worker import stopping
-from scoring.worker.class_work import some_classes
-from scoring.worker.database_retries import DATABASE_ERRORS
-from tasks.jobs.choosing import claimable
+from scoring.metrics import Metric, known_metric, metric_of
+from scoring.models import BoardOrder, Breakdown, ClassLeader, Comparison, Evaluation
+from scoring.stats.breakdown import class_intervals
+from scoring.stats.resampling import Bounds
+from scoring.worker import interruptions
+from scoring.worker.interruptions import DATABASE_ERRORS
+from tasks.jobs.queue_choice import claimable
 from tasks.models import Gold, Phase
 from tasks.models.seasons import bump_version
 
@@ -51,9 +55,9 @@ class BoardLost(Exception):
 
 def compare_board(order_id: int) -> None:
     """Compare what is missing, unless another worker does. What is left is asked for again."""
-    with stopping.held_back():
+    with interruptions.held_back():
         try:
-            order = None if stopping.is_asked() else board_orders.claim(order_id, process_name())
+            order = None if interruptions.is_asked() else board_orders.claim(order_id, process_name())
             if order is not None:
                 _work(order)
         except DATABASE_ERRORS as reason:
@@ -67,7 +71,7 @@ def _work(order: BoardOrder) -> None:
     group = group_name(os.getpgrp())
     try:
         while True:
-            stopping.check()
+            interruptions.check()
             phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
             if not _compare_some(order, phase, unreadable) and not _look_at_classes(order, phase):
                 if board_orders.finish(order, phase.version):
@@ -76,7 +80,7 @@ def _work(order: BoardOrder) -> None:
                 board_orders.release(order)
                 board_orders.ask(order.phase_id, order.rules)
                 return
-    except stopping.Stopping:
+    except interruptions.Stopping:
         board_orders.release(order)
     except StatisticsAway as reason:
         log.warning("Board %s is compared later, by the next sweep: %s", order.pk, reason)
@@ -160,3 +164,88 @@ def _keep(order: BoardOrder, found: list[Comparison]) -> None:
         if not board_orders.renew(order):
             raise BoardLost
         bump_version(order.phase_id)
+
+
+#: By dimension, class and metric.
+Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
+
+
+def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
+    """Who leads the classes of one dimension, or the intervals of one run; False where nothing is left."""
+    if rules not in phase.task.rules:
+        return False
+    board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
+    question = open_question(board)
+    if question is not None:
+        save_leaders(board, question, _leaders(board, question))
+        return True
+    waiting = Evaluation.objects.filter(
+        pk__in=[row.evaluation for row in board.rows], has_class_intervals=False
+    ).select_related("phase__task")
+    evaluation = waiting.order_by("pk").first()
+    if evaluation is not None:
+        _try_intervals(evaluation)
+    return evaluation is not None
+
+
+def _leaders(board: Board, question: Question) -> list[ClassLeader]:
+    try:
+        return answered(board, question)
+    except StatisticsAway:
+        raise
+    except Exception:
+        log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
+        return question.unanswered(board)
+
+
+def _try_intervals(evaluation: Evaluation) -> None:
+    try:
+        give_intervals(evaluation)
+    except StatisticsAway:
+        raise
+    except Exception:
+        log.exception("The classes of evaluation %s have no intervals", evaluation.pk)
+        Evaluation.objects.filter(pk=evaluation.pk).update(has_class_intervals=True)
+
+
+def give_intervals(evaluation: Evaluation) -> None:
+    """Look for the intervals and keep them; what cannot be read has none, and is not looked at again."""
+    try:
+        found = intervals_of(evaluation)
+    except StatisticsAway:
+        raise
+    except Unreadable as reason:
+        log.warning("The classes of evaluation %s have no intervals: %s", evaluation.pk, reason)
+        found = {}
+    with transaction.atomic():
+        same = Evaluation.objects.select_for_update().filter(
+            pk=evaluation.pk, statistics=evaluation.statistics
+        )
+        # One that was scored anew meanwhile has its turn again.
+        if same.update(has_class_intervals=True):
+            _keep_intervals(evaluation, found)
+
+
+def intervals_of(evaluation: Evaluation) -> Found:
+    """Raises Unreadable."""
+    statistics = statistics_of(evaluation)
+    metrics = [metric for metric in _metrics(evaluation) if metric.statistic in statistics.matrices]
+    return {
+        dimension: class_intervals(metrics, statistics.matrices, statistics.units, labels)
+        for dimension, labels in statistics.features.items()
+    }
+
+
+def _metrics(evaluation: Evaluation) -> list[Metric]:
+    task_type = evaluation.phase.task.task_type
+    options = task_type.checked_options(evaluation.options)
+    rows = evaluation.breakdowns.select_related("classes")
+    names = {metric for row in rows for metric in row.classes.metrics}
+    known = (known_metric(task_type, name, evaluation.rules, options) for name in sorted(names))
+    return [metric for metric in known if metric is not None and metric.is_decomposable]
+
+
+def _keep_intervals(evaluation: Evaluation, found: Found) -> None:
+    rows = evaluation.breakdowns.select_related("classes")
+    changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
+    Breakdown.objects.bulk_update(changed, ["numbers"])

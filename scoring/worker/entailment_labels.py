@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.teams.models import User
-from scoring.metrics.entailment.labels import Key, LabelFile, read_entailment_labels, stored_model
+from scoring.metrics.entailment.labels import (
+    Key,
+    LabelFile,
+    read_entailment_labels,
+    stored_model,
+    with_labels,
+)
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker import pending_labels
-from tasks.models import Season
+from scoring.worker.local_copies import storage_in_use, work_folder
+from tasks.models import Job, Season
 from tasks.submissions.uploads import safe_filename
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
@@ -228,3 +237,145 @@ def _add(source: LabelImport, new: Mapping[Key, bool]) -> None:
         for (premise, hypothesis), entailed in new.items()
     ]
     EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
+
+
+def share_labels(*, season: Season, model: str, by: User) -> Imported:
+    """Keep the season's labels of a model for all seasons, all or none; runs that wait go on with them.
+
+    Raises EntailmentModel.DoesNotExist, or LabelsRefused where shared labels say otherwise.
+    """
+    EntailmentModel.objects.get(name=model, season=season)
+    with transaction.atomic():
+        EntailmentModel.objects.get_or_create(name=model, season=None)
+        own, shared = EntailmentModel.objects.select_for_update().deciding(model, season)
+        known = _already_shared(own, shared)
+        source = LabelImport.objects.create(
+            model=shared,
+            filename=safe_filename(f"labels of {season.slug}"),
+            sha256=_digest(own),
+            added=own.decided - known,
+            known=known,
+            imported_by=by,
+        )
+        has_sha1 = _copy_to(own, source)
+        EntailmentModel.objects.filter(pk=shared.pk).update(decided=shared.decided + source.added)
+        words = f"shared {source.added} labels of {shared} with all seasons"
+        audit.note(actor=by, action="labels-shared", words=words, subject=source, place=season)
+    resumed = pending_labels.go_on(shared, is_unsure=has_sha1)
+    return Imported(model=shared, added=source.added, known=known, resumed=resumed)
+
+
+def _already_shared(own: EntailmentModel, shared: EntailmentModel) -> int:
+    """How many are shared already. Raises LabelsRefused."""
+    there = shared.entailment_labels.filter(premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis"))
+    otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
+    contradicted = own.entailment_labels.filter(Exists(otherwise)).count()
+    if contradicted:
+        message = _("%(number)s of these labels contradict those that all seasons share")
+        message %= {"number": contradicted}
+        raise LabelsRefused([Problem(message=message, expected=_("what a model has decided once"))])
+    return own.entailment_labels.filter(Exists(there)).count()
+
+
+def _copy_to(own: EntailmentModel, source: LabelImport) -> bool:
+    """Copies those that are not shared yet; whether any is known by SHA-1."""
+    there = source.model.entailment_labels.filter(
+        premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
+    )
+    rows = own.entailment_labels.exclude(Exists(there)).order_by("pk")
+    last, has_sha1 = 0, False
+    while found := list(rows.filter(pk__gt=last)[:AT_ONCE]):
+        EntailmentLabel.objects.bulk_create(
+            EntailmentLabel(
+                model=source.model,
+                premise=row.premise,
+                hypothesis=row.hypothesis,
+                entailed=row.entailed,
+                source=source,
+            )
+            for row in found
+        )
+        last = found[-1].pk
+        has_sha1 = has_sha1 or any(len(row.premise) < len(row.hypothesis) for row in found)
+    return has_sha1
+
+
+def _digest(own: EntailmentModel) -> str:
+    """Of the labels as a file of theirs has them."""
+    digest = hashlib.sha256()
+    for line in label_lines([own]):
+        digest.update(line.encode())
+    return digest.hexdigest()
+
+
+NAME = "labels.jsonl"
+
+
+def local_options(job: Job, folder: Path) -> dict[str, str]:
+    """The job's options as a scorer takes them, with the labels that they ask for in its folder.
+
+    Raises ScorerWaits where the file cannot be written.
+    """
+    deciding = _deciding(job)
+    if not deciding:
+        return dict(job.options)
+    with storage_in_use():
+        # A second name of the same file: it stays, whatever becomes of the first.
+        os.link(_copy(deciding), folder / NAME)
+    return with_labels(job.options, folder / NAME)
+
+
+def is_outdated(job: Job, folder: Path) -> bool:
+    """Whether labels have come since the scorer's folder was given those there were."""
+    deciding = _deciding(job)
+    if not deciding:
+        return False
+    path = _path(deciding)
+    return not path.exists() or not path.samefile(folder / NAME)
+
+
+def _deciding(job: Job) -> list[EntailmentModel]:
+    """Those that have labels, the season's own before the shared ones; its own alone where there are none.
+
+    So seasons without labels of their own have one copy of the shared ones. Empty where the job asks for no
+    kept labels.
+    """
+    name = stored_model(job.options)
+    if name is None:
+        return []
+    season = job.submission.phase.task.season
+    own, _ = EntailmentModel.objects.get_or_create(name=name, season=season)
+    return list(EntailmentModel.objects.deciding(name, season).filter(decided__gt=0)) or [own]
+
+
+def _path(deciding: Sequence[EntailmentModel]) -> Path:
+    state = "_".join(f"{model.pk}-{model.decided}" for model in deciding)
+    return work_folder() / "entailment_labels" / f"{state}.jsonl"
+
+
+def _copy(deciding: Sequence[EntailmentModel]) -> Path:
+    path = _path(deciding)
+    place = path.parent
+    place.mkdir(mode=0o700, exist_ok=True)
+    if not path.exists():
+        handle, draft = tempfile.mkstemp(dir=place)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines(label_lines(deciding))
+            Path(draft).replace(path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+        state = _state(path)
+        for other in place.glob(f"{deciding[0].pk}-*.jsonl"):
+            if other != path and _is_older(_state(other), state):
+                other.unlink(missing_ok=True)
+    return path
+
+
+def _state(path: Path) -> dict[int, int]:
+    """By model how many labels a copy holds, as its name says."""
+    return {int(model): int(count) for model, count in (part.split("-") for part in path.stem.split("_"))}
+
+
+def _is_older(state: dict[int, int], now: dict[int, int]) -> bool:
+    return all(count <= now.get(model, -1) for model, count in state.items())

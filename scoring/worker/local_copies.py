@@ -12,7 +12,7 @@ from django.conf import settings
 
 from citeboard.core import storage
 from citeboard.core.data_folder import private_folder
-from scoring.worker import scorer_folder
+from scoring.worker import child
 from scoring.worker.child import RunFailed, ScorerWaits
 from tasks.models import Gold, Submission
 
@@ -90,4 +90,4 @@ def run_copy(submission: Submission, folder: Path) -> Path:
 
 def remove_leftovers() -> int:
     """Folders of scorers whose worker is gone; returns how many."""
-    return scorer_folder.remove_leftovers(work_folder())
+    return child.remove_leftovers(work_folder())

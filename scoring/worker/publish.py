@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from scoring.worker.baseline_run import keep_written
-from scoring.worker.checking import accept
+from django.core.files.base import File
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core import storage
+from scoring.board import comparison_state as board_orders
+from scoring.board.comparisons import forget_comparisons
+from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
+from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
+from scoring.worker.baseline_runs import keep_written
 from scoring.worker.child import Scorer, ScorerDied
-from scoring.worker.database_retries import retry_on_database_error
-from scoring.worker.local_copies import forget_gold
-from scoring.worker.record import discard_statistics, keep_statistics, record_scores
-from scoring.worker.scorer_commands import WRITTEN
+from scoring.worker.interruptions import retry_on_database_error
+from scoring.worker.local_copies import forget_gold, storage_in_use
+from scoring.worker.scorer_commands import WRITTEN, accept
 from tasks.jobs import leases
-from tasks.models import Job
+from tasks.models import Job, Submission
 
 Result = Mapping[str, Any]
 
@@ -41,3 +50,132 @@ def _record(job: Job, scorer: Scorer, result: Result, seconds: float) -> bool:
         if not published:
             retry_on_database_error(discard_statistics, name)
     return published
+
+
+def keep_statistics(job: Job, path: Path) -> str:
+    """Put the matrices into their storage, before and outside of the transaction that names them."""
+    # No name is ever used for other content, so that whoever copies files by name has what a row meant.
+    name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
+    with storage_in_use(), path.open("rb") as content:
+        return storage.statistics.save(name, File(content))
+
+
+def discard_statistics(name: str) -> None:
+    """Remove what no evaluation names: a commit may have succeeded although its answer was lost."""
+    if not Evaluation.objects.filter(statistics=name).exists():
+        storage.statistics.delete(name)
+
+
+def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, seconds: float) -> Evaluation:
+    """Replace what is known of the job's scoring, in the transaction that ends the job.
+
+    ``result`` is what `score --json` prints, ``statistics`` a name in the statistics storage.
+    """
+    submission = job.submission
+    same: dict[str, Any] = {
+        "submission": submission,
+        "gold": job.gold,
+        "rules": job.rules,
+        "options_digest": job.options_digest,
+    }
+    before = _numbers_of(same)
+    evaluation, is_new = Evaluation.objects.update_or_create(
+        **same,
+        defaults={
+            "options": job.options,
+            "phase_id": submission.phase_id,
+            "team_id": _team_now(submission),
+            "rank_value": rank_value(result["metrics"]),
+            "submitted_at": submission.submitted_at,
+            "statistics": statistics,
+            "run_sha256": result["run"]["sha256"],
+            "notes": result["notes"],
+            "missing": _missing(result["metrics"]),
+            "labels_digest": _labels_digest(result["metrics"]),
+            "seconds": seconds,
+            "attempt": job.attempt,
+            "has_class_intervals": False,
+        },
+    )
+    evaluation.scores.all().delete()
+    evaluation.breakdowns.all().delete()
+    save_scores(evaluation, result["metrics"])
+    found = result["breakdowns"].items()
+    save_breakdowns([Breakdown.of(evaluation, *said) for said in found if any(said[1].values())])
+    if not is_new and _numbers_of(same) != before:
+        Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
+    forget_comparisons(evaluation)
+    transaction.on_commit(lambda: _forget_others(statistics), robust=True)
+    transaction.on_commit(lambda: board_orders.ask(evaluation.phase_id, evaluation.rules), robust=True)
+    return evaluation
+
+
+def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+    """Every score of the scoring, so that numbers which come out alike are known to be the same."""
+    scores = Score.objects.filter(**{f"evaluation__{name}": own for name, own in same.items()}).order_by()
+    return set(scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n"))
+
+
+def _team_now(submission: Submission) -> int | None:
+    """Its team may have merged into another while the run was scored."""
+    held = Submission.objects.select_for_update().filter(pk=submission.pk)
+    return held.values_list("team_id", flat=True).get()
+
+
+def _forget_others(name: str) -> None:
+    """Remove what earlier attempts and earlier scorings of the same job have left."""
+    folder, _, own = name.partition("/")
+    job = "-".join(own.split("-")[:2])
+    for other in storage.statistics.listdir(folder)[1]:
+        if other != own and other.startswith(f"{job}-"):
+            storage.statistics.delete(f"{folder}/{other}")
+
+
+def rank_value(metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """The first metric's value, turned so that higher is better; None where it is undefined or infinite."""
+    first = next(iter(metrics.values()))
+    value: float | None = first["value"]
+    if value is None:
+        return None
+    return -value if first["higher_is_better"] is False else value
+
+
+def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]) -> None:
+    """The scores of an evaluation that has none; by metric what `score --json` prints."""
+    signatures = [_signature(evaluation, name, place, metrics[name]) for place, name in enumerate(metrics)]
+    keys = Signature.objects.ids_of(signatures)
+    Score.objects.bulk_create(
+        Score(
+            evaluation=evaluation,
+            shared_id=key,
+            value=said["value"],
+            is_infinite=said.get("infinite", False),
+            low=said["low"],
+            high=said["high"],
+            n=said["n"],
+        )
+        for key, said in zip(keys, metrics.values(), strict=True)
+    )
+
+
+def _signature(evaluation: Evaluation, name: str, place: int, said: Mapping[str, Any]) -> Signature:
+    return Signature(
+        metric=name,
+        column=said["column"],
+        scale=float(0 if said.get("is_count") else said["scale"]),
+        position=place,
+        text=shared_form(said["signature"], evaluation.own_parts | {"n": said["n"]}),
+    )
+
+
+def _missing(metrics: Mapping[str, Mapping[str, Any]]) -> int | None:
+    """The same for all metrics of a run."""
+    said = next(iter(metrics.values()))["signature"]
+    count = provenance_of(said).get("missing", "")
+    return int(count) if count.isdecimal() else None
+
+
+def _labels_digest(metrics: Mapping[str, Mapping[str, Any]]) -> str:
+    """The same for all metrics that labels decide; empty where there is none."""
+    found = (provenance_of(said["signature"]).get(ENTAILMENT_LABELS) for said in metrics.values())
+    return next((digest for digest in found if digest), "")

@@ -10,28 +10,26 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 
+from citeboard.core.confined.limits import Limits
 from citeboard.core.logs import request_id
 from citeboard.core.machine import group_name, process_name
 from citeboard.core.words import one_line
-from scoring.worker import stopping, warm_process
+from scoring.worker import interruptions
 from scoring.worker.child import PairsPending, RunFailed, Scorer, ScorerDied, ScorerWaits
-from scoring.worker.database_retries import (
-    DATABASE_ERRORS,
-    default_on_database_error,
-    retry_on_database_error,
-)
-from scoring.worker.label_copies import is_outdated
+from scoring.worker.entailment_labels import is_outdated
+from scoring.worker.interruptions import DATABASE_ERRORS, default_on_database_error, retry_on_database_error
+from scoring.worker.local_copies import storage_in_use, work_folder
 from scoring.worker.pending_labels import wait_for_labels
 from scoring.worker.publish import publish
 from scoring.worker.scorer_commands import scorer_command
 from tasks.jobs import leases
-from tasks.models import Job
+from tasks.models import Job, Task
 
 TICK = 0.25  # seconds between looks at the scorer
 MAX_SILENCE = 2.0  # seconds between signs of life; a cancelled run ends within so many
@@ -58,9 +56,9 @@ def score(job_id: int) -> None:
 
 def _claimed_and_scored(claim: Callable[[], Job | None], woken_for: int) -> bool:
     """Whether there was a job. What happens is told in the job and never raised to the queue."""
-    with stopping.held_back():
+    with interruptions.held_back():
         try:
-            job = None if stopping.is_asked() else retry_on_database_error(claim)
+            job = None if interruptions.is_asked() else retry_on_database_error(claim)
             if job is not None:
                 with _traced(job):
                     _work(job)
@@ -69,12 +67,12 @@ def _claimed_and_scored(claim: Callable[[], Job | None], woken_for: int) -> bool
             words = "The database failed while a worker was woken for job %s: %s"
             log.error(words, woken_for, one_line(reason))  # noqa: TRY400  (an outage is not worth a traceback)
             return False
-        return job is not None and not stopping.is_asked()
+        return job is not None and not interruptions.is_asked()
 
 
 def _work(job: Job) -> None:
     try:
-        with closing(warm_process.scorer()) as scorer:
+        with closing(ready_scorer()) as scorer:
             try:
                 result, seconds = _score(job, scorer)
             except PairsPending as missing:
@@ -88,7 +86,7 @@ def _work(job: Job) -> None:
         retry_on_database_error(leases.crashed, job, str(reason))
     except ScorerWaits as reason:
         retry_on_database_error(leases.defer, job, str(reason))
-    except stopping.Stopping:
+    except interruptions.Stopping:
         retry_on_database_error(leases.release, job)
     except JobLost:
         log.warning("Job %s is not ours any more", job.pk, extra=leases.described(job))
@@ -112,11 +110,11 @@ def _score(job: Job, scorer: Scorer) -> tuple[dict[str, Any], float]:
     silent_since = time.monotonic()
     command = scorer_command(job, scorer.folder)
     began = time.monotonic()
-    scorer.begin(command, warm_process.limits_for(job.submission.phase.task))
+    scorer.begin(command, limits_for(job.submission.phase.task))
     log.info("Job %s is scored by process %s", job.pk, scorer.process.pid, extra=leases.described(job))
-    warm_process.prepare()
+    prepare_scorer()
     while not scorer.ended(within=TICK):
-        stopping.check()
+        interruptions.check()
         if time.monotonic() - silent_since > min(MAX_SILENCE, settings.LEASE_SECONDS / 4):
             _beat(job, scorer.progress)
             silent_since = time.monotonic()
@@ -143,3 +141,53 @@ def _traced(job: Job) -> Iterator[None]:
         yield
     finally:
         request_id.reset(token)
+
+
+#: The largest file that a scoring may write.
+MAX_FILE_MB = 1024
+
+_is_worker = False
+_waiting: Scorer | None = None
+
+
+def begin_work() -> None:
+    """From now on this process keeps a scorer waiting."""
+    global _is_worker  # noqa: PLW0603  (a process is a worker or is none)
+    _is_worker = True
+    prepare_scorer()
+
+
+def prepare_scorer() -> None:
+    """Start the next scorer ahead of its run. If that fails, the run will say so when it comes."""
+    global _waiting  # noqa: PLW0603  (there is one of them in a process)
+    if _is_worker and _waiting is None:
+        with suppress(ScorerWaits):
+            _waiting = _started()
+
+
+def ready_scorer() -> Scorer:
+    """The one that waits, unless it died meanwhile; the caller closes it."""
+    global _waiting
+    taken, _waiting = _waiting, None
+    if taken is not None and taken.is_ready:
+        return taken
+    if taken is not None:
+        taken.close()
+    return _started()
+
+
+def limits_for(task: Task) -> Limits:
+    """Those of the task, and never more than those of this machine."""
+    seconds = min(task.max_seconds or settings.SCORING_TIMEOUT, settings.SCORING_TIMEOUT)
+    return Limits(
+        cpu_seconds=seconds,
+        # On a busy machine a second of computing takes longer, which is not the run's fault.
+        wall_seconds=2 * seconds,
+        memory_mb=min(task.max_memory_mb or settings.SCORING_MEMORY_MB, settings.SCORING_MEMORY_MB),
+        file_mb=MAX_FILE_MB,
+    )
+
+
+def _started() -> Scorer:
+    with storage_in_use():
+        return Scorer(work_folder())

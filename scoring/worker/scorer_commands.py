@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from scoring.metrics.entailment.labels import stored_model
 from scoring.tools.baselines import baseline
-from scoring.worker.checking import Check
-from scoring.worker.child import Order, RunFailed, ScorerCommand
-from scoring.worker.label_copies import local_options
+from scoring.worker.child import Order, RunFailed, ScorerCommand, refusal
+from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, inputs_copy, run_copy
+from tasks.jobs import leases
 from tasks.models import Job, Submission
+from tasks.submissions.run_card import as_warnings
+from tasks.types import Problem
+from tasks.types.problems import capped
 
 #: The run of a built-in baseline, in the folder of the process that computes it.
 WRITTEN = "written.jsonl"
@@ -95,3 +98,43 @@ def scorer_command(job: Job, folder: Path) -> ScorerCommand:
         options=local_options(job, folder),
         stops_at_pending=stored_model(job.options) is not None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One check of one run; ``run_name`` is what its team calls the file."""
+
+    task_type: str
+    gold: Path
+    run: Path
+    run_name: str
+    options: Mapping[str, str]
+    doing: str = "Checking"
+    fault: str = (
+        "The check of this run failed by a fault of its own. Your file need not be at fault: "
+        "the organisers can see what happened and have the run checked again."
+    )
+
+    def arguments(self, statistics: Path) -> list[str]:
+        """A check keeps no statistics."""
+        return [
+            "check",
+            self.task_type,
+            f"--gold={self.gold}",
+            f"--run={self.run}",
+            f"--run-name={self.run_name}",
+            *(f"--option={name}={value}" for name, value in self.options.items()),
+            "--progress",
+            "--json",
+        ]
+
+    def refused(self, problems: Sequence[Mapping[str, Any]], more: int) -> RunFailed:
+        return refusal(problems, more, self.run_name)
+
+
+def accept(job: Job, result: Mapping[str, Any]) -> bool:
+    """Queue what can be scored, with the warnings of its check; False if the job is not ours any more."""
+    name = job.submission.filename
+    found = [Problem(**warning) for warning in result["warnings"]]
+    named = [problem if problem.file else replace(problem, file=name) for problem in found]
+    return leases.accept(job, as_warnings(*capped(named)))

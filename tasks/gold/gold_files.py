@@ -27,7 +27,7 @@ from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Problem
 from tasks.types.files import CHUNK, open_inputs
 from tasks.types.problems import from_values
-from tasks.webhooks.queueing import queue_event
+from tasks.webhooks.services import queue_event
 
 PACK = "tasks.gold.packing:pack"
 #: Copies of indexes on this machine; the oldest goes first.

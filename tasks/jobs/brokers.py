@@ -28,9 +28,9 @@ from redis.retry import Retry
 from citeboard.core.database_time import from_now
 from citeboard.core.machine import group_name
 from citeboard.core.outage_log import DATABASE, REDIS, note_outage, note_recovery
-from tasks.jobs.choosing import claimable
 from tasks.jobs.groups import SignOfLife
 from tasks.jobs.queue import BACKGROUND, COMPARE, SCORE
+from tasks.jobs.queue_choice import claimable
 from tasks.models import Job
 
 #: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it

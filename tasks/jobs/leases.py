@@ -16,17 +16,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from citeboard.core.database_time import from_now
 from citeboard.core.logs import request_id
-from tasks.jobs.choosing import claimable, next_job
 from tasks.jobs.groups import lock_group
-from tasks.jobs.needs import facts_of
 from tasks.jobs.queue import wake
-from tasks.models import Gold, Job, Submission
+from tasks.jobs.queue_choice import claimable, facts_of, next_job
+from tasks.models import Gold, Job, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
-from tasks.notifications.of_runs import tell_failed, tell_scored
+from tasks.notifications.events import tell_failed, tell_scored
 from tasks.registration.entries import lock_entry
 
 log = logging.getLogger(__name__)
@@ -313,3 +312,49 @@ def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "
     known = {"problems": [], "hit_limit": False, **facts}
     following = Submission.objects.filter(pk=job.submission_id, status__in=FOLLOWING)
     return bool(following.update(status=status, status_since=from_now(), reason=reason, **known))
+
+
+#: Failed and cancelled runs cost nothing and stay so: a score would use up one of their team's tries.
+SCORED_AGAIN = (*Submission.MOVING, Submission.Status.SCORED)
+#: A baseline whose run is still being computed is scored when it is there.
+UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
+
+
+def rescore(phase: Phase, most: int | None = None) -> list[Job]:
+    """Queue what is missing: each run against the gold of this moment, under each of the task's rule sets.
+
+    What is scored stays on the board meanwhile. Once more, it creates nothing. ``most`` limits how many runs
+    are seen to at once.
+    """
+    with transaction.atomic():
+        gold = _gold_of_this_moment(phase)
+        if gold is None:
+            return []
+        runs = _runs_without_jobs(phase, gold).select_related("phase__task").order_by("pk")[:most]
+        return [job for run in runs for job in create_jobs(run, gold)]
+
+
+def _runs_without_jobs(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+    """Those that lack a job under some of the rule sets."""
+    own = Q(
+        jobs__gold=gold,
+        jobs__rules__in=phase.task.rules,
+        jobs__options_digest=options_digest(phase.task.options),
+    )
+    return _runs(phase).annotate(queued=Count("jobs", filter=own)).filter(queued__lt=len(phase.task.rules))
+
+
+def _runs(phase: Phase) -> QuerySet[Submission]:
+    """Those that are scored, or wait for it; what is still computed or checked is scored after that."""
+    checks = Job.objects.filter(submission=OuterRef("pk"), step=Job.Step.CHECK, state__in=MOVING)
+    runs = Submission.objects.filter(phase=phase, status__in=SCORED_AGAIN)
+    return runs.exclude(UNWRITTEN).filter(~Exists(checks))
+
+
+def _gold_of_this_moment(phase: Phase) -> Gold | None:
+    """To be asked for in a transaction.
+
+    A run that is being sent holds its team's entry: it is waited for, and later ones see the new gold.
+    """
+    list(Registration.objects.select_for_update().filter(season=phase.task.season_id).order_by("pk"))
+    return Gold.objects.current(phase)

@@ -26,8 +26,13 @@ from citeboard.teams.membership import add_member, locked, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance
 from tasks.models.seasons import bump_versions
-from tasks.notifications.of_seasons import tell_asked, tell_decided
-from tasks.notifications.of_teams import forget_join_asked, tell_join_asked, tell_join_decided
+from tasks.notifications.events import (
+    forget_join_asked,
+    tell_asked,
+    tell_decided,
+    tell_join_asked,
+    tell_join_decided,
+)
 
 #: What a team may tell who decides on its entry.
 MAX_MESSAGE = 2000

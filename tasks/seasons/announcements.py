@@ -13,8 +13,14 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
-from tasks.notifications.of_questions import tell_answered, tell_question, tell_report
-from tasks.notifications.of_seasons import forget_announced, reword_announced, tell_announced
+from tasks.notifications.events import (
+    forget_announced,
+    reword_announced,
+    tell_announced,
+    tell_answered,
+    tell_question,
+    tell_report,
+)
 
 MAX_TEXT = 4000
 

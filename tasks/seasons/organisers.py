@@ -10,7 +10,7 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Organiser, Season
-from tasks.notifications.of_seasons import tell_role
+from tasks.notifications.events import tell_role
 
 Role = Organiser.Role
 

@@ -13,7 +13,7 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Phase
 from tasks.models.seasons import bump_version
-from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
+from tasks.notifications.events import PhaseFacts, tell_changed_phase
 
 
 class TimesRefused(Refused):

@@ -21,7 +21,7 @@ from tasks.jobs.leases import cancel_jobs
 from tasks.models import ExtraTries, Phase, Submission
 from tasks.models.run_cards import CARD, METHOD
 from tasks.models.seasons import bump_version
-from tasks.notifications.of_runs import tell_excluded, tell_tries
+from tasks.notifications.events import tell_excluded, tell_tries
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.run_card import checked_card, missing_from

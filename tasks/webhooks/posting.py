@@ -5,14 +5,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
+import ipaddress
 import json
 import socket
 import ssl
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, Queue
 from typing import Any
+from urllib.parse import urlsplit
 
-from tasks.webhooks.addresses import Target
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from citeboard.core.refusals import Refused
 
 #: Seconds that a request may take in all, however slowly the other side sends.
 TIMEOUT = 10
@@ -69,3 +76,100 @@ class _Pinned(http.client.HTTPConnection):
         if self.sock is not None:
             with suppress(OSError):
                 self.sock.shutdown(socket.SHUT_RDWR)
+
+
+#: That a name may take to be looked up.
+LOOKUP_SECONDS = 5
+#: Ranges that lead on to addresses which the check would not see.
+_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
+
+
+class AddressRefused(Refused):
+    """The address is none that is posted to; the message says why."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine by its number, with the name that it was found under."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    number: str
+
+
+def checked_url(url: str) -> str:
+    """The address as it is kept. Raises AddressRefused for what could never be posted to."""
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as unreadable:
+        raise AddressRefused(_("this is not an address")) from unreadable
+    host = parts.hostname
+    if (
+        parts.scheme not in ("https", "http")
+        or not host
+        or any(char.isspace() or ord(char) < 33 for char in url)
+    ):
+        raise AddressRefused(_("this is not an address that begins with https://"))
+    if parts.username is not None or parts.password is not None:
+        raise AddressRefused(_("an address has no name and password in it; requests are signed"))
+    if host in settings.WEBHOOK_HOSTS:
+        return url
+    if parts.scheme != "https" or port not in (None, 443):
+        raise AddressRefused(
+            _("an address begins with https:// and has no port, unless the site allows its host")
+        )
+    return url
+
+
+def target_of(url: str) -> Target:
+    """Look the host up, once. Raises AddressRefused where any of its numbers is one of a private network."""
+    parts = urlsplit(checked_url(url))
+    host, scheme = parts.hostname or "", parts.scheme
+    port = parts.port or (443 if scheme == "https" else 80)
+    try:
+        found = _looked_up(host, port)
+    except (OSError, UnicodeError) as unknown:
+        raise AddressRefused("the host cannot be found") from unknown
+    numbers = [str(entry[4][0]) for entry in found]
+    if host not in settings.WEBHOOK_HOSTS and not all(map(is_public, numbers)):
+        raise AddressRefused("the host is on a private network, which the site does not post to")
+    path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    return Target(scheme, host, port, path, numbers[0])
+
+
+def _looked_up(host: str, port: int) -> list[Any]:
+    """What the system's resolver knows, which has no limit of its own. Raises OSError after a while."""
+    answers: Queue[list[Any] | Exception] = Queue()
+
+    def ask() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as unknown:
+            answers.put(unknown)
+
+    threading.Thread(target=ask, name="lookup", daemon=True).start()
+    try:
+        answer = answers.get(timeout=LOOKUP_SECONDS)
+    except Empty as late:
+        raise TimeoutError("nobody answers for the host's name") from late
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def is_public(number: str) -> bool:
+    """Whether a machine of the Internet at large has it, and no loopback, link or network of one's own."""
+    try:
+        address = ipaddress.ip_address(number.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        elif any(address in network for network in _TRANSLATED):
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved

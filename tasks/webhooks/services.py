@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -10,10 +11,11 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.audit import as_json
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Delivery, Season, Webhook
-from tasks.webhooks.addresses import checked_url
+from tasks.webhooks.posting import checked_url
 
 MAX_A_SEASON = 10
 #: Of the history of a webhook, by event.
@@ -85,4 +87,31 @@ def _note(webhook: Webhook, by: User, action: str, words: str, before: object, a
         subject=webhook,
         place=webhook.season,
         changes=[audit.Change("webhook", before, after)],
+    )
+
+
+def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
+    """Each webhook gets an event once, however often it is written."""
+    number = season if isinstance(season, int) else season.pk
+    webhooks = list(Webhook.objects.filter(season=number, is_active=True).select_related("season"))
+    now = timezone.now()
+    Delivery.objects.bulk_create(
+        (
+            Delivery(
+                webhook=webhook,
+                event=event,
+                kind=kind,
+                payload={
+                    "kind": kind,
+                    "event": event,
+                    "season": webhook.season.slug,
+                    "at": as_json(now),
+                    **facts,
+                },
+                created_at=now,
+                due_at=now,
+            )
+            for webhook in webhooks
+        ),
+        ignore_conflicts=True,
     )

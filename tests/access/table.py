@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from citeboard.teams.mailed_invitations import mailed_secret
 from tasks.models.notifications import Kind
-from tasks.notifications.preferences import unsubscribe_secret
+from tasks.notifications.reading import unsubscribe_secret
 from tests.access.scene import ROLES, Scene, routes
 from tests.scoring import archives
 

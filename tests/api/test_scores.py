@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.models import Breakdown, Signature, save_breakdowns
-from tasks.jobs.rescore import rescore
+from tasks.jobs.leases import rescore
 from tasks.models import Phase
 from tests.access.scene import without_instants
 from tests.api.conftest import API

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
-from scoring.comparison import read_page as reading_pages
+from scoring.comparison import reading as reading_pages
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
 from tasks.types import task_types

@@ -10,13 +10,12 @@ from django.utils import timezone
 from citeboard.core.audit import about, history
 from citeboard.teams.membership import add_member
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
-from scoring.ops.accounts import delete_account
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import delete_account, own_data
 from scoring.runs.asking_to_confirm import ask_to_confirm
 from scoring.runs.confirming import end_confirmation, reopen_confirmation
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.preferences import choose
+from tasks.notifications.reading import choose
 from tasks.seasons.presets import clone_season
 from tests import factories
 from tests.scoring import boards

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from scoring.ops.deleting_seasons import delete_season
+from scoring.ops.pruning import delete_season
 from tasks.models import Gold, Registration, Season
 from tasks.seasons.file.load import load_values
 from tasks.seasons.history import NotDeleted

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.worker.class_work import give_intervals
+from scoring.worker.compare_board import give_intervals
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from citeboard.teams.invitations import renew_invitation, secret_of
+from tasks.jobs.mails import send_mails
 from tasks.models import Registration, Season
-from tasks.notifications.sending import send_mails
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.submit import submit_run
 from tests import factories

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
 
-from scoring.comparison import one_run
+from scoring.comparison import reading
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase
 from tasks.types import task_types
@@ -108,7 +108,7 @@ def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(clien
 
 
 def test_instances_come_in_pages(client, run, staff, monkeypatch):
-    monkeypatch.setattr(one_run, "PAGE", 8)
+    monkeypatch.setattr(reading, "PAGE", 8)
     names = []
     for number in (1, 2, 3):
         told = ask(client, run, staff, page=number)

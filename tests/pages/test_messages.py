@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tasks.jobs.mails import mail_state
 from tasks.models import Notification, Phase
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications.preferences import choices_of, choose, unsubscribe_secret
-from tasks.notifications.sending import mail_state
+from tasks.notifications.reading import choices_of, choose, unsubscribe_secret
 from tasks.seasons.announcements import announce
 from tests import factories
 from tests.api.conftest import API

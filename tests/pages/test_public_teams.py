@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from citeboard.core.audit import history
 from scoring.board.public_results import system_slug
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import own_data
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.submissions.run_acts import disqualify
 from tests import factories

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.audit import history
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import own_data
 from tasks.models import Question, Report, Season
 from tasks.seasons import announcements as questions
 from tasks.seasons import announcements as reports

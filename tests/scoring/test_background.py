@@ -10,8 +10,8 @@ from django_q.models import OrmQ
 from citeboard.core import storage
 from citeboard.core.database_time import database_now
 from citeboard.core.models import AuditEntry
-from scoring.background import sheets, work
-from scoring.background.imports import ask_for_labels
+from scoring.background import kinds, work
+from scoring.background.kinds import ask_for_labels
 from scoring.human.sheets import keep_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
@@ -132,7 +132,7 @@ def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_tim
         keep_sheet(drawn, by=by)
         raise RuntimeError("the machine is on fire")
 
-    monkeypatch.setattr(sheets, "keep_sheet", halfway)
+    monkeypatch.setattr(kinds, "keep_sheet", halfway)
     for attempt in (1, 2):
         work.do_job(job.pk)
         job.refresh_from_db()

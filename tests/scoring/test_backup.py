@@ -14,8 +14,8 @@ from citeboard.core import storage
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Evaluation
 from scoring.ops.backup import writing
-from scoring.ops.backup.manifest import NAME, read_manifest
-from scoring.ops.named_files import COLUMNS, named_files
+from scoring.ops.backup.writing import MANIFEST, read_manifest
+from scoring.ops.pruning import COLUMNS, named_files
 from tasks.models import Gold, Phase, Submission
 from tests.api.sending import score
 from tests.factories import make_phase, make_submission, run_bytes
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ASKED = """
 from django.test import Client
 from citeboard.teams.models import Team
-from scoring.ops.backup.boards import board_digests
+from scoring.ops.backup.writing import board_digests
 import json
 client = Client(headers={{"host": "localhost"}})
 home = client.get("/")
@@ -156,7 +156,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(phase, target, t
     (target / "more").write_text("x")
     with pytest.raises(CommandError, match=r"the backup is damaged: .*, and 1 more; nothing was changed"):
         call_command("restore", str(target), "--overwrite")
-    (target / NAME).unlink()
+    (target / MANIFEST).unlink()
     with pytest.raises(CommandError, match=r"is no backup: it has no manifest\.json"):
         call_command("restore", str(target), "--overwrite")
     assert Submission.objects.count() == 2
@@ -173,8 +173,8 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(phase, target, t
 )
 def test_a_backup_that_does_not_belong_here_is_refused(phase, target, changed, words):
     backup(target)
-    said = json.loads((target / NAME).read_text())
-    (target / NAME).write_text(json.dumps(said | changed))
+    said = json.loads((target / MANIFEST).read_text())
+    (target / MANIFEST).write_text(json.dumps(said | changed))
     with pytest.raises(CommandError, match=words):
         call_command("restore", str(target), "--overwrite")
 

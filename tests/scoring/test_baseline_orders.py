@@ -18,12 +18,12 @@ from scoring.demo.prepare import EXAMPLES
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
 from scoring.tools.demo.writing import write_demo
-from scoring.worker.baseline_requests import NotPossible, ask, names_for
+from scoring.worker.baseline_runs import NotPossible, ask, names_for
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tasks.jobs import leases
-from tasks.jobs.rescore import rescore
+from tasks.jobs.leases import rescore
 from tasks.models import Gold, Job, Organiser, Phase, Submission
 from tasks.seasons.file.load import load_season
 from tasks.types import task_types

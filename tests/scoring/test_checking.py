@@ -14,7 +14,7 @@ from scoring.__main__ import main as offline_scorer
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
 from tasks.jobs import leases
-from tasks.jobs.rescore import rescore
+from tasks.jobs.leases import rescore
 from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission, Task
 from tasks.submissions.run_acts import cancel

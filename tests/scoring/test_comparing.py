@@ -15,7 +15,7 @@ from scoring.offline.scoring import Comparing
 from scoring.offline.scoring import compare as compare_offline
 from scoring.worker import compare_board
 from tasks.jobs import leases
-from tasks.jobs.watchdog import START, Watchdog
+from tasks.jobs.groups import START, Watchdog
 from tasks.models import Phase
 from tasks.submissions.run_acts import withdraw
 from tests import factories
@@ -251,7 +251,7 @@ def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_co
         order = BoardOrder.objects.create(phase=phase, rules="corrected")
         board_orders.claim(order.pk, "host:1:2")
     now = [0.0]
-    monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
     watchdog = Watchdog("host:1:", workers=1, busy_besides=board_orders.held_by)
     watchdog.is_stuck()
     now[0] += START + settings.LEASE_SECONDS + 1

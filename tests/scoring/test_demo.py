@@ -19,9 +19,9 @@ from scoring.models import Sheet
 from scoring.tools.demo.systems import SYSTEMS
 from scoring.tools.demo.writing import write_demo
 from scoring.worker.score import score
+from tasks.jobs.mails import send_mails
 from tasks.models import Notification, Organiser, Phase, Season, Submission
 from tasks.models.notifications import Kind
-from tasks.notifications.sending import send_mails
 from tasks.submissions.submit import Upload, quota, submit_run
 from tests import factories
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from scoring.models import class_numbers
-from scoring.worker.baseline_requests import NotPossible, ask
+from scoring.worker.baseline_runs import NotPossible, ask
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tasks.models import Job, Phase, Submission

@@ -3,8 +3,8 @@
 import pytest
 from django.db import IntegrityError, OperationalError
 
-from scoring.worker import database_retries as module
-from scoring.worker.database_retries import default_on_database_error, retry_on_database_error
+from scoring.worker import interruptions as module
+from scoring.worker.interruptions import default_on_database_error, retry_on_database_error
 
 pytestmark = pytest.mark.django_db
 

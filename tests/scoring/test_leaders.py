@@ -15,7 +15,7 @@ from scoring.models import BoardOrder, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
 from scoring.stats.breakdown import class_intervals, classes
 from scoring.stats.significance import holm, randomisation_tests
-from scoring.worker import class_work
+from scoring.worker import compare_board
 from tasks.jobs import leases
 from tests.api.sending import score
 from tests.scoring import boards, compared
@@ -137,7 +137,7 @@ def test_what_is_found_once_is_not_looked_for_again(phase, monkeypatch):
     compare(phase)
     before = list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True))
     monkeypatch.setattr(leaders, "answered", None)
-    monkeypatch.setattr(class_work, "give_intervals", None)
+    monkeypatch.setattr(compare_board, "give_intervals", None)
     BoardOrder.objects.update(version=0)
     compare(phase)
     assert list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True)) == before

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
-from scoring.ops.probe import LOOKS, Probe
+from scoring.ops.serving import LOOKS, Probe
 
 
 @pytest.fixture

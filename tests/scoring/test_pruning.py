@@ -14,7 +14,7 @@ from django.utils import timezone
 from citeboard.core import storage
 from citeboard.core.models import Limit
 from scoring.models import Breakdown, Evaluation, Score
-from scoring.ops.named_files import named_files
+from scoring.ops.pruning import named_files
 from tasks.submissions.uploads import SAFE_AGE
 from tests.api.sending import score
 from tests.factories import make_gold, make_phase, make_submission, run_bytes
@@ -48,7 +48,7 @@ def pruned(*options: str) -> dict[str, int]:
 
 def scored_against_newer_gold(run) -> Evaluation:
     """The older evaluation, which is superseded then."""
-    from tasks.jobs.rescore import rescore
+    from tasks.jobs.leases import rescore
 
     older = Evaluation.objects.get(submission=run)
     make_gold(phase=run.phase, citances=OTHER, reason="A fix.")

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from scoring.background.papers import rights_of
+from scoring.background.kinds import rights_of
 from scoring.exchange.overview_paper import OverviewPaper
 from tasks.models import Phase, Submission, Task
 from tasks.models.seasons import bump_version

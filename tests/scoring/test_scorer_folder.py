@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from scoring.worker.scorer_folder import SAFE_AGE, ScorerFolder, remove_leftovers
+from scoring.worker.child import SAFE_AGE, ScorerFolder, remove_leftovers
 
 HOLD = (
-    "import sys; from pathlib import Path; from scoring.worker.scorer_folder import ScorerFolder;"
+    "import sys; from pathlib import Path; from scoring.worker.child import ScorerFolder;"
     "folder = ScorerFolder(Path(sys.argv[1])); print(folder.path, flush=True); sys.stdin.read()"
 )
 

@@ -8,9 +8,9 @@ from django.db import OperationalError
 
 from scoring.ops import sweeping
 from tasks.jobs import leases, sweeper
+from tasks.jobs.deliveries import send_deliveries
+from tasks.jobs.mails import send_mails
 from tasks.models import Job
-from tasks.notifications.sending import send_mails
-from tasks.webhooks.sending import send_deliveries
 from tests.factories import make_phase, make_submission, make_team
 
 pytestmark = pytest.mark.django_db

@@ -17,9 +17,9 @@ from citeboard.core import storage
 from citeboard.core.confined import landlock, seccomp
 from scoring.models import Evaluation, Score
 from scoring.offline.matrices import load_statistics
+from scoring.worker.child import remove_leftovers
 from scoring.worker.local_copies import work_folder
 from scoring.worker.score import score
-from scoring.worker.scorer_folder import remove_leftovers
 from tasks.jobs import leases
 from tasks.models import Job, Submission
 from tasks.submissions.run_acts import cancel

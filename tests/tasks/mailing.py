@@ -3,7 +3,7 @@
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
-from tasks.notifications.sending import send_mails
+from tasks.jobs.mails import send_mails
 
 
 def refuse_connections(monkeypatch, trouble: Exception | None = None) -> None:

@@ -24,11 +24,10 @@ from citeboard.teams.mailed_invitations import (
 )
 from citeboard.teams.membership import add_member, leave_team, remove_member
 from citeboard.teams.models import MailedInvitation
-from scoring.ops.accounts import delete_account
-from scoring.ops.own_data import own_data
+from scoring.ops.accounts import delete_account, own_data
+from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
-from tasks.notifications.sending import mail_state, send_mails, try_again
 from tasks.registration.entries import MAX_WAITING as MAX_ASKED
 from tasks.registration.entries import (
     AlreadyInAnotherTeam,

@@ -8,9 +8,9 @@ from django.utils import translation
 
 from citeboard.core.audit import history
 from citeboard.teams.mailed_invitations import invite_by_mail
+from tasks.jobs.mails import send_mails
 from tasks.models import Phase, Season, Submission
 from tasks.notifications import wording
-from tasks.notifications.sending import send_mails
 from tasks.registration.entries import HasSentRuns, change_entry, change_entry_list, take_back_entry
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board

@@ -10,14 +10,13 @@ from django.utils import timezone
 
 from citeboard.core.audit import history
 from scoring.human.annotators import add_person, remove_annotator
-from scoring.ops.own_data import own_data
-from tasks.jobs import leases
+from scoring.ops.accounts import own_data
+from tasks.jobs import leases, mails
+from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
-from tasks.notifications import sending
-from tasks.notifications.of_seasons import PhaseFacts, remind_of_deadlines, tell_changed_phase
-from tasks.notifications.preferences import choose
-from tasks.notifications.sending import mail_state, send_mails, try_again
+from tasks.notifications.events import PhaseFacts, remind_of_deadlines, tell_changed_phase
+from tasks.notifications.reading import choose
 from tasks.registration.entries import approve_team, refuse_team, register_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
@@ -329,7 +328,7 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
     announce(season=phase.task.season, text="Hello.", by=organiser)
     with monkeypatch.context() as refusing:
         refuse_connections(refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")}))
-        for _ in range(sending.MAX_REFUSALS):
+        for _ in range(mails.MAX_REFUSALS):
             Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
             send_mails()
     assert mail_state().failed == 1
@@ -345,13 +344,13 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
 def test_a_sender_that_dies_loses_nothing_and_two_senders_send_once(phase, team, ada, organiser):
     announce(season=phase.task.season, text="Hello.", by=organiser)
     pk = Notification.objects.get().pk
-    first = sending._claim(Notification, pk, "first")
-    assert sending._claim(Notification, pk, "second") is None
+    first = mails._claim(Notification, pk, "first")
+    assert mails._claim(Notification, pk, "second") is None
     assert send_mails() == 0
     Notification.objects.update(mail_lease_expires_at=timezone.now() - dt.timedelta(days=1))
     assert send_mails() == 1
     # Whoever lost the lease changes nothing any more.
-    sending._ended(first, Notification.Mail.FAILED)
+    mails._ended(first, Notification.Mail.FAILED)
     assert Notification.objects.get().mail == "sent"
 
 

@@ -11,14 +11,11 @@ from django_q.brokers import get_broker
 from django_q.models import OrmQ
 
 from citeboard.core.machine import group_name
-from scoring.worker.score import score_next
-from scoring.worker.warm_process import limits_for
+from scoring.worker.score import limits_for, score_next
 from tasks.jobs import leases
-from tasks.jobs.choosing import Share, Turns, place_in_queue
-from tasks.jobs.groups import MAX_SILENCE, living_groups, note_group, why_unserved
-from tasks.jobs.needs import HEAVY, queue_of
+from tasks.jobs.groups import MAX_SILENCE, START, Watchdog, living_groups, note_group, why_unserved
+from tasks.jobs.queue_choice import HEAVY, Share, Turns, place_in_queue, queue_of
 from tasks.jobs.sweeper import sweep
-from tasks.jobs.watchdog import START, Watchdog
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_gold, make_phase, make_season, make_submission, make_task, make_team
 from tests.scoring.scorers import put_in_place
@@ -155,7 +152,7 @@ class TestQueues:
     def test_a_group_that_serves_nothing_that_waits_is_not_stuck(self, heavy, settings, monkeypatch):
         settings.QUEUES = ["light"]
         now = [1000.0]
-        monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
         dog = Watchdog(GROUP, workers=2)
         now[0] += START + settings.LEASE_SECONDS + 1
         assert not dog.is_stuck()

@@ -10,8 +10,8 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from tasks.jobs import leases
+from tasks.jobs.groups import START, Watchdog
 from tasks.jobs.sweeper import MAX_WOKEN, Swept, end_leases, sweep
-from tasks.jobs.watchdog import START, Watchdog
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
 
@@ -176,7 +176,7 @@ class TestWatchdog:
         class Clock:
             now = 1000.0
 
-        monkeypatch.setattr("tasks.jobs.watchdog.time.monotonic", lambda: Clock.now)
+        monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: Clock.now)
         return Clock
 
     def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(self, job, clock, settings):

@@ -15,11 +15,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from tasks.jobs import deliveries
+from tasks.jobs.deliveries import PAUSES, send_deliveries
 from tasks.models import Delivery, Season, Webhook
 from tasks.seasons.announcements import announce
-from tasks.webhooks import addresses, sending
-from tasks.webhooks.addresses import AddressRefused, checked_url, is_public, target_of
-from tasks.webhooks.sending import PAUSES, send_deliveries
+from tasks.webhooks import posting
+from tasks.webhooks.posting import AddressRefused, checked_url, is_public, target_of
 from tasks.webhooks.services import make_webhook, secret_of
 from tests import factories
 from tests.pages.reading import text_of
@@ -205,7 +206,7 @@ def leads_to(monkeypatch, *answers: list[str]):
         numbers = answers[min(len(asked), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in numbers]
 
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lookup)
+    monkeypatch.setattr(posting.socket, "getaddrinfo", lookup)
     return asked
 
 
@@ -214,7 +215,7 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
     season, webhook, organiser, monkeypatch, numbers
 ):
     leads_to(monkeypatch, numbers)
-    monkeypatch.setattr(sending, "post", lambda *given, **more: pytest.fail("posted"))
+    monkeypatch.setattr(deliveries, "post", lambda *given, **more: pytest.fail("posted"))
     announce(season=season, text="We extend.", by=organiser)
     send_deliveries()
     assert "private network" in Delivery.objects.get().error
@@ -222,8 +223,8 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
 
 def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
     answers = threading.Event()
-    monkeypatch.setattr(addresses, "LOOKUP_SECONDS", 0)
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *given, **more: answers.wait() and [])
+    monkeypatch.setattr(posting, "LOOKUP_SECONDS", 0)
+    monkeypatch.setattr(posting.socket, "getaddrinfo", lambda *given, **more: answers.wait() and [])
     with pytest.raises(AddressRefused, match="cannot be found"):
         target_of(ADDRESS)
     answers.set()

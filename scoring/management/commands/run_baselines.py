@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.worker.baseline_requests import NotPossible, ask, names_for
+from scoring.worker.baseline_runs import NotPossible, ask, names_for
 from tasks.models import Phase, Season
 
 

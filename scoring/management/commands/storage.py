@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core.storage.copying import Copied, copy_all
 from citeboard.core.storage_address import backend, bucket_at
 from citeboard.core.words import counted, file_size
-from scoring.ops.stored_names import stored_names
+from scoring.ops.pruning import named_files
 
 SHOWN = 20
 
@@ -78,4 +78,4 @@ def _place(address: str) -> dict[str, Any]:
 
 def _lost(place: Any) -> list[str]:
     there = {entry.name for entry in place.entries("")}
-    return sorted(name for name in set(stored_names()) if name not in there)
+    return sorted({file.name for file in named_files()} - there)

@@ -20,20 +20,23 @@ from citeboard.core.schema import unknown_migrations
 from citeboard.teams.models import Team, User
 from scoring.exchange.mounted import FOLDER as ARCHIVES
 from scoring.models import BoardOrder
-from scoring.ops.backup.boards import board_digests
-from scoring.ops.backup.database import load_database
-from scoring.ops.backup.manifest import (
+from scoring.ops.backup.writing import (
     CHUNK,
+    FILES,
+    INCLUDED,
     BackupRefused,
     Manifest,
+    board_digests,
     differences,
     digest_of,
     digests_in,
+    is_given,
+    load_database,
+    print_of,
+    put_secret,
     read_manifest,
 )
-from scoring.ops.backup.secret import INCLUDED, is_given, print_of, put_secret
-from scoring.ops.backup.writing import FILES
-from scoring.ops.named_files import named_files
+from scoring.ops.pruning import named_files
 from tasks.models import Phase, Season
 
 #: Browsers and caches may hold pages of versions that the site had reached after the backup was made. Those

@@ -9,35 +9,32 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 import os
 import shutil
+import sqlite3
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.utils.crypto import salted_hmac
 
 from citeboard.core.last_done import note_done
 from citeboard.core.release import release
 from citeboard.core.schema import schema_state
+from scoring.board.standings import Board, standings
+from scoring.board.visibility import Audience
 from scoring.exchange.mounted import FOLDER as ARCHIVES
 from scoring.exchange.mounted import mounted_archives
-from scoring.ops.backup.boards import board_digests
-from scoring.ops.backup.database import TABLES, snapshot, write_database
-from scoring.ops.backup.manifest import (
-    CHUNK,
-    NAME,
-    BackupRefused,
-    Manifest,
-    differences,
-    digest_of,
-    digests_in,
-    read_manifest,
-    write_manifest,
-)
-from scoring.ops.backup.secret import print_of, write_secret
-from scoring.ops.named_files import NamedFile, named_files
+from scoring.ops.pruning import NamedFile, named_files
+from tasks.models import Phase
 
 #: The folder of the storage's files in a backup.
 FILES = "files"
@@ -74,7 +71,7 @@ def remove_older(target: Path, keep: int) -> list[Path]:
     """Of the backups beside this one, itself among them, so many newest stay; returns what was removed."""
     found = []
     for folder in target.parent.iterdir():
-        if (folder / NAME).is_file():
+        if (folder / MANIFEST).is_file():
             try:
                 found.append((read_manifest(folder).made_at, folder))
             except BackupRefused:
@@ -150,3 +147,268 @@ def _keep_only(folder: Path, files: Iterable[NamedFile]) -> None:
     wanted = {folder / file.name for file in files}
     for path in [path for path in folder.rglob("*") if path.is_file() and path not in wanted]:
         path.unlink()
+
+
+MANIFEST = "manifest.json"
+#: The form of backups that this release writes and reads.
+FORM = 1
+CHUNK = 1 << 20
+
+
+class BackupRefused(Exception):
+    """There is no backup, it is damaged, or it does not belong here; the message says what was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """``files`` has size and SHA-256 of every other file by its path in the backup.
+
+    ``database`` is the vendor with what its own form needs; ``boards`` a digest of each board's numbers;
+    ``secret`` says whether the key is in the backup or why not, ``secret_print`` tells one key from another;
+    ``lost`` are files that rows named and that the site itself had no more, or damaged.
+    """
+
+    release: str
+    made_at: str
+    database: Mapping[str, Any]
+    migrations: Sequence[str]
+    boards: Mapping[str, str]
+    secret: str
+    secret_print: str
+    lost: Sequence[str]
+    files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    form: int = FORM
+
+    @property
+    def size(self) -> int:
+        return sum(size for size, _ in self.files.values())
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        if said["form"] != FORM:
+            raise BackupRefused(f"{path}: a backup of form {said['form']}; this release reads form {FORM}")
+        said["files"] = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
+        return Manifest(**said)
+    except FileNotFoundError:
+        raise BackupRefused(f"{folder} is no backup: it has no {MANIFEST}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
+        raise BackupRefused(f"{path} cannot be read as a manifest: {reason}") from reason
+
+
+def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
+    """Size and SHA-256 of everything in the folder but the manifest, as it is read back."""
+    return {name: digest_of(path) for name, path in _files(folder) if name != MANIFEST}
+
+
+def digest_of(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def differences(manifest: Manifest, found: Mapping[str, tuple[int, str]]) -> list[str]:
+    """What is missing, was changed, or has come to the files that the manifest lists."""
+    lines = [f"{name} is missing" for name in manifest.files if name not in found]
+    for name, (size, digest) in found.items():
+        if name not in manifest.files:
+            lines.append(f"{name} is not listed")
+        elif (size, digest) != manifest.files[name]:
+            expected, wanted = manifest.files[name]
+            lines.append(f"{name}: {size} bytes, SHA-256 {digest[:12]}…; expected {expected}, {wanted[:12]}…")
+    return lines
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() or path.is_symlink():
+            yield path.relative_to(folder).as_posix(), path
+
+
+def board_digests() -> dict[str, str]:
+    """By board, as `season/task/phase, rules`."""
+    phases = Phase.objects.select_related("task__season").order_by("pk")
+    return {
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest(
+            standings(phase, None, rules, audience=Audience.ORGANISER)
+        )
+        for phase in phases
+        for rules in phase.task.rules
+    }
+
+
+def _digest(board: Board) -> str:
+    names = {column.name: column.metric for column in board.columns}
+    facts = [
+        [column.metric for column in board.columns],
+        [
+            [
+                row.submission,
+                row.system,
+                row.team,
+                row.kind,
+                [row.rank, row.rank_low, row.rank_high, row.group],
+                sorted((names[name], *cell[1:]) for name, cell in row.scores.items()),
+            ]
+            for row in board.rows
+        ],
+    ]
+    return hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).hexdigest()
+
+
+SQLITE_FILE = "database.sqlite3"
+TABLES = "database"
+MIGRATIONS = "django_migrations"
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Whatever is read in the block is of one moment; others go on writing."""
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+        return
+    # A transaction that is begun as IMMEDIATE, as the site's are, would keep all writers out.
+    before = connection.transaction_mode  # type: ignore[attr-defined]  # (of SQLite alone)
+    connection.ensure_connection()
+    connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM sqlite_schema")
+            cursor.fetchone()
+            yield
+    finally:
+        connection.transaction_mode = before  # type: ignore[attr-defined]
+
+
+def write_database(folder: Path) -> dict[str, Any]:
+    """The database of a snapshot; returns what the manifest says of it. Raises BackupRefused."""
+    if connection.vendor == "postgresql":
+        return {"vendor": "postgresql", "tables": _write_tables(folder / TABLES)}
+    path = folder / SQLITE_FILE
+    with closing(sqlite3.connect(path)) as copy:
+        connection.connection.backup(copy)
+        # One file, which needs no journal beside it.
+        copy.execute("PRAGMA journal_mode=DELETE")
+        [(said,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
+        if said != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
+            raise BackupRefused(f"the copy of the database is damaged: {said}")
+    return {"vendor": "sqlite"}
+
+
+def load_database(folder: Path, facts: dict[str, Any], migrations: list[str]) -> None:
+    """Put the database of a backup in the place of this one: all of it, or nothing."""
+    if facts["vendor"] == "postgresql":
+        with transaction.atomic():
+            _make_tables(migrations)
+            _load_tables(folder / TABLES, facts["tables"])
+        return
+    connection.ensure_connection()
+    with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
+        copy.backup(connection.connection)
+    connection.close()
+
+
+def _write_tables(folder: Path) -> dict[str, list[str]]:
+    """A file for each of the site's tables, as COPY writes it; returns their columns."""
+    folder.mkdir(exist_ok=True)
+    found = {}
+    with connection.cursor() as cursor:
+        for table in _own_tables():
+            columns = [row.name for row in connection.introspection.get_table_description(cursor, table)]
+            found[table] = columns
+            statement = f"COPY {_named(table, columns)} TO STDOUT"
+            with (folder / f"{table}.copy").open("wb") as file, cursor.copy(statement) as rows:
+                for part in rows:
+                    file.write(part)
+    return found
+
+
+def _make_tables(migrations: list[str]) -> None:
+    """Empty tables as they were when the backup was made, whatever there is now."""
+    with connection.cursor() as cursor:
+        for table in _own_tables():
+            cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
+    wanted = {(app, name) for app, name in (migration.split(".", 1) for migration in migrations)}
+    executor = MigrationExecutor(connection)
+    # No signal is sent, as what would follow from it is in the backup's tables.
+    nodes = executor.loader.graph.node_map
+    executor.migrate([key for key in wanted if not any(child.key in wanted for child in nodes[key].children)])
+
+
+def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
+    with connection.cursor() as cursor:
+        # Tables come in the order of their names, and migrations have turned the checks on.
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        # What migrations have written themselves is in the backup too.
+        cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
+        for table, columns in tables.items():
+            statement = f"COPY {_named(table, columns)} FROM STDIN"
+            with (folder / f"{table}.copy").open("rb") as file, cursor.copy(statement) as rows:
+                while part := file.read(CHUNK):
+                    rows.write(part)
+            for sequence in connection.introspection.get_sequences(cursor, table):
+                column = _quoted(sequence["column"])
+                cursor.execute(
+                    f"SELECT setval(%s, COALESCE(MAX({column}), 1), MAX({column}) IS NOT NULL)"  # noqa: S608
+                    f" FROM {_quoted(table)}",
+                    [sequence["name"]],
+                )
+
+
+def _own_tables() -> list[str]:
+    """Those of the site that are there; a database may be shared with others."""
+    found = connection.introspection.table_names()
+    own = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    return sorted({*own, *({MIGRATIONS} & set(found))})
+
+
+def _named(table: str, columns: list[str]) -> str:
+    return f"{_quoted(table)} ({', '.join(map(_quoted, columns))})"
+
+
+def _quoted(name: str) -> str:
+    return connection.ops.quote_name(name)
+
+
+KEY_FILE = "secret-key"
+INCLUDED = "included"
+FROM_ENVIRONMENT = "absent: the environment gives it"
+LEFT_OUT = "absent: it was left out"
+
+
+def write_secret(folder: Path, *, is_wanted: bool) -> str:
+    """Returns what the manifest says of it."""
+    if is_given():
+        return FROM_ENVIRONMENT
+    if not is_wanted:
+        return LEFT_OUT
+    shutil.copyfile(settings.DATA_DIR / KEY_FILE, folder / KEY_FILE)
+    return INCLUDED
+
+
+def put_secret(folder: Path) -> None:
+    """Takes the place of the key that this site has made for itself."""
+    draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write((folder / KEY_FILE).read_bytes())
+    draft.rename(settings.DATA_DIR / KEY_FILE)
+
+
+def is_given() -> bool:
+    """By the environment, which a restored file cannot change."""
+    return bool(settings.ENVIRONMENT.values.get("CITEBOARD_SECRET_KEY", "").strip())
+
+
+def print_of(key: str) -> str:
+    """Tells one key from another and nothing of either."""
+    return salted_hmac("citeboard.backup", "the secret key", secret=key, algorithm="sha256").hexdigest()

@@ -43,7 +43,7 @@ from scoring.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
 from scoring.board.viewer import viewer_of
 from scoring.board.visibility import Audience, Visibility, shows_own_scores, shows_run_counts, shows_teams
-from scoring.comparison.query import CompareQuery
+from scoring.comparison.contenders import CompareQuery
 from scoring.exchange.citations import Citation, of_board
 from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import Snapshot

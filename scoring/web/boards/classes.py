@@ -69,7 +69,7 @@ from scoring.models import Evaluation
 from scoring.publications.published import printed_transfers
 from scoring.web.boards.sections import DIFFERENCES, section_page
 from scoring.web.breadcrumbs import place_of
-from scoring.worker.baseline_requests import built_in_runs
+from scoring.worker.baseline_runs import built_in_runs
 from tasks.models import Phase
 from tasks.models.run_cards import trained_on
 from tasks.seasons.access import may_organise, phase_for

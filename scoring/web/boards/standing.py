@@ -36,7 +36,7 @@ from scoring.board.visibility import (
     shows_teams,
     visibility_of,
 )
-from scoring.comparison.one_run import rights_to
+from scoring.comparison.reading import rights_to
 from scoring.exchange.citations import of_run
 from scoring.exchange.data_sets import open_labels, write_labels
 from scoring.exchange.results import place, site_address

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from citeboard.core.words import counted, listed
 from scoring.board.confirming import results_of
 from scoring.board.counting import board_gold, unsettled
-from scoring.ops.failures import failed_rescorings, failed_runs
+from scoring.ops.season_progress import failed_rescorings, failed_runs
 from tasks.jobs.groups import why_unserved
 from tasks.models import Acknowledgement, Gold, Job, Phase, Question, Registration, Season, Submission
 

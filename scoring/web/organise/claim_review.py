@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of, run_to_judge
-from scoring.background.imports import ask_for_judgements
+from scoring.background.kinds import ask_for_judgements
 from scoring.board.numbers import interval, shown
 from scoring.human.claim_review import JudgementsRefused, agreement_of
 from scoring.human.judged_runs import publish, take_back

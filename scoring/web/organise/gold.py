@@ -21,14 +21,15 @@ from scoring.board.power import gold_power
 from scoring.board.visibility import may_see_submission
 from scoring.tools.baselines import baselines
 from scoring.web.organise.overview import lines
-from scoring.worker import baseline_requests
-from scoring.worker.new_gold import GoldRefused, publish_gold
+from scoring.worker import baseline_runs
 from scoring.worker.rescoring import (
+    GoldRefused,
     NotScored,
     Progress,
     ask_for_phase,
     ask_for_season,
     progress,
+    publish_gold,
     score_again,
     stop,
 )
@@ -287,8 +288,8 @@ def compute(request: HttpRequest, season: str, phase: int) -> HttpResponse:
     assert isinstance(request.user, User)
     name = request.POST.get("name", "")
     try:
-        asked = baseline_requests.ask(phase=own, names=[name] if name else None, by=request.user)
-    except baseline_requests.NotPossible as reason:
+        asked = baseline_runs.ask(phase=own, names=[name] if name else None, by=request.user)
+    except baseline_runs.NotPossible as reason:
         messages.error(request, sentence(reason))
     else:
         new = sum(request.is_new for request in asked)
@@ -309,10 +310,10 @@ def _phases(season: Season) -> list[Phase]:
 
 def _lines(phase: Phase) -> PhaseLines:
     latest: dict[str, Submission] = {}
-    for run in baseline_requests.built_in_runs(phase).select_related("phase__task", "team"):
+    for run in baseline_runs.built_in_runs(phase).select_related("phase__task", "team"):
         latest.setdefault(run.built_in, run)
     values = {line["run"].built_in: line["value"] for line in lines(latest.values())}
-    names = baseline_requests.names_for(phase)
+    names = baseline_runs.names_for(phase)
     return PhaseLines(
         phase=phase,
         gold=Gold.objects.current(phase),
@@ -322,8 +323,8 @@ def _lines(phase: Phase) -> PhaseLines:
 
 
 def _line(name: str, run: Submission | None, value: str) -> Line:
-    if name == baseline_requests.HUMAN:
-        summary, source, sees = baseline_requests.HUMAN_DESCRIPTION, "", _("gold of several annotators")
+    if name == baseline_runs.HUMAN:
+        summary, source, sees = baseline_runs.HUMAN_DESCRIPTION, "", _("gold of several annotators")
     else:
         own = baselines()[name]
         summary, source, sees = own.summary, own.source, own.sees

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of
-from scoring.background.sheets import ask_for_sheet
+from scoring.background.kinds import ask_for_sheet
 from scoring.board.human_columns import SCALE
 from scoring.board.names import dimension_label
 from scoring.board.numbers import DASH, interval, shown

@@ -26,7 +26,7 @@ from tasks.models import Announcement, Delivery, Question, Season, Terms, Webhoo
 from tasks.registration.entries import MAX_LENGTH, acceptances, publish_terms
 from tasks.seasons.access import season_to_help, season_to_organise
 from tasks.seasons.announcements import MAX_TEXT, announce, answer, edit_announcement, take_back_announcement
-from tasks.webhooks.addresses import AddressRefused
+from tasks.webhooks.posting import AddressRefused
 from tasks.webhooks.services import (
     WebhookRefused,
     make_webhook,

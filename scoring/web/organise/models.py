@@ -21,12 +21,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from citeboard.core.words import counted, sentence, thousands
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of
-from scoring.background.imports import ask_for_labels
+from scoring.background.kinds import ask_for_labels
 from scoring.models import BackgroundJob, EntailmentModel, LabelImport, PendingLabels
-from scoring.ops.model_status import models_of
+from scoring.ops.doctor import models_of
 from scoring.worker.background import Kind
-from scoring.worker.entailment_labels import Imported, LabelsRefused, label_lines, models_of_season
-from scoring.worker.label_sharing import share_labels
+from scoring.worker.entailment_labels import (
+    Imported,
+    LabelsRefused,
+    label_lines,
+    models_of_season,
+    share_labels,
+)
 from scoring.worker.pending_labels import open_pairs, pairs_left, waiting_jobs
 from tasks.models import Season
 from tasks.seasons.access import season_to_organise

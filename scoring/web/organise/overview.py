@@ -25,8 +25,7 @@ from scoring.board.numbers import shown
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
-from scoring.ops.failures import acknowledged
-from scoring.ops.season_progress import progress_of
+from scoring.ops.season_progress import acknowledged, progress_of
 from scoring.web.organise.attention import concerns
 from scoring.web.organise.phases import drawn
 from tasks.jobs.acknowledging import NotFailed, acknowledge, take_acknowledgement_back

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.ops.deleting_seasons import delete_season
+from scoring.ops.pruning import delete_season
 from scoring.web.organise.settings_form import SettingsForm
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import season_to_organise

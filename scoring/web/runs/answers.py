@@ -25,7 +25,7 @@ from scoring.board.visibility import (
     may_see_submission,
     shows_teams,
 )
-from scoring.comparison.one_run import OwnPage, ShownAnswer, own_page, rights_to
+from scoring.comparison.reading import OwnPage, ShownAnswer, own_page, rights_to
 from scoring.models import Evaluation
 from scoring.runs.claims import has_claims, page_of
 from scoring.runs.results import latest_evaluations

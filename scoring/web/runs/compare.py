@@ -19,14 +19,20 @@ from scoring.board.numbers import interval, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of, may_see_claims, may_see_instances
-from scoring.comparison.choosing import ChosenTwo, chosen_two, evaluation_of
-from scoring.comparison.contenders import on_board, own_runs
+from scoring.comparison.contenders import (
+    ChosenTwo,
+    CompareQuery,
+    ReadQuery,
+    SeveralQuery,
+    chosen_two,
+    evaluation_of,
+    on_board,
+    own_runs,
+)
 from scoring.comparison.pages import class_part, instance_part, test_part
-from scoring.comparison.query import CompareQuery, ReadQuery, SeveralQuery
-from scoring.comparison.read_page import ReadPage, may_read, read_page
-from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance
+from scoring.comparison.paired_scores import Busy, Two, tests, two
+from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance, ReadPage, may_read, read_page
 from scoring.comparison.several import MAX_RUNS, Line, Several, several
-from scoring.comparison.sides import Busy, Two, tests, two
 from scoring.exchange.figure_files import figure_response
 from scoring.metrics import Metric
 from scoring.models import Evaluation

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from citeboard.core import storage
 from citeboard.core.any_origin import readable_anywhere
 from citeboard.core.storage.downloads import download
-from scoring.background.papers import ask_for_paper, is_current, kept_paper, moving_paper
+from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
 from scoring.board import exports
 from scoring.board.differences import metrics_of, offered_dimensions
 from scoring.board.names import dimension_label, metric_label

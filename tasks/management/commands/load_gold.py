@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import audit
 from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
-from tasks.jobs.rescore import rescore
+from tasks.jobs.leases import rescore
 from tasks.management.problems import problems_told
 from tasks.models import Gold, Task
 from tasks.seasons.access import NoSuchPlace, task_at

@@ -18,10 +18,10 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
-from tasks.jobs.rescore import rescore
+from tasks.jobs.leases import rescore
 from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
 from tasks.models.seasons import bump_version, bump_versions
-from tasks.notifications.of_seasons import PhaseFacts, tell_changed_phase
+from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file.entries import (
     SEASON,

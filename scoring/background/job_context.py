@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection
 
 from scoring.models import BackgroundJob
-from scoring.worker import background, stopping
-from scoring.worker.database_retries import DATABASE_ERRORS
+from scoring.worker import background, interruptions
+from scoring.worker.interruptions import DATABASE_ERRORS
 
 #: The lease is renewed so often within its time.
 BEATS = 4
@@ -36,7 +36,7 @@ class Outcome:
 
 def told(job: BackgroundJob, share: float, doing: str) -> None:
     """Raises JobLost, or Stopping where the worker is to end."""
-    stopping.check()
+    interruptions.check()
     if not background.tell(job, share, doing):
         raise JobLost
 

@@ -1,9 +1,4 @@
-"""Which job a group of workers takes next.
-
-New runs come before runs that are scored again. Among equals it is the season's turn whose last job began the
-longest ago, in the season the team's, and of the team the oldest job. So a run waits for at most one run of
-each other team before each of its own team's, however many those have sent.
-"""
+"""What a job needs of the worker that does it: the queue it waits in, and whether it is heavy."""
 
 from __future__ import annotations
 
@@ -12,10 +7,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.utils.module_loading import import_string
 
 from citeboard.core.database_time import from_now
-from tasks.models import Job, Submission
+from tasks.models import Job, Submission, Task
+
+LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
+#: Named and not imported: what metrics need is known to scoring, which stands to the right of tasks.
+NEEDS_MODELS = "scoring.metrics.model_demand.needs_models"
+#: A run is heavy where runs of its phase have lately taken so long.
+HEAVY = dt.timedelta(seconds=20)
+RECENT = 5
+
+
+def queue_of(task: Task) -> str:
+    """The one its organisers have named, or by what its metrics need under its options."""
+    if task.queue:
+        return task.queue
+    return MODELS if import_string(NEEDS_MODELS)(task.type, tuple(task.rules), task.options) else LIGHT
+
+
+def is_heavy(submission: Submission, queue: str, step: Job.Step) -> bool:
+    """Whether light runs must not wait behind it."""
+    if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
+        return True
+    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, step=step)
+    lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by("-pk")
+    took = sorted(lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT])
+    return bool(took) and took[len(took) // 2] > HEAVY
+
+
+def facts_of(submission: Submission, step: Job.Step) -> dict[str, object]:
+    """What a job is given when it is queued. A check needs no model."""
+    queue = LIGHT if step == Job.Step.CHECK else queue_of(submission.phase.task)
+    again = submission.status == Submission.Status.SCORED
+    return {
+        "queue": queue,
+        "is_heavy": is_heavy(submission, queue, step),
+        "priority": Job.Priority.AGAIN if again else Job.Priority.NEW,
+    }
+
 
 #: Seconds after which a team's last turn is forgotten.
 MEMORY = 3600
@@ -148,3 +180,9 @@ def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) 
         is_first = turns.first([turns.first(others), own_first]) is not own_first
         place += min(sum(share.jobs for share in others), among_own - 1 + is_first)
     return place
+
+
+def with_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
+    """Each with ``progress``: the share of a check or a scoring that is under way, None where none is."""
+    running = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state=Job.State.RUNNING)
+    return submissions.annotate(progress=Subquery(running.order_by("-id").values("progress")[:1]))

@@ -12,8 +12,7 @@ from django.db.models import F, Q, QuerySet
 
 from citeboard.core.database_time import database_now, from_now
 from tasks.models import Delivery
-from tasks.webhooks.addresses import AddressRefused, target_of
-from tasks.webhooks.posting import body_of, post
+from tasks.webhooks.posting import AddressRefused, body_of, post, target_of
 from tasks.webhooks.services import secret_of
 
 State = Delivery.State

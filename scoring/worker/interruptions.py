@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
@@ -48,3 +51,37 @@ def default_on_database_error(action: Callable[[], Answer], otherwise: Answer) -
         return otherwise
     note_recovery(DATABASE)
     return answer
+
+
+_asked = threading.Event()
+
+
+class Stopping(Exception):
+    """The worker was asked to end."""
+
+
+def is_asked() -> bool:
+    return _asked.is_set()
+
+
+def check() -> None:
+    """Raises Stopping if the worker was asked to end."""
+    if _asked.is_set():
+        raise Stopping
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """A SIGTERM is noted in this block and ends the process after it."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are the main thread's alone.
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: _asked.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if _asked.is_set():
+            _asked.clear()
+            signal.raise_signal(signal.SIGTERM)

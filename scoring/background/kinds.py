@@ -1,10 +1,15 @@
-"""The zip for a season's overview paper, made in the background and kept while the season shows the same."""
+"""Making a sheet for human evaluation in the background."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db.models import Model, Q
@@ -14,7 +19,7 @@ from django.utils.translation import gettext_noop
 from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.teams.models import User
-from scoring.background.step import Outcome, told
+from scoring.background.job_context import Outcome, told
 from scoring.board.visibility import (
     audience_of,
     frozen_at,
@@ -26,10 +31,100 @@ from scoring.board.visibility import (
 from scoring.exchange import overview_paper
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
+from scoring.human.claim_review import read_agreement
+from scoring.human.judged_runs import keep_file
+from scoring.human.sheets import Drawn, SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
 from scoring.worker.background import Kind, State, ask, new_name
+from scoring.worker.entailment_labels import GivenLabels, Imported, go_on, read_labels, store_labels
 from scoring.worker.local_copies import storage_in_use
-from tasks.models import Phase, Submission
+from tasks.models import Phase, Season, Submission
+from tasks.submissions.uploads import Upload
+
+
+def ask_for_sheet(
+    *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
+) -> BackgroundJob:
+    """Raises SheetRefused for more runs or instances than a sheet has."""
+    check_size(len(runs), instances)
+    given = {"runs": [run.pk for run in runs], "instances": instances, "seed": seed}
+    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+
+
+def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
+    """Raises SheetRefused."""
+    assert job.phase is not None
+    on_board = {run.pk: run for run in runs_on_board(job.phase, by)}
+    if gone := [number for number in job.given["runs"] if number not in on_board]:
+        raise SheetRefused(f"a chosen run does not stand on the board any more: {len(gone)} of them")
+    drawn = draw_sheet(
+        phase=job.phase,
+        runs=[on_board[number] for number in job.given["runs"]],
+        instances=job.given["instances"],
+        seed=job.given["seed"],
+        tell=partial(told, job),
+    )
+    return Outcome(partial(_keep, drawn, by))
+
+
+def _keep(drawn: Drawn, by: User) -> Mapping[str, Any]:
+    return {"sheet": keep_sheet(drawn, by=by).pk}
+
+
+def ask_for_labels(*, season: Season, model: str, upload: Upload, by: User) -> BackgroundJob:
+    return ask(Kind.LABELS, season, {"model": model}, by=by, upload=upload)
+
+
+def ask_for_judgements(*, submission: Submission, upload: Upload, by: User) -> BackgroundJob:
+    season = submission.phase.task.season
+    return ask(Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload)
+
+
+def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
+    """Raises LabelsRefused."""
+    told(job, 0, gettext_noop("reading the file"))
+    with _sent(job) as path:
+        given = read_labels(path, job.filename, job.given["model"], by)
+    told(job, 0.5, f"keeping {len(given.labels.entailed)} labels")
+    stored: list[Imported] = []
+    return Outcome(
+        partial(_keep_labels, given, job.season, by, stored),
+        # Runs that began to wait meanwhile have seen no label.
+        after=lambda: [go_on(own, given) for own in stored],
+    )
+
+
+def _keep_labels(given: GivenLabels, season: Season, by: User, stored: list[Imported]) -> Mapping[str, Any]:
+    own = store_labels(given, season=season, by=by)
+    stored.append(own)
+    return {"added": own.added, "known": own.known, "resumed": go_on(own, given)}
+
+
+def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
+    """Raises JudgementsRefused."""
+    assert job.submission is not None
+    told(job, 0, gettext_noop("reading the file"))
+    with _sent(job) as path:
+        read_agreement(job.submission, path, job.filename, by)
+    told(job, 0.5, gettext_noop("keeping the judgements"))
+    return Outcome(partial(_keep_judgements, job, by))
+
+
+def _keep_judgements(job: BackgroundJob, by: User) -> Mapping[str, Any]:
+    assert job.submission is not None
+    with _sent(job) as path:
+        judged = keep_file(submission=job.submission, path=path, filename=job.filename, by=by)
+    return {"judged": judged.pk}
+
+
+@contextmanager
+def _sent(job: BackgroundJob) -> Iterator[Path]:
+    """The file that came with it, on this machine. Raises ScorerWaits while the storage is away."""
+    with tempfile.TemporaryDirectory(prefix="citeboard-sent-") as folder:
+        with storage_in_use():
+            path = storage.local_copy(storage.statistics, job.file, Path(folder))
+        yield path
+
 
 #: An archive of an earlier state may be had for so long, as long as who may see what is the same.
 STILL_GIVEN = dt.timedelta(hours=1)

@@ -1,0 +1,432 @@
+"""Writing notifications: in the transaction of the event, one for each person, however often it is tried."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.utils import timezone
+
+from citeboard.core.audit import as_json
+from citeboard.teams.models import Membership, Team, User
+from tasks.models import (
+    Announcement,
+    ExtraTries,
+    Job,
+    JoinRequest,
+    MergeProposal,
+    Notification,
+    Organiser,
+    Phase,
+    Question,
+    Registration,
+    Report,
+    Season,
+    Submission,
+)
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications.reading import channels
+from tasks.webhooks.services import queue_event
+
+
+def notify(
+    kind: Kind,
+    event: str,
+    people: Iterable[int],
+    *,
+    season: Season | int | None,
+    phase: Phase | None = None,
+    team: Team | None = None,
+    submission: Submission | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> int:
+    """Tell the people, given by id, of an event; who was told of it already is not told again.
+
+    To be called in the transaction of the event. Gives how many wanted to be told.
+    """
+    told = channels(sorted(set(people)), kind)
+    now = timezone.now()
+    rows = [
+        Notification(
+            user_id=person,
+            kind=kind,
+            event=event,
+            season_id=season.pk if isinstance(season, Season) else season,
+            phase=phase,
+            team=team,
+            submission=submission,
+            facts=dict(facts or {}),
+            created_at=now,
+            mail=Notification.Mail.QUEUED if channel == Channel.MAIL else Notification.Mail.NONE,
+            mail_due_at=now if channel == Channel.MAIL else None,
+        )
+        for person, channel in told.items()
+        if channel != Channel.NONE
+    ]
+    Notification.objects.bulk_create(rows, ignore_conflicts=True)
+    return len(rows)
+
+
+def take_back(event: str, person: int) -> None:
+    """What the person was told of holds no more."""
+    Notification.objects.filter(event=event, user=person).delete()
+
+
+def members_of(team: Team) -> list[int]:
+    return list(Membership.objects.filter(team=team).values_list("user_id", flat=True))
+
+
+def leads_of(team: Team) -> list[int]:
+    lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
+    return list(lead.values_list("user_id", flat=True))
+
+
+def runners_of(season: Season) -> list[int]:
+    """Its organisers and helpers."""
+    return list(Organiser.objects.filter(season=season).values_list("user_id", flat=True))
+
+
+def participants_of(season: Season) -> list[int]:
+    """The members of its teams, those that wait for approval included."""
+    entries = Registration.objects.filter(season=season).not_refused()
+    teams = Membership.objects.filter(team__in=entries.values("team"), user__is_active=True)
+    return list(teams.values_list("user_id", flat=True))
+
+
+def without(people: Iterable[int], person: User | None) -> list[int]:
+    """Nobody is told of what they did themselves."""
+    return [own for own in people if person is None or own != person.pk]
+
+
+Status = Submission.Status
+
+
+def tell_scored(job: Job, *, is_first: bool) -> None:
+    """That the job's run was scored; again, if it was before, and then once for all runs of a team."""
+    run = _run_of(job)
+    if run is None:
+        return
+    if is_first:
+        _post(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
+    if run.phase.own_runs_show == Phase.OwnRuns.NOTHING:
+        return
+    if is_first:
+        _tell(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
+    elif run.status == Status.SCORED:
+        assert run.team is not None
+        notify(
+            Kind.RESCORED,
+            f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}",
+            members_of(run.team),
+            season=run.phase.task.season_id,
+            phase=run.phase,
+            team=run.team,
+            facts={"gold": job.gold.number},
+        )
+
+
+def tell_failed(job: Job, *, has_problems: bool) -> None:
+    """That it will not be scored: for what is wrong with its file, or for another reason."""
+    run = _run_of(job)
+    if run is not None and run.status == Status.FAILED:
+        attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
+        kind, event = Kind.REFUSED if has_problems else Kind.FAILED, f"run-{run.pk}-failed-{job.pk}{attempt}"
+        _post(kind, event, run)
+        _tell(kind, event, run)
+
+
+def tell_tries(given: ExtraTries) -> None:
+    """That the team may send more runs than others."""
+    notify(
+        Kind.TRIES,
+        f"tries-{given.pk}",
+        members_of(given.team),
+        season=given.phase.task.season_id,
+        phase=given.phase,
+        team=given.team,
+        facts={"tries": given.tries, "reason": given.reason},
+    )
+
+
+def tell_excluded(run: Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
+    """That it stands on no board any more, or may again where ``exclusion`` is empty."""
+    _tell(Kind.EXCLUDED, f"run-{run.pk}-excluded-{at.timestamp()}", run, exclusion=exclusion, reason=reason)
+
+
+def _run_of(job: Job) -> Submission | None:
+    """As it is now; None where no team waits for it."""
+    if not job.sets_status:
+        return None
+    runs = Submission.objects.select_related("phase__task", "team")
+    return runs.filter(pk=job.submission_id, team__isnull=False).first()
+
+
+def _post(kind: Kind, event: str, run: Submission) -> None:
+    """Organisers see every run, whatever the phase shows its team."""
+    assert run.team is not None
+    where = {"task": run.phase.task.slug, "phase": run.phase.slug, "team": run.team.slug}
+    queue_event(kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where)
+
+
+def _tell(kind: Kind, event: str, run: Submission, **facts: str) -> None:
+    assert run.team is not None
+    notify(
+        kind,
+        event,
+        members_of(run.team),
+        season=run.phase.task.season_id,
+        phase=run.phase,
+        team=run.team,
+        submission=run,
+        facts=facts,
+    )
+
+
+def tell_question(question: Question, *, by: User) -> None:
+    people = without(runners_of(question.season), by)
+    queue_event(Kind.QUESTION, f"question-{question.pk}", question.season, question=question.pk)
+    notify(
+        Kind.QUESTION,
+        f"question-{question.pk}",
+        people,
+        season=question.season,
+        facts={"text": question.text},
+    )
+
+
+def tell_answered(question: Question) -> None:
+    """Also when an answer is changed."""
+    if question.asked_by_id is None:
+        return
+    event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
+    facts = {"question": question.text, "answer": question.answer}
+    notify(Kind.ANSWERED, event, [question.asked_by_id], season=question.season, facts=facts)
+
+
+def tell_report(report: Report) -> None:
+    staff = User.objects.filter(is_staff=True, is_active=True).values_list("pk", flat=True)
+    facts = {"text": report.text, "address": report.address}
+    notify(Kind.REPORTED, f"report-{report.pk}", staff, season=None, facts=facts)
+
+
+def tell_to_confirm(
+    phase: Phase,
+    runs: Mapping[Team, Sequence[Submission]],
+    *,
+    gold: int,
+    by: User | None = None,
+) -> int:
+    """That results of these teams, of these runs, wait; how many leads wanted to be told.
+
+    Each team is told once of a gold, an end of the phase and a time that the confirmation was begun; whoever
+    began it anew (``by``) is not.
+    """
+    event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
+    where = {"task": phase.task.slug, "phase": phase.slug}
+    is_reopened = by is not None
+    season = phase.task.season
+    known = set(Notification.objects.filter(event__startswith=f"{event}-").values_list("event", flat=True))
+    if not known:
+        queue_event(Kind.CONFIRM, event, season, **where, is_reopened=is_reopened)
+    return sum(
+        notify(
+            Kind.CONFIRM,
+            f"{event}-{team.pk}",
+            without(leads_of(team), by),
+            season=season,
+            phase=phase,
+            team=team,
+            facts={"is_reopened": is_reopened, "runs": {str(run.number): run.pk for run in own}},
+        )
+        for team, own in runs.items()
+        if f"{event}-{team.pk}" not in known
+    )
+
+
+def forget_to_confirm(phase: Phase) -> None:
+    """Once nobody is asked any more; an e-mail that was not sent yet is not sent any more."""
+    Notification.objects.filter(kind=Kind.CONFIRM, event__startswith=_prefix(phase)).delete()
+
+
+def _prefix(phase: Phase) -> str:
+    return f"phase-{phase.pk}-confirm-"
+
+
+#: So long before its end participants are reminded of a phase.
+AHEAD = dt.timedelta(hours=48)
+
+
+@dataclass(frozen=True)
+class PhaseFacts:
+    """What participants plan by, of a phase as it was."""
+
+    closes: dt.datetime
+    runs_per_day: int | None
+    runs_in_total: int | None
+
+    @classmethod
+    def of(cls, phase: Phase) -> Self:
+        return cls(phase.closes, phase.runs_per_day, phase.runs_in_total)
+
+    @property
+    def limits(self) -> tuple[int | None, int | None]:
+        return self.runs_per_day, self.runs_in_total
+
+
+def tell_changed_phase(phase: Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None) -> None:
+    """That its end or its limits are others now; of what was over and stays over nobody is told."""
+    season = phase.task.season
+    if not season.is_public:
+        return
+    if phase.closes != before.closes and max(phase.closes, before.closes) > at:
+        facts = {"before": as_json(before.closes), "after": as_json(phase.closes)}
+        event = f"phase-{phase.pk}-moved-{at.timestamp()}"
+        queue_event(Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **facts)
+        people = without(participants_of(season), by)
+        notify(Kind.MOVED, event, people, season=season, phase=phase, facts=facts)
+    after = PhaseFacts.of(phase).limits
+    if after != before.limits and phase.closes > at:
+        event = f"phase-{phase.pk}-limits-{at.timestamp()}"
+        limits = {"before": list(before.limits), "after": list(after)}
+        people = without(participants_of(season), by)
+        notify(Kind.LIMITS, event, people, season=season, phase=phase, facts=limits)
+
+
+def remind_of_deadlines(at: dt.datetime | None = None) -> int:
+    """Tell participants once of each phase that closes within 48 hours; how many were told."""
+    at = at or timezone.now()
+    soon = Phase.objects.open(at).filter(
+        closes__lte=at + AHEAD, task__season__is_public=True, task__is_reported_only=False
+    )
+    told = 0
+    for phase in soon.select_related("task__season"):
+        event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
+        if not Notification.objects.filter(event=event).exists():
+            people = participants_of(phase.task.season)
+            facts = {"closes": as_json(phase.closes)}
+            told += notify(Kind.DEADLINE, event, people, season=phase.task.season, phase=phase, facts=facts)
+    return told
+
+
+def tell_announced(season: Season, announcement: Announcement, *, by: User | None) -> None:
+    """Participants, and those who run the season besides."""
+    people = without([*participants_of(season), *runners_of(season)], by)
+    notify(Kind.ANNOUNCED, announcement.event, people, season=season, facts={"text": announcement.text})
+    queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
+
+
+def reword_announced(announcement: Announcement) -> None:
+    """Who was told reads what it says now; nobody is told once more."""
+    told = Notification.objects.filter(event=announcement.event)
+    told.update(facts={"text": announcement.text})
+
+
+def forget_announced(announcement: Announcement) -> None:
+    """An e-mail that was not sent yet is not sent any more."""
+    Notification.objects.filter(event=announcement.event).delete()
+
+
+def tell_asked(registration: Registration, *, by: User | None) -> None:
+    """Those who decide on the entry."""
+    season, event = registration.season, f"registration-{registration.pk}-asked"
+    queue_event(Kind.ASKED, event, season, team=registration.team.slug)
+    notify(
+        Kind.ASKED,
+        event,
+        without(runners_of(season), by),
+        season=season,
+        team=registration.team,
+        facts={"message": registration.message},
+    )
+
+
+def tell_decided(registration: Registration) -> None:
+    """The team, in the transaction of the decision."""
+    assert registration.decided_at is not None
+    event = f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
+    decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
+    queue_event(Kind.DECIDED, event, registration.season, **decided)
+    notify(
+        Kind.DECIDED,
+        event,
+        members_of(registration.team),
+        season=registration.season,
+        team=registration.team,
+        facts={"is_approved": registration.is_approved, "reason": registration.reason},
+    )
+
+
+def tell_role(season: Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
+    """Whoever was made an organiser or a helper."""
+    event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
+    notify(Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role})
+
+
+def sheet_event(sheet: int) -> str:
+    return f"sheet-{sheet}"
+
+
+def tell_sheet(sheet: int, phase: Phase, person: int) -> None:
+    """Whoever shall rate a sheet, which is given by its number."""
+    season = phase.task.season_id
+    notify(Kind.SHEET, sheet_event(sheet), [person], season=season, phase=phase, facts={"sheet": sheet})
+
+
+def tell_join_asked(asked: JoinRequest) -> None:
+    notify(
+        Kind.JOIN_ASKED,
+        _event(asked),
+        members_of(asked.team),
+        season=asked.season,
+        team=asked.team,
+        facts={"person": str(asked.user), "message": asked.message},
+    )
+
+
+def forget_join_asked(asked: JoinRequest) -> None:
+    """An e-mail that was not sent yet is not sent any more."""
+    Notification.objects.filter(event=_event(asked)).delete()
+
+
+def tell_join_decided(asked: JoinRequest, *, is_accepted: bool) -> None:
+    notify(
+        Kind.JOIN_DECIDED,
+        f"{_event(asked)}-decided",
+        [asked.user_id],
+        season=asked.season,
+        team=asked.team,
+        facts={"is_accepted": is_accepted},
+    )
+
+
+def _event(asked: JoinRequest) -> str:
+    return f"join-{asked.pk}-{asked.asked_at.timestamp()}"
+
+
+def tell_merge_asked(proposal: MergeProposal) -> None:
+    """The lead of the team that would stay."""
+    notify(
+        Kind.MERGE_ASKED,
+        _merge_event(proposal),
+        leads_of(proposal.into),
+        season=proposal.season,
+        team=proposal.into,
+        facts={"other": proposal.team.name},
+    )
+
+
+def forget_merge_asked(proposal: MergeProposal) -> None:
+    Notification.objects.filter(event=_merge_event(proposal)).delete()
+
+
+def tell_merged(season: Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
+    """All members of the team that stays, those who came with the other included."""
+    event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
+    facts = {"other": team.name, "reason": reason}
+    notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)
+
+
+def _merge_event(proposal: MergeProposal) -> str:
+    return f"merge-{proposal.pk}-{proposal.proposed_at.timestamp()}"
