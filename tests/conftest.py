@@ -85,7 +85,7 @@ def _nothing_kept_by_number() -> None:
 @pytest.fixture(autouse=True)
 def _no_outage_is_under_way(monkeypatch) -> None:
     """What an earlier test took away is back."""
-    monkeypatch.setattr("citeboard.core.outage_log._begun", {})
+    monkeypatch.setattr("citeboard.core.outages._begun", {})
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.any_origin import readable_anywhere
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ, readable_anywhere
 
 app_name = "api"
 WELCOME = "Send a token as `Authorization: Token …`; what there is, with every field, stands in the schema."

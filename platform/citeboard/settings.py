@@ -11,10 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from citeboard.core.data_folder import data_folder, default_work_folder, secret_key_from
-from citeboard.core.database import ready_for_many_writers
-from citeboard.core.env import Environment
+from citeboard.core.env import Environment, backend, ready_for_many_writers
 from citeboard.core.logs import logging_config
-from citeboard.core.storage_address import backend
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -200,13 +198,13 @@ INSTALLED_APPS = [
     "django_htmx",
 ]
 MIDDLEWARE = [
-    "citeboard.core.request_start.RequestStartMiddleware",
+    "citeboard.core.middleware.RequestStartMiddleware",
     "citeboard.core.middleware.RequestIdMiddleware",
     "citeboard.core.instruments.RequestMetricsMiddleware",
     "citeboard.core.middleware.SecurityHeadersMiddleware",
     "citeboard.core.middleware.PrivateByDefaultMiddleware",
     "citeboard.core.middleware.FullPoolMiddleware",
-    "citeboard.core.compression.CompressionMiddleware",
+    "citeboard.core.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -219,7 +217,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "tasks.seasons.access.SecondFactorMiddleware",
-    "citeboard.core.only_posted.OnlyPostedMiddleware",
+    "citeboard.core.middleware.OnlyPostedMiddleware",
 ]
 ROOT_URLCONF = "citeboard.urls"
 WSGI_APPLICATION = "citeboard.wsgi.application"
@@ -266,7 +264,7 @@ STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "img")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "citeboard.core.vendor.VendorFinder",
+    "citeboard.core.release.VendorFinder",
 ]
 
 # -- People -------------------------------------------------------------------------------------------
@@ -471,7 +469,7 @@ Q_CLUSTER = {
 _OWN_CACHES: dict[str, dict[str, Any]] = {
     # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
     # it holds nothing else, so that no number of requests can push a count out.
-    "default": {"BACKEND": "citeboard.core.limits_cache.LimitsCache"},
+    "default": {"BACKEND": "citeboard.core.caches.LimitsCache"},
     # What follows from scores and takes long to find: ranks, tests, counts of labels.
     "results": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "results"},
     # Where workers and sweepers leave signs of life for `manage.py doctor`, which is another process.
@@ -482,7 +480,7 @@ _OWN_CACHES: dict[str, dict[str, Any]] = {
 }
 CACHES: dict[str, dict[str, Any]] = {
     name: {
-        "BACKEND": "citeboard.core.redis_cache.SharedCache",
+        "BACKEND": "citeboard.core.caches.SharedCache",
         "LOCATION": REDIS_CACHE_URL if name == "results" else REDIS_URL,
         "KEY_PREFIX": name,
         "OPTIONS": {"instead": own},
@@ -499,7 +497,7 @@ CACHES: dict[str, dict[str, Any]] = {
     },
     # Boards as they were computed, for other views of them and for who is signed in; so many in each process.
     "boards": {
-        "BACKEND": "citeboard.core.object_cache.ObjectCache",
+        "BACKEND": "citeboard.core.caches.ObjectCache",
         "LOCATION": "boards",
         "OPTIONS": {"MAX_ENTRIES": 24},
     },
@@ -536,10 +534,10 @@ REST_FRAMEWORK = {
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["citeboard.core.api_throttles.RequestThrottle"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api_http.OneForm",
-    "DEFAULT_METADATA_CLASS": "citeboard.core.api_http.Methods",
-    "EXCEPTION_HANDLER": "citeboard.core.api_errors.exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["citeboard.core.api.RequestThrottle"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api.OneForm",
+    "DEFAULT_METADATA_CLASS": "citeboard.core.api.Methods",
+    "EXCEPTION_HANDLER": "citeboard.core.errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "multipart",
     "NUM_PROXIES": PROXIES,
 }
@@ -553,7 +551,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "citeboard.core.api_schema.every_operation_may_fail",
+        "citeboard.core.api.every_operation_may_fail",
         "scoring.api.examples.with_examples",
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",

@@ -4,11 +4,17 @@ from allauth.urls import build_provider_urlpatterns
 from django.contrib import admin
 from django.urls import include, path
 
-handler400 = "citeboard.core.views.bad_request"
-handler500 = "citeboard.core.views.server_error"
+from citeboard.core import health, language, legal_pages
+
+handler400 = "citeboard.core.errors.bad_request"
+handler500 = "citeboard.core.errors.server_error"
 
 urlpatterns = [
-    path("", include("citeboard.core.urls")),
+    path("health/live", health.live, name="health-live"),
+    path("health/ready", health.ready, name="health-ready"),
+    path("language/<slug:code>/", language.choose, name="language"),
+    path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
+    path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
     path("api/", include("citeboard.api")),
     path("", include("citeboard.teams.tokens.urls")),
     path("", include("citeboard.teams.urls")),

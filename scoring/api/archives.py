@@ -12,9 +12,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.any_origin import readable_anywhere
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import PAGE_PARAMETERS, Pages, paged
+from citeboard.core.api import PAGE_PARAMETERS, READ, Pages, paged, readable_anywhere
 from scoring.api.seasons import READING
 from scoring.api.serializers import address
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives

@@ -11,9 +11,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ, require_length
-from citeboard.core.api_schema import ABSENT, TOO_LARGE
-from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
+from citeboard.core.api import ABSENT, READ, TOO_LARGE, RequestThrottle, UploadThrottle, require_length
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.overview_paper import AS_EVERYBODY, paper_for

@@ -9,7 +9,7 @@ from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.visibility import audience_of

@@ -8,8 +8,7 @@ from rest_framework.decorators import api_view, throttle_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import require_length
-from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
+from citeboard.core.api import RequestThrottle, UploadThrottle, require_length
 from citeboard.teams.api import person
 from scoring.api.forms import IDEMPOTENCY_KEY, AcceptedBundle, BundleForm, Closed
 from scoring.api.runs import REFUSED, given_card, given_figures, team_of_sender

@@ -11,8 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
+from citeboard.core.api import ABSENT, READ, SIGN_IN, TOO_MANY
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise

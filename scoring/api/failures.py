@@ -11,8 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
+from citeboard.core.api import ABSENT, READ, SIGN_IN, TOO_MANY
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_runs

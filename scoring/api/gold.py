@@ -12,18 +12,20 @@ from rest_framework.decorators import api_view, throttle_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ, require_length
-from citeboard.core.api_schema import (
+from citeboard.core.api import (
     ABSENT,
     INVALID,
     PAGE_PARAMETERS,
+    READ,
     SIGN_IN,
     TOO_LARGE,
     TOO_MANY,
+    RequestThrottle,
+    UploadThrottle,
     paged,
     paged_answer,
+    require_length,
 )
-from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
 from citeboard.teams.api import person
 from scoring.api.forms import RejectedRun
 from scoring.api.teams import CONFLICT

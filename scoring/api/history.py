@@ -10,8 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, paged, paged_answer
+from citeboard.core.api import ABSENT, PAGE_PARAMETERS, READ, paged, paged_answer
 from citeboard.core.models import AuditEntry
 from scoring.api.teams import CHANGES
 from tasks.seasons.access import season_for

@@ -13,7 +13,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.board.comparisons import Unreadable
 from scoring.comparison.contenders import ReadQuery

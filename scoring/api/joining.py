@@ -11,11 +11,11 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import (
+from citeboard.core.api import (
     ABSENT,
     FORBIDDEN,
     PAGE_PARAMETERS,
+    READ,
     SIGN_IN,
     TOO_MANY,
     paged,

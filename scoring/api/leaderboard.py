@@ -14,9 +14,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from citeboard.core.any_origin import readable_anywhere
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import INVALID, JSON
+from citeboard.core.api import INVALID, JSON, READ, readable_anywhere
 from scoring.api.score_serializers import ColumnSerializer, LeaderboardSerializer
 from scoring.api.seasons import READING, phase_for_reader
 from scoring.api.serializers import leader

@@ -11,9 +11,8 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import SIGN_IN, TOO_MANY
-from citeboard.core.notices import notices as notices_of_site
+from citeboard.core.api import READ, SIGN_IN, TOO_MANY
+from citeboard.core.legal_pages import notices as notices_of_site
 
 
 class NoticeSerializer(serializers.Serializer[Any]):

@@ -10,8 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
+from citeboard.core.api import PAGE_PARAMETERS, READ, SIGN_IN, TOO_MANY, paged, paged_answer
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Notification

@@ -11,8 +11,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT
+from citeboard.core.api import ABSENT, READ
 from citeboard.teams.api import person
 from scoring.api.organise import phase_to_organise
 from scoring.api.seasons import READING, phase_for_reader

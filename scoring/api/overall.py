@@ -12,7 +12,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ
 from scoring.api.seasons import READING
 from scoring.board.exports import overall_values
 from scoring.board.overall import overall as overall_table

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.core import storage
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from scoring.api.seasons import READING

@@ -17,12 +17,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.core import storage
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import (
+from citeboard.core.api import (
     ABSENT,
     FORBIDDEN,
     INVALID,
     PAGE_PARAMETERS,
+    READ,
     SIGN_IN,
     TOO_MANY,
     paged,

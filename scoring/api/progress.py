@@ -10,8 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT
+from citeboard.core.api import ABSENT, READ
 from scoring.api.teams import CHANGES
 from scoring.ops.season_progress import progress_of
 from tasks.seasons.access import season_to_help

@@ -12,8 +12,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT
+from citeboard.core.api import ABSENT, READ
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person

@@ -12,8 +12,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.any_origin import readable_anywhere
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ, readable_anywhere
 from scoring.api.seasons import READING
 from scoring.publications.published import described_results, published_of
 from tasks.models import Season, Task

@@ -13,8 +13,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
+from citeboard.core.api import ABSENT, PAGE_PARAMETERS, READ, SIGN_IN, TOO_MANY, paged, paged_answer
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT
 from tasks.models import Question, Report

@@ -11,15 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_schema import (
-    ABSENT,
-    FORBIDDEN,
-    PAGE_PARAMETERS,
-    SIGN_IN,
-    TOO_MANY,
-    paged,
-    paged_answer,
-)
+from citeboard.core.api import ABSENT, FORBIDDEN, PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from scoring.api.teams import CHANGES, CONFLICT

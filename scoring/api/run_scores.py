@@ -15,8 +15,7 @@ from rest_framework.decorators import api_view
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import JSON
+from citeboard.core.api import JSON, READ
 from scoring.api.own_runs import OWN, own_runs
 from scoring.api.printed import printed
 from scoring.api.score_serializers import SubmissionDetail

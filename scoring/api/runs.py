@@ -11,9 +11,17 @@ from rest_framework.decorators import api_view, throttle_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import require_length
-from citeboard.core.api_schema import ABSENT, FORBIDDEN, INVALID, SIGN_IN, TOO_LARGE, TOO_MANY
-from citeboard.core.api_throttles import RequestThrottle, UploadThrottle
+from citeboard.core.api import (
+    ABSENT,
+    FORBIDDEN,
+    INVALID,
+    SIGN_IN,
+    TOO_LARGE,
+    TOO_MANY,
+    RequestThrottle,
+    UploadThrottle,
+    require_length,
+)
 from citeboard.teams.access import team_for_member
 from citeboard.teams.api import person
 from citeboard.teams.models import Team

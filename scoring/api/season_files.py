@@ -12,7 +12,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_schema import ABSENT
+from citeboard.core.api import ABSENT
 from citeboard.core.refusals import Refused
 from citeboard.teams.api import person
 from scoring.api.forms import RejectedRun

@@ -8,8 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, SIGN_IN, TOO_MANY
+from citeboard.core.api import ABSENT, READ, SIGN_IN, TOO_MANY
 from scoring.api.organise import phase_to_organise
 from scoring.board.standings import standings
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv

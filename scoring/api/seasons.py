@@ -10,9 +10,16 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.any_origin import readable_anywhere
-from citeboard.core.api_http import READ
-from citeboard.core.api_schema import ABSENT, PAGE_PARAMETERS, SIGN_IN, TOO_MANY, paged, paged_answer
+from citeboard.core.api import (
+    ABSENT,
+    PAGE_PARAMETERS,
+    READ,
+    SIGN_IN,
+    TOO_MANY,
+    paged,
+    paged_answer,
+    readable_anywhere,
+)
 from scoring.api.serializers import PhaseDetail, SeasonDetail, SeasonSerializer, TaskSerializer
 from scoring.models import Evaluation
 from tasks.models import Gold, Phase, Season, Task

@@ -11,7 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api_http import READ
+from citeboard.core.api import READ
 from citeboard.teams.api import person
 from scoring.api.seasons import READING
 from scoring.ops.site_state import site_state

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from citeboard.core import storage
 from citeboard.core.confined.pool import PoolFull
-from citeboard.core.machine import process_name
+from citeboard.core.processes import process_name
 from citeboard.core.words import one_line, sentence
 from scoring.background.job_context import JobLost, Outcome, heartbeat
 from scoring.background.kinds import prepared_judgements, prepared_labels, prepared_paper, prepared_sheet

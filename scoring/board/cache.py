@@ -17,7 +17,7 @@ from django.utils.timezone import now
 from django.utils.translation import get_language
 
 from citeboard.core.instruments import PAGES
-from citeboard.core.notices import notices
+from citeboard.core.legal_pages import notices
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.board.counting import organisers_in_teams

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django_q.tasks import async_task
 
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.queue import COMPARE
 from tasks.models import Job, Phase

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from citeboard.core.spreadsheets import plain
+from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.confirming import Confirmation, confirmation_of

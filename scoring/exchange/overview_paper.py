@@ -12,8 +12,8 @@ from functools import cached_property, partial
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
+from citeboard.core.plain_text import plain
 from citeboard.core.query import Query, switch_from
-from citeboard.core.spreadsheets import plain
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import Membership, User
 from scoring.board.charts import heat_map, ranking_chart

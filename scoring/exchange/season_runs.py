@@ -14,7 +14,7 @@ from typing import IO
 from django.conf import settings
 
 from citeboard.core import storage
-from citeboard.core.spreadsheets import plain
+from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
 from scoring.board.standings import Board
 from scoring.exchange.results import file_name

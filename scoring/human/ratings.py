@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.spreadsheets import plain
+from citeboard.core.plain_text import plain
 from citeboard.teams.models import User
 from scoring.human.adjudication import texts_for
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText

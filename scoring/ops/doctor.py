@@ -28,12 +28,10 @@ from django_q.brokers import get_broker
 from django_q.status import Stat
 
 from citeboard.core import storage
-from citeboard.core.clock import LARGEST_SKEW, skew
 from citeboard.core.confinement import read_upload
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import LARGEST_SKEW, database_now, from_now, schema_state, skew
 from citeboard.core.health import GIGABYTE, LEAST_FREE
-from citeboard.core.machine import host_of
-from citeboard.core.schema import schema_state
+from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement

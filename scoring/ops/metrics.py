@@ -31,9 +31,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from citeboard.core.database_time import database_now
+from citeboard.core.database import database_now
 from citeboard.core.instruments import SHARED_FOLDER
-from citeboard.core.last_done import last_done
+from citeboard.core.maintenance import last_done
 from scoring.ops.backup.writing import BACKUP
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission

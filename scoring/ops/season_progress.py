@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 
-from citeboard.core.database_time import database_now
+from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
 from tasks.models import Acknowledgement, Gold, Job, Season, Submission
 

@@ -19,10 +19,9 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from citeboard.core.confined.pool import PRESENT_PER_PLACE
-from citeboard.core.database_time import database_now
+from citeboard.core.database import NewerSchema, database_now, refuse_newer_schema
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
-from citeboard.core.schema import NewerSchema, refuse_newer_schema
 from scoring.board import comparison_state as board_orders
 from scoring.ops.sweeping import attempt, post_until, sweep_all
 from scoring.worker import background

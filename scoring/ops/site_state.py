@@ -17,12 +17,11 @@ from django.db import connection
 from django.db.models import Count, Max, Min
 
 from citeboard.core import health
-from citeboard.core.database_time import database_now
-from citeboard.core.last_done import last_done
-from citeboard.core.machine import host_of
+from citeboard.core.database import EPOCH, SchemaState, database_now, schema_state
+from citeboard.core.maintenance import last_done
 from citeboard.core.models import SchemaEpoch
+from citeboard.core.processes import host_of
 from citeboard.core.release import release
-from citeboard.core.schema import EPOCH, SchemaState, schema_state
 from scoring.distribution.backend import version
 from scoring.ops import metrics
 from scoring.ops.backup.writing import BACKUP

@@ -10,8 +10,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import connections
 
-from citeboard.core.outage_log import DATABASE, note_outage, note_recovery
-from citeboard.core.outages import outage_of
+from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
 from citeboard.teams.mailed_invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots

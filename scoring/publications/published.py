@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from citeboard.core.plain_text import plain
 from citeboard.core.query import Query, text_from, texts_from
-from citeboard.core.spreadsheets import plain
 from scoring.board.names import dimension_label
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications.placement import Placement

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from citeboard.core.guides import groups, guides, search
 from citeboard.core.language import ENGLISH
+from citeboard.core.markdown import groups, guides, search
 from scoring.distribution.backend import wheel
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 

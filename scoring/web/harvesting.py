@@ -14,7 +14,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.api import readable_anywhere
 from citeboard.teams.api import asking_user
 from scoring.board.cache import phase_page
 from scoring.board.standings import standings

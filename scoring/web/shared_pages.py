@@ -12,7 +12,7 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.translation import get_language
 
-from citeboard.core.notices import notices
+from citeboard.core.legal_pages import notices
 from citeboard.core.release import release
 from scoring.board.cache import SECONDS, digest_of
 

@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 
 from citeboard.core import storage
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
 from tasks.jobs.queue import BACKGROUND, give_wake

@@ -20,8 +20,8 @@ from typing import IO, Any, Protocol
 from django.conf import settings
 
 from citeboard.core.confined import limits as ends
-from citeboard.core.confined.client import SINGLE_THREADED
 from citeboard.core.confined.limits import Limits
+from citeboard.core.confined.pool import SINGLE_THREADED
 from scoring.worker import confined
 from tasks.types import Problem
 

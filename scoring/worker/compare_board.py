@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from citeboard.core.machine import group_name, process_name
+from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
 from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import (

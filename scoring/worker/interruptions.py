@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from citeboard.core.outage_log import DATABASE, note_outage, note_recovery
+from citeboard.core.outages import DATABASE, note_outage, note_recovery
 
 LONGEST = 90.0  # seconds; then the lease has ended and the job is begun again
 PAUSE = 0.5

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database_time import database_now
+from citeboard.core.database import database_now
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.board.counting import unsettled

@@ -18,7 +18,7 @@ from django.conf import settings
 
 from citeboard.core.confined.limits import Limits
 from citeboard.core.logs import request_id
-from citeboard.core.machine import group_name, process_name
+from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
 from scoring.worker import interruptions
 from scoring.worker.child import PairsPending, RunFailed, Scorer, ScorerDied, ScorerWaits

@@ -25,9 +25,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from citeboard.core.database_time import from_now
-from citeboard.core.machine import group_name
-from citeboard.core.outage_log import DATABASE, REDIS, note_outage, note_recovery
+from citeboard.core.database import from_now
+from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
+from citeboard.core.processes import group_name
 from tasks.jobs.groups import SignOfLife
 from tasks.jobs.queue import BACKGROUND, COMPARE, SCORE
 from tasks.jobs.queue_choice import claimable

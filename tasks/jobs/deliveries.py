@@ -10,7 +10,7 @@ from http.client import HTTPException
 
 from django.db.models import F, Q, QuerySet
 
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from tasks.models import Delivery
 from tasks.webhooks.posting import AddressRefused, body_of, post, target_of
 from tasks.webhooks.services import secret_of

@@ -11,9 +11,9 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from citeboard.core.database_time import from_now
-from citeboard.core.machine import group_name
-from citeboard.core.outage_log import DATABASE, note_outage, note_recovery
+from citeboard.core.database import from_now
+from citeboard.core.outages import DATABASE, note_outage, note_recovery
+from citeboard.core.processes import group_name
 from tasks.jobs.queue_choice import claimable
 from tasks.models import Job, WorkerGroup
 

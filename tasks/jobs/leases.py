@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from citeboard.core.database_time import from_now
+from citeboard.core.database import from_now
 from citeboard.core.logs import request_id
 from tasks.jobs.groups import lock_group
 from tasks.jobs.queue import wake

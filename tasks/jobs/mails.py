@@ -26,7 +26,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from citeboard.core.models import Mailed
 from citeboard.core.words import counted
 from citeboard.teams.mailed_invitations import invitation_mail

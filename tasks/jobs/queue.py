@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django_q.tasks import async_task
 
-from citeboard.core.database_time import from_now
+from citeboard.core.database import from_now
 from tasks.models import Job
 
 #: Named and not imported, since scoring stands to the right of tasks: what a job, a board and a background

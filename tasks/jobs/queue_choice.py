@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.utils.module_loading import import_string
 
-from citeboard.core.database_time import from_now
+from citeboard.core.database import from_now
 from tasks.models import Job, Submission, Task
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"

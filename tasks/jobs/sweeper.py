@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from tasks.jobs.groups import forget_groups
 from tasks.jobs.leases import described, expire_lease, resume
 from tasks.jobs.queue import wake

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core.api_errors import is_for_programs, json_error
+from citeboard.core.errors import is_for_programs, json_error
 from citeboard.teams.access import teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
-from citeboard.core import deleted
+from citeboard.core import undelete
 from citeboard.core.audit import history
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
@@ -51,7 +51,7 @@ class NotUndone(Exception):
 def may_undo(entry: AuditEntry) -> bool:
     if entry.action == REFUSED:
         return _refused(entry) is not None
-    return deleted.may_be_restored(entry)
+    return undelete.may_be_restored(entry)
 
 
 def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
@@ -64,8 +64,8 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
             with transaction.atomic():
                 # What comes back is as it was.
                 bump_versions(season)
-                deleted.restore(entry=entry, by=by)
-    except (deleted.NotRestored, EntryRefused) as refused:
+                undelete.restore(entry=entry, by=by)
+    except (undelete.NotRestored, EntryRefused) as refused:
         raise NotUndone(str(refused)) from refused
 
 
@@ -84,7 +84,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
     season = phase.task.season
     try:
         with transaction.atomic():
-            deleted.delete(row=phase, place=season, by=by)
+            undelete.delete(row=phase, place=season, by=by)
             bump_versions(season)
     except ProtectedError as kept:
         raise NotDeleted(
@@ -95,7 +95,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
 def delete_task(*, task: Task, by: User) -> None:
     """With its phases; the history can bring all of it back. Raises NotDeleted."""
     try:
-        deleted.delete(row=task, place=task.season, by=by)
+        undelete.delete(row=task, place=task.season, by=by)
     except ProtectedError as kept:
         if Gold.objects.filter(task=task).exists():
             words = _("%(task)s has gold, which stays; its phases can be closed and hidden")

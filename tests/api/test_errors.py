@@ -115,13 +115,13 @@ def test_too_many_requests_are_told_when_to_come_back(world, settings):
 
 def test_uploads_are_counted_apart_from_reading_and_for_each_person(world, settings, monkeypatch):
     settings.API_UPLOADS_PER_MINUTE = 1
-    monkeypatch.setattr("citeboard.core.api_throttles.time.time", lambda: 1_000_000.0)
+    monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_000.0)
     address = f"{API}/phases/{world.phase.pk}/check/"
     codes = [world.member.post(address, {"run": run_file()}).status_code for _ in range(2)]
     assert codes == [200, 429]
     assert world.ask("stranger").post(address, {"run": run_file()}).status_code == 200
     assert world.member.get(f"{API}/submissions/").status_code == 200
-    monkeypatch.setattr("citeboard.core.api_throttles.time.time", lambda: 1_000_060.0)
+    monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_060.0)
     assert world.member.post(address, {"run": run_file()}).status_code == 200
 
 

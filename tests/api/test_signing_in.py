@@ -72,7 +72,7 @@ def test_somebody_who_is_locked_out_is_locked_out_of_the_api(person):
 
 def test_the_last_use_is_noted_at_most_once_a_minute(person, django_assert_num_queries, monkeypatch):
     # In a new minute of the clock requests are counted anew, which takes more queries.
-    monkeypatch.setattr("citeboard.core.api_throttles.time.time", lambda: 1_000_000.0)
+    monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_000.0)
     token, secret = Token.objects.issue(user=person, name="laptop")
     ask(f"Token {secret}")
     token.refresh_from_db()

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection
 from django.test import RequestFactory
 from plotly.offline import get_plotlyjs_version
 
-from citeboard.core import views
+from citeboard.core import errors, health
 from citeboard.core.logs import JsonLines, RequestIdFilter, logging_config, request_id
 from citeboard.core.middleware import RequestIdMiddleware
 
@@ -71,7 +71,7 @@ def test_the_id_is_in_the_log_while_the_request_lasts_and_not_after():
 
     def view(request):
         seen.append((request.id, request_id.get()))
-        return views.live(request)
+        return health.live(request)
 
     response = RequestIdMiddleware(view)(RequestFactory().get(LIVE))
     assert seen == [(response["X-Request-ID"], response["X-Request-ID"])]
@@ -135,7 +135,7 @@ def test_a_probe_cannot_post(client):
 def test_an_error_of_ours_names_the_request():
     request = RequestFactory().get("/")
     request.id = "edge-7f3a91c2"
-    response = views.server_error(request)
+    response = errors.server_error(request)
     assert response.status_code == 500
     assert b"edge-7f3a91c2" in response.content
 

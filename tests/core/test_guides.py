@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
-from citeboard.core.guides import GROUPS, guides, search
+from citeboard.core.markdown import GROUPS, guides, search
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 from django.db.utils import ConnectionHandler
 
-from citeboard.core.database import ready_for_many_writers
+from citeboard.core.env import ready_for_many_writers
 from citeboard.core.outages import outage_of
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.limits_cache import LimitsCache
+from citeboard.core.caches import LimitsCache
 from citeboard.core.models import Limit
 from tests import factories
 

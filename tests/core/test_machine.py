@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from citeboard.core.data_folder import default_work_folder, private_folder
-from citeboard.core.machine import group_name, host_of, machine, process_name
+from citeboard.core.processes import group_name, host_of, machine, process_name
 from tests.faults.namespaces import in_namespaces
 
-TELL = "from citeboard.core.machine import process_name; print(process_name(), flush=True)"
+TELL = "from citeboard.core.processes import process_name; print(process_name(), flush=True)"
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import pytest
 from redis.exceptions import ConnectionError as NoRedis
 
-from citeboard.core import redis_cache
-from citeboard.core.redis_cache import SharedCache
+from citeboard.core import caches
+from citeboard.core.caches import SharedCache
 
-LIMITS = {"BACKEND": "citeboard.core.limits_cache.LimitsCache"}
+LIMITS = {"BACKEND": "citeboard.core.caches.LimitsCache"}
 OWN = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "stands-in"}
 
 
@@ -45,8 +45,8 @@ def test_it_is_asked_again_only_after_a_pause(monkeypatch):
         return "from Redis"
 
     monkeypatch.setattr(found._redis, "get", answer)
-    monkeypatch.setattr(redis_cache.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(caches.time, "monotonic", lambda: now[0])
     assert [found.get("a"), found.get("a")] == [None, None]
     assert len(asked) == 1
-    now[0] += redis_cache.PAUSE
+    now[0] += caches.PAUSE
     assert found.get("a") == "from Redis"

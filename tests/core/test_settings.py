@@ -12,8 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from citeboard.core.checks import unknown_names
 from citeboard.core.data_folder import data_folder, secret_key_from
-from citeboard.core.database import ready_for_many_writers
-from citeboard.core.env import Environment, Setting
+from citeboard.core.env import Environment, Setting, ready_for_many_writers
 
 
 def row(setting: Setting) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from citeboard.core.machine import host_of
+from citeboard.core.processes import host_of
 from tasks.models import Job
 from tests.faults.namespaces import in_namespaces
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled

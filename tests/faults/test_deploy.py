@@ -13,9 +13,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from citeboard.core.migration_lock import KEY, WAITING
+from citeboard.core.database import EPOCH, KEY, WAITING, NewerSchema, refuse_newer_schema, schema_state
 from citeboard.core.models import SchemaEpoch
-from citeboard.core.schema import EPOCH, NewerSchema, refuse_newer_schema, schema_state
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import LONG, ROOT, Served, until

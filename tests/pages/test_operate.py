@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
-from citeboard.core.last_done import note_done
+from citeboard.core.maintenance import note_done
 from citeboard.teams.models import Token
 from scoring.ops.backup.writing import BACKUP
 from scoring.ops.doctor import CHECKS

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django_q.models import OrmQ
 
 from citeboard.core import storage
-from citeboard.core.database_time import database_now
+from citeboard.core.database import database_now
 from citeboard.core.models import AuditEntry
 from scoring.background import kinds, work
 from scoring.background.kinds import ask_for_labels

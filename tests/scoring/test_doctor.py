@@ -16,7 +16,7 @@ from django_q.signing import SignedPackage
 
 from citeboard.core import storage
 from citeboard.core.confined import landlock, seccomp
-from citeboard.core.storage_address import backend
+from citeboard.core.env import backend
 from scoring.ops.doctor import CHECKS, State, examine
 from tasks.jobs import leases
 from tasks.jobs.groups import note_group

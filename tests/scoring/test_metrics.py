@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 from prometheus_client.parser import text_string_to_metric_families
 
-from citeboard.core.last_done import note_done
+from citeboard.core.maintenance import note_done
 from scoring.ops.backup.writing import BACKUP
 from tasks.jobs.leases import cancel_jobs, claim, restart
 from tasks.jobs.sweeper import end_leases, sweep

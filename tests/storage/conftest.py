@@ -8,7 +8,7 @@ import httpx
 import pytest
 from django.core.files.storage import storages
 
-from citeboard.core.storage_address import backend, bucket_at
+from citeboard.core.env import backend, bucket_at
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import pytest
 from django.core.files.base import ContentFile, File
 
 from citeboard.core import storage
+from citeboard.core.env import backend, bucket_at
 from citeboard.core.storage import bucket as bucket_module
-from citeboard.core.storage_address import backend, bucket_at
 from tests.faults.proxy import Door
 
 MEGABYTE = 1 << 20

@@ -8,8 +8,8 @@ from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
+from citeboard.core.env import backend, bucket_at
 from citeboard.core.storage import copying
-from citeboard.core.storage_address import backend, bucket_at
 from scoring.worker.score import score
 from tests.factories import make_submission
 from tests.faults.promises import assert_scored_exactly_once

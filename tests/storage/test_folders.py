@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from citeboard.core import storage
-from citeboard.core.storage_address import backend
+from citeboard.core.env import backend
 from scoring.worker.score import score
 from tasks.gold.gold_files import index_of
 from tasks.models import Gold, Submission

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import storage
-from citeboard.core.storage_address import backend
+from citeboard.core.env import backend
 from citeboard.teams.models import Membership, Token
 from tasks.models import Bundle, Gold, Job, Submission
 from tasks.submissions.uploads import DiskUploadHandler, stored_run

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.utils import timezone
 
-from citeboard.core.database_time import database_now, from_now
+from citeboard.core.database import database_now, from_now
 from scoring.board import comparison_state as board_orders
 from scoring.models import BoardOrder
 from tasks.jobs import leases

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from citeboard.core.request_start import begun_at, stated_start
+from citeboard.core.middleware import begun_at, stated_start
 from citeboard.teams.models import Token
 from scoring.board.standings import standings
 from tasks.models import Organiser, Phase, Submission

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from citeboard.core import confinement
-from citeboard.core.confined import client
+from citeboard.core.confined import pool
 from scoring.__main__ import main
 from scoring.board import names
 from scoring.board.standings import standings
@@ -65,7 +65,7 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: worthiness-example\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[{}]\n{}{}\n".format(*point))
     monkeypatch.syspath_prepend(site)
-    for module in (child, client):
+    for module in (child, pool):
         real = module.environment
         monkeypatch.setattr(module, "environment", lambda given, real=real: with_path(real(given), site))
     monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django_q.brokers import get_broker
 from django_q.models import OrmQ
 
-from citeboard.core.machine import group_name
+from citeboard.core.processes import group_name
 from scoring.worker.score import limits_for, score_next
 from tasks.jobs import leases
 from tasks.jobs.groups import MAX_SILENCE, START, Watchdog, living_groups, note_group, why_unserved

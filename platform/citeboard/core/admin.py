@@ -3,8 +3,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from citeboard.core.admin_facts import FactsAdmin
-from citeboard.core.deleted import NotRestored, restore
 from citeboard.core.models import AuditEntry
+from citeboard.core.undelete import NotRestored, restore
 from citeboard.core.words import sentence
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.http import HttpRequest
 
-from citeboard.core import audit, deleted
+from citeboard.core import audit, undelete
 
 if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
@@ -53,7 +53,7 @@ class NotedAdmin(CreatedElsewhere):
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        deleted.delete(row=obj, place=self.place_of(obj), by=request.user)
+        undelete.delete(row=obj, place=self.place_of(obj), by=request.user)
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         for row in queryset:

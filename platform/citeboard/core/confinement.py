@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.confined import UPLOAD
-from citeboard.core.confined.client import Setup
 from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import Done, LimitExceeded, Pool, ProgramFailed, Work
+from citeboard.core.confined.pool import Done, LimitExceeded, Pool, ProgramFailed, Setup, Work
 
 #: Folders of our code, and what of it is imported before the first file comes.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))

@@ -1,33 +1,141 @@
-"""What each database needs before many processes may write to it at once."""
+"""The database's clock, by which leases begin and end, since the clocks of machines differ."""
 
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from dj_database_url import DBConfig
+from django.conf import settings
+from django.db import connection, migrations
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from django.utils import timezone
 
-SQLITE = "django.db.backends.sqlite3"
-MAX_WAIT = 20  # seconds a writer waits for another
-#: Within five seconds a page says that the server is away: so long may it take to connect, in seconds, and to
-#: confirm what was sent, in milliseconds.
-SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
-#: Connections are kept between requests, and looked at before each. Opening SQLite's file takes four times as
-#: long as answering from a cached board.
-KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+from citeboard.core.models import SchemaEpoch
+
+_EPOCH = {
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400",
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+}
 
 
-def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
-    """The connection settings under which web processes and workers share the database.
+def from_now(seconds: float = 0) -> CombinedExpression:
+    """So many seconds after the moment of the statement that it is part of.
 
-    On SQLite the write-ahead log alone is not enough: a transaction that reads first and writes later
-    fails at once when another wrote in between, however long the timeout. Begun as IMMEDIATE it waits
-    for its turn instead.
+    The sum, even with nothing, is what SQLite needs to write the moment as Django writes one, so that the two
+    compare as text.
     """
-    if config["ENGINE"] != SQLITE:
-        options = {**SERVER, **config.get("OPTIONS", {})}
-        return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
-    options = {
-        **config.get("OPTIONS", {}),
-        "transaction_mode": "IMMEDIATE",
-        "timeout": MAX_WAIT,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-    }
-    return {**config, **KEPT, "ENGINE": "citeboard.core.sqlite", "OPTIONS": options}
+    return Now() + dt.timedelta(seconds=seconds)
+
+
+def database_now() -> dt.datetime:
+    with connection.cursor() as cursor:
+        cursor.execute(_EPOCH[connection.vendor])
+        return dt.datetime.fromtimestamp(float(cursor.fetchone()[0]), dt.UTC)
+
+
+LARGEST_SKEW = 2.0  # seconds; deadlines are judged by the clock of each machine
+
+
+def skew() -> float:
+    """In seconds; 0 where the difference is no more than the time that the database took to answer."""
+    before = timezone.now().timestamp()
+    theirs = database_now().timestamp()
+    # However long the database took to answer, its clock was read between these two moments.
+    return max(before - theirs, theirs - timezone.now().timestamp(), 0.0)
+
+
+#: Of PostgreSQL's advisory locks in this database; any number that nobody else uses.
+KEY = 0x63697465
+WAITING = "Another process migrates the database; waiting for it to end."
+
+
+@contextmanager
+def migration_lock(connection: BaseDatabaseWrapper, say: Callable[[str], object]) -> Iterator[None]:
+    """Held until the block ends, or its process does."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [KEY])
+            if not cursor.fetchone()[0]:
+                say(WAITING)
+                cursor.execute("SELECT pg_advisory_lock(%s)", [KEY])
+        try:
+            yield
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [KEY])
+        return
+    # SQLite is of one machine, whose processes share the data folder.
+    with (settings.DATA_DIR / "migrate.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(WAITING)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+#: The latest that this release works with.
+EPOCH = 1
+
+
+class NewerSchema(Exception):
+    """The database is of a release that has taken away what this one uses; the message says so."""
+
+    #: Of commands that end for this reason, so that a supervisor need not start them again.
+    exit_code = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaState:
+    """Migrations as `app.name`: ``missing`` ones the database lacks, ``unknown`` ones it alone has."""
+
+    applied: list[str]
+    missing: list[str]
+    unknown: list[str]
+
+
+def schema_state() -> SchemaState:
+    """Raises DatabaseError where the database does not answer."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    applied = sorted(".".join(key) for key in executor.loader.applied_migrations)
+    return SchemaState(
+        applied=applied,
+        missing=[f"{migration.app_label}.{migration.name}" for migration, _ in plan],
+        unknown=unknown_migrations(applied, executor),
+    )
+
+
+def unknown_migrations(names: list[str], executor: MigrationExecutor | None = None) -> list[str]:
+    """Those of the names that this release does not have."""
+    known = (executor or MigrationExecutor(None)).loader.disk_migrations
+    return [name for name in names if tuple(name.split(".", 1)) not in known]
+
+
+def refuse_newer_schema() -> None:
+    """Raises NewerSchema where a migration has taken away what this release uses."""
+    table = SchemaEpoch._meta.db_table  # noqa: SLF001  (public by name)
+    if table not in connection.introspection.table_names():
+        return
+    newer = SchemaEpoch.objects.filter(number__gt=EPOCH).order_by("-number").first()
+    if newer is not None:
+        raise NewerSchema(
+            f"The database was upgraded to schema epoch {newer.number} on {newer.since:%Y-%m-%d %H:%M} UTC, "
+            f"and this release works with {EPOCH}: start the release that it was upgraded to."
+        )
+
+
+def raise_epoch(number: int) -> migrations.RunPython:
+    """The operation of a migration that takes something away; it stands first."""
+
+    def forwards(apps: Any, schema_editor: Any) -> None:
+        apps.get_model("core", "SchemaEpoch").objects.get_or_create(number=number)
+
+    return migrations.RunPython(forwards, migrations.RunPython.noop)

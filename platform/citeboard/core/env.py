@@ -5,16 +5,16 @@ meant stops the start with the name of the setting and what was expected. What w
 that the documentation can be held to it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
-
-from citeboard.core.storage_address import Bucket, bucket_at
 
 #: Bytes of a text that a page shows.
 MAX_MARKDOWN = 100_000
@@ -196,3 +196,103 @@ def _database(text: str) -> DBConfig:
     if not config.get("NAME"):
         raise ValueError
     return config
+
+
+SQLITE = "django.db.backends.sqlite3"
+MAX_WAIT = 20  # seconds a writer waits for another
+#: Within five seconds a page says that the server is away: so long may it take to connect, in seconds, and to
+#: confirm what was sent, in milliseconds.
+SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
+#: Connections are kept between requests, and looked at before each. Opening SQLite's file takes four times as
+#: long as answering from a cached board.
+KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+
+
+def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
+    """The connection settings under which web processes and workers share the database.
+
+    On SQLite the write-ahead log alone is not enough: a transaction that reads first and writes later
+    fails at once when another wrote in between, however long the timeout. Begun as IMMEDIATE it waits
+    for its turn instead.
+    """
+    if config["ENGINE"] != SQLITE:
+        options = {**SERVER, **config.get("OPTIONS", {})}
+        return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
+    options = {
+        **config.get("OPTIONS", {}),
+        "transaction_mode": "IMMEDIATE",
+        "timeout": MAX_WAIT,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    return {**config, **KEPT, "ENGINE": "citeboard.core.sqlite", "OPTIONS": options}
+
+
+ADDRESSING = ("auto", "path", "virtual")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket:
+    """A bucket, and the beginning of the names in it that are the site's own."""
+
+    name: str
+    prefix: str = ""
+    endpoint: str | None = None
+    region: str | None = None
+    addressing: str = "auto"
+
+    def __str__(self) -> str:
+        return f"s3://{self.name}{'/' if self.prefix else ''}{self.prefix}"
+
+
+def bucket_at(address: str) -> Bucket:
+    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed.
+
+    Raises ValueError. Credentials have no place in it: they come by AWS's own variables or files.
+    """
+    parts = urlsplit(address)
+    given = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
+    prefix = parts.path.strip("/")
+    is_sound = (
+        parts.scheme == "s3"
+        and parts.netloc
+        and not {"@", ":"} & set(parts.netloc)
+        and not parts.fragment
+        and not {"", ".", ".."} & set(prefix.split("/") if prefix else ())
+        and set(given) <= {"endpoint", "region", "addressing"}
+        and given.get("addressing", "auto") in ADDRESSING
+        and _is_server(given.get("endpoint"))
+    )
+    if not is_sound:
+        raise ValueError
+    return Bucket(name=parts.netloc, prefix=prefix, **given)
+
+
+def _is_server(address: str | None) -> bool:
+    if address is None:
+        return True
+    parts = urlsplit(address)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+
+
+def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
+    """The entry of STORAGES for runs, gold and statistics, which are for the site's own user alone."""
+    if bucket is None:
+        return {
+            "BACKEND": "citeboard.core.storage.disk.Disk",
+            "OPTIONS": {
+                "location": folder,
+                "base_url": None,
+                "file_permissions_mode": 0o600,
+                "directory_permissions_mode": 0o700,
+            },
+        }
+    return {
+        "BACKEND": "citeboard.core.storage.bucket.BucketStorage",
+        "OPTIONS": {
+            "bucket_name": bucket.name,
+            "location": bucket.prefix,
+            "endpoint_url": bucket.endpoint,
+            "region_name": bucket.region,
+            "addressing_style": bucket.addressing,
+        },
+    }

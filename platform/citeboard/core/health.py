@@ -9,9 +9,14 @@ import redis
 from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
-from citeboard.core.clock import LARGEST_SKEW, skew
+from citeboard.core.database import LARGEST_SKEW, skew
+from citeboard.core.outages import note_outage, note_recovery
+from citeboard.core.words import listed
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
@@ -113,3 +118,40 @@ def _trouble_of(address: str) -> str:
     except redis.RedisError as trouble:
         return type(trouble).__name__
     return ""
+
+
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> JsonResponse:
+    """The process answers; it says nothing of what the process needs."""
+    return JsonResponse({"status": "live"})
+
+
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> JsonResponse:
+    """Whether requests may be sent here, with `?for=worker` whether runs are scored; and what is missing."""
+    asked = request.GET.get("for", WEB)
+    if asked not in PARTS:
+        return JsonResponse({"detail": f"There are {listed(PARTS)}."}, status=400)
+    clock = clock_skew()
+    lacking = missing(clock)
+    told: dict[str, object] = {
+        part: "waiting" if any(part in found.stops for found in lacking) else "ready" for part in PARTS
+    }
+    status = told[asked]
+    told |= {"clock_seconds": clock, "missing": [found.as_dict() for found in lacking]}
+    # Probes come every few seconds.
+    for found in lacking:
+        note_outage(found.what, found.reason)
+    for what in PARTS_ASKED - {found.what for found in lacking}:
+        note_recovery(what)
+    reason = (
+        {"reason": next(found.reason for found in lacking if asked in found.stops)}
+        if status != "ready"
+        else {}
+    )
+    response = JsonResponse({"status": status, **reason, **told}, status=200 if status == "ready" else 503)
+    # Django writes no line of its own about the answer.
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return response

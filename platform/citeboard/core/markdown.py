@@ -1,12 +1,25 @@
 """Markdown that people wrote, as HTML that can do no harm."""
 
+from __future__ import annotations
+
 import re
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from html import escape
+from pathlib import Path
 
 import nh3
+from django.conf import settings
+from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 TAGS = {
     "a", "blockquote", "br", "code", "dd", "dl", "dt", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol",
@@ -52,3 +65,163 @@ def _with_headings_from(top: int, html: str) -> str:
     levels = [int(level) for level in re.findall(r"<h([1-6])>", html)]
     shift = top - min(levels, default=top)
     return re.sub(r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + shift)}>", html)
+
+
+FOLDER = "docs"
+#: By reader; a document that stands in none of them is shown with the last.
+GROUPS = {
+    _("Reading and citing"): ("readers", "scores", "uncertainty", "published-results"),
+    _("Taking part"): ("participants", "client", "api", "api-stability"),
+    _("Organising"): ("organisers", "season-file", "builders"),
+    _("Tasks and metrics"): ("clsumm", "citation-text", "discourse", "positional-citations"),
+    _("What was measured"): ("papers", "pilot-reproduced", "citation-resolution-sweep", "benchmarks"),
+    _("Running a site"): ("operating", "capacity", "settings", "upgrading"),
+    _("Developing"): ("developers", "new-task-type", "reference"),
+}
+MAX_FOUND = 30
+EXCERPT = 220
+_READER = MarkdownIt("commonmark").enable("table")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with the plain text below it, up to the next; the first has the document's own title."""
+
+    title: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Guide:
+    slug: str
+    title: str
+    html: SafeString
+    sections: tuple[Section, ...]
+
+    @property
+    def contents(self) -> list[Section]:
+        return [section for section in self.sections[1:] if section.anchor]
+
+
+@dataclass(frozen=True)
+class Found:
+    guide: Guide
+    section: Section
+    excerpt: str
+
+
+@cache
+def guides() -> dict[str, Guide]:
+    """By slug, in the order of GROUPS."""
+    folder = Path(settings.BASE_DIR) / FOLDER
+    names = {path.stem for path in folder.glob("*.md")}
+    ordered = [slug for group in GROUPS.values() for slug in group if slug in names]
+    return {
+        slug: _guide(slug, (folder / f"{slug}.md").read_text(encoding="utf-8"), names)
+        for slug in [*ordered, *sorted(names.difference(ordered))]
+    }
+
+
+def groups() -> list[tuple[str, list[Guide]]]:
+    known = guides()
+    placed = {slug for group in GROUPS.values() for slug in group}
+    found = {title: [known[slug] for slug in group if slug in known] for title, group in GROUPS.items()}
+    found[list(GROUPS)[-1]] += [guide for slug, guide in known.items() if slug not in placed]
+    return [(gettext(title), own) for title, own in found.items() if own]
+
+
+def search(text: str) -> list[Found]:
+    """The sections that have every word, those with a word in their title and with more of them first."""
+    words = text.casefold().split()
+    if not words:
+        return []
+    ranked = sorted(
+        (
+            (-_weight(section, words), place, guide, section)
+            for place, (guide, section) in enumerate(_all_sections())
+            if all(word in f"{section.title} {section.text}".casefold() for word in words)
+        ),
+        key=lambda found: found[:2],
+    )
+    return [
+        Found(guide, section, _excerpt(section.text, words)) for _, _, guide, section in ranked[:MAX_FOUND]
+    ]
+
+
+def _all_sections() -> Iterator[tuple[Guide, Section]]:
+    for guide in guides().values():
+        for section in guide.sections:
+            yield guide, section
+
+
+def _weight(section: Section, words: Sequence[str]) -> int:
+    title, text = section.title.casefold(), section.text.casefold()
+    return sum(10 * (word in title) + min(5, text.count(word)) for word in words)
+
+
+def _excerpt(text: str, words: Sequence[str]) -> str:
+    """So much of the text around the first word that is found."""
+    places = [place for word in words if (place := text.casefold().find(word)) >= 0]
+    start = max(0, min(places, default=0) - EXCERPT // 3)
+    part = text[start : start + EXCERPT]
+    return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT < len(text) else ''}"
+
+
+def _guide(slug: str, text: str, known: set[str]) -> Guide:
+    """The title is the page's heading, so that it is left out of the text."""
+    tokens = _READER.parse(text)
+    sections = tuple(_sections(tokens))
+    for token in tokens:
+        for child in token.children or ():
+            _lead_on(child, known)
+    body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
+    html = with_scrolling(_READER.renderer.render(body, _READER.options, {}))
+    # The documents are part of the program, and nobody else writes them.
+    return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
+
+
+def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
+    """Gives each heading its anchor on the way; a second one of a name has a number, as on GitHub."""
+    seen: Counter[str] = Counter()
+    title, anchor, text = "", "", list[str]()
+    is_begun = False
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            if is_begun:
+                yield Section(title, anchor, " ".join(text))
+            is_begun, text = True, []
+            title = _plain(tokens[place + 1])
+            name = re.sub(r"[^\w\- ]", "", title.casefold()).replace(" ", "-")
+            anchor = f"{name}-{seen[name]}" if seen[name] else name
+            seen[name] += 1
+            token.attrSet("id", anchor)
+        elif token.type == "inline" and tokens[place - 1].type != "heading_open":
+            text.append(_plain(token))
+        elif token.type in ("fence", "code_block"):
+            text.append(" ".join(token.content.split()))
+    yield Section(title, anchor, " ".join(text))
+
+
+def _plain(token: Token) -> str:
+    return "".join(
+        child.content if child.type in ("text", "code_inline") else " " if child.type == "softbreak" else ""
+        for child in token.children or ()
+    )
+
+
+def _lead_on(token: Token, known: set[str]) -> None:
+    """Links to other documents lead to their pages; other files of the repository are named alone."""
+    if token.type == "image":
+        name = str(token.attrGet("src")).removeprefix("img/")
+        token.attrSet("src", static(f"guides/{name}"))
+        token.attrSet("loading", "lazy")
+        return
+    if token.type != "link_open":
+        return
+    path, _, anchor = str(token.attrGet("href")).partition("#")
+    slug = path.removesuffix(".md")
+    if slug in known and path.endswith(".md"):
+        token.attrSet("href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else ""))
+    elif path.startswith("../"):
+        token.attrs = {"title": escape(f"In the program's folder: {path.removeprefix('../')}")}

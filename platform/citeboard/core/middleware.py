@@ -1,16 +1,24 @@
 """What every answer carries: the request's id, and what a browser may do with the page."""
 
+from __future__ import annotations
+
+import datetime as dt
+import gzip
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from django.conf import settings
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 
 from citeboard.core.confined.pool import PoolFull
-
-from .logs import request_id
+from citeboard.core.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -86,3 +94,150 @@ class FullPoolMiddleware:
         response = render(request, "503.html", {"reason": error}, status=503)
         response["Retry-After"] = str(error.retry_after)
         return response
+
+
+#: What is shorter gains nothing.
+MIN_BYTES = 500
+TYPES = ("text/", "application/json", "application/x-tex", "application/vnd.oai.openapi", "image/svg+xml")
+SECONDS = 3600
+#: Of a board's 190 kB it leaves 2 % more than level 6, in two thirds of the time.
+LEVEL = 5
+
+
+class CompressionMiddleware:
+    """A page with a validator is compressed once for all who get it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not _may_be_compressed(request, response):
+            return response
+        patch_vary_headers(response, ["Accept-Encoding"])
+        if "gzip" not in request.headers.get("Accept-Encoding", ""):
+            return response
+        tag = response.get("ETag", "")
+        response.content = (
+            _kept(tag, response.content) if tag else gzip.compress(response.content, LEVEL, mtime=0)
+        )
+        response["Content-Encoding"] = "gzip"
+        response["Content-Length"] = str(len(response.content))
+        if tag.startswith('"'):
+            response["ETag"] = f"W/{tag}"
+        return response
+
+
+def _may_be_compressed(request: HttpRequest, response: HttpResponse) -> bool:
+    return (
+        settings.SESSION_COOKIE_NAME not in request.COOKIES
+        and "CSRF_COOKIE" not in request.META
+        and not response.streaming
+        and not response.has_header("Content-Encoding")
+        and len(response.content) >= MIN_BYTES
+        and response.get("Content-Type", "").startswith(TYPES)
+    )
+
+
+def _kept(tag: str, content: bytes) -> bytes:
+    key = f"gzip:{tag}"
+    found: bytes | None = caches["pages"].get(key)
+    if found is None:
+        found = gzip.compress(content, LEVEL, mtime=0)
+        caches["pages"].set(key, found, SECONDS)
+    return found
+
+
+class OnlyPostedMiddleware:
+    """A page of the site in place of an empty 405."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != 405 or request.method not in ("GET", "HEAD") or _says_something(response):
+            return response
+        page = render(request, "405.html", {"back": page_above(request.path)}, status=405)
+        page["Allow"] = response["Allow"]
+        return page
+
+
+def _says_something(response: HttpResponse) -> bool:
+    return response.streaming or bool(response.content)
+
+
+def page_above(path: str) -> str:
+    """The nearest page over this address that can be read, that of its season, or the home page."""
+    parts = path.strip("/").split("/")
+    above = ["/".join(["", *parts[:length], ""]) for length in range(len(parts) - 1, 0, -1)]
+    for candidate in above:
+        try:
+            view = resolve(candidate).func
+        except Resolver404:
+            continue
+        methods = _methods_of(view)
+        if methods is None or "GET" in methods:
+            return candidate
+    try:
+        season = resolve(path).kwargs.get("season")
+    except Resolver404:
+        season = None
+    return reverse("season", args=[season]) if season else reverse("home")
+
+
+def _methods_of(view: Callable[..., Any]) -> Collection[str] | None:
+    """Those that Django's decorators let through; None where there is none of these."""
+    for wrapped in _unwrapped(view):
+        for cell in wrapped.__closure__ or ():
+            found = cell.cell_contents
+            if isinstance(found, list) and "POST" in found:
+                return found
+    return None
+
+
+def _unwrapped(view: Callable[..., Any]) -> Iterator[Any]:
+    while view is not None:
+        yield view
+        view = getattr(view, "__wrapped__", None)  # type: ignore[assignment]
+
+
+#: No upload takes longer; a statement that is older than that is a mistake.
+MAX_AGE = dt.timedelta(hours=6)
+_STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
+
+
+class RequestStartMiddleware:
+    """Notes it as `request.begun_at`, before anything else looks at the request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.begun_at = begun_at(request, timezone.now())  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
+    """What the proxy's header says, where the site is told to trust one; never later than now."""
+    name = settings.REQUEST_START_HEADER
+    stated = stated_start(request.headers.get(name, "")) if name else None
+    if stated is None or stated < now - MAX_AGE:
+        return now
+    return min(stated, now)
+
+
+def stated_start(text: str) -> dt.datetime | None:
+    """The instant in `t=1790000000.123`: seconds since 1970, milli- or microseconds; None for else."""
+    found = _STATED.fullmatch(text.strip())
+    if not found:
+        return None
+    number = float(found[1])
+    for unit in (1e14, 1e11):
+        if number >= unit:
+            number /= 1e6 if unit == 1e14 else 1e3
+            break
+    try:
+        return dt.datetime.fromtimestamp(number, tz=dt.UTC)
+    except (OverflowError, ValueError):
+        return None

@@ -80,7 +80,7 @@ class Mailed(models.Model):
 
 
 class Limit(models.Model):
-    """A count of attempts or requests, of which all processes must know: `citeboard.core.limits_cache`."""
+    """A count of attempts or requests, of which all processes must know: `citeboard.core.caches`."""
 
     key = models.CharField(max_length=300, primary_key=True)
     value = models.TextField()
@@ -94,7 +94,7 @@ class Limit(models.Model):
 
 
 class SchemaEpoch(models.Model):
-    """That a migration has taken away what releases before this epoch use: `citeboard.core.schema`."""
+    """That a migration has taken away what releases before this epoch use: `citeboard.core.database`."""
 
     number = models.PositiveIntegerField(primary_key=True)
     since = models.DateTimeField(default=timezone.now)
@@ -104,7 +104,7 @@ class SchemaEpoch(models.Model):
 
 
 class LastDone(models.Model):
-    """When something that operators look after was last done: `citeboard.core.last_done`."""
+    """When something that operators look after was last done: `citeboard.core.maintenance`."""
 
     name = models.CharField(max_length=60, primary_key=True)
     at = models.DateTimeField()

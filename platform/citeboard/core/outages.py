@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sqlite3
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +14,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 
-from citeboard.core.storage.errors import FULL, StorageAway, words_of
+from citeboard.core.storage import FULL, StorageAway, words_of
+from citeboard.core.words import one_line
 
 AWAY, NO_ROOM = 503, 507
 #: Seconds after which to ask again: a server that is started anew, and a disk on which room is made.
@@ -81,3 +85,28 @@ def _of_files(error: BaseException) -> Outage | None:
 def _is_ours(filename: object) -> bool:
     """Whether it lies in the data folder, which another program may have taken away or closed."""
     return isinstance(filename, str) and Path(filename).is_relative_to(settings.DATA_DIR)
+
+
+DATABASE, REDIS, CACHE = "database", "redis", "cache"
+
+log = logging.getLogger(__name__)
+
+_begun: dict[str, float] = {}
+_lock = threading.Lock()
+
+
+def note_outage(what: str, reason: object) -> None:
+    """``what`` is away; nothing more is said of it until `note_recovery`."""
+    with _lock:
+        if what in _begun:
+            return
+        _begun[what] = time.monotonic()
+    log.error("Away: %s. This is said once, until it is back.", one_line(reason).rstrip("."))
+
+
+def note_recovery(what: str) -> None:
+    """``what`` has answered; nothing is said where it was not away."""
+    with _lock:
+        began = _begun.pop(what, None)
+    if began is not None:
+        log.warning("Back after %.0f s: the %s", time.monotonic() - began, what)

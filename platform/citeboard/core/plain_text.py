@@ -72,3 +72,14 @@ def checked_link(link: str) -> str:
         words = _("“%(link)s” is no address that begins with https://")
         raise ValueError(words % {"link": link[:60]}) from None
     return link
+
+
+#: What such a program would take for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain(value: object) -> object:
+    """The value as a cell may hold it: what looks like a formula is marked as text, None is empty."""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return "" if value is None else value

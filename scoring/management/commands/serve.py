@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from citeboard.core.ports import complaint
-from citeboard.core.schema import NewerSchema, refuse_newer_schema, schema_state
+from citeboard.core.database import NewerSchema, refuse_newer_schema, schema_state
+from citeboard.core.processes import complaint
 from scoring.ops.serving import PARTS, SITE, Failed, Serving
 
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.files.storage import storages
 from django.core.management.base import BaseCommand, CommandError
 
+from citeboard.core.env import backend, bucket_at
 from citeboard.core.storage.copying import Copied, copy_all
-from citeboard.core.storage_address import backend, bucket_at
 from citeboard.core.words import counted, file_size
 from scoring.ops.pruning import named_files
 

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import F
 
 from citeboard.core import storage
-from citeboard.core.schema import unknown_migrations
+from citeboard.core.database import unknown_migrations
 from citeboard.teams.models import Team, User
 from scoring.exchange.mounted import FOLDER as ARCHIVES
 from scoring.models import BoardOrder

@@ -26,9 +26,9 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.crypto import salted_hmac
 
-from citeboard.core.last_done import note_done
+from citeboard.core.database import schema_state
+from citeboard.core.maintenance import note_done
 from citeboard.core.release import release
-from citeboard.core.schema import schema_state
 from scoring.board.standings import Board, standings
 from scoring.board.visibility import Audience
 from scoring.exchange.mounted import FOLDER as ARCHIVES

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.api import readable_anywhere
 from scoring.board import exports
 from scoring.board.cache import phase_page
 from scoring.board.differences import (

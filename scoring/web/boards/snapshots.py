@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
-from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
 from scoring.board.confirming import confirmation_of, errata_for
 from scoring.board.names import metric_label

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from citeboard.core.spreadsheets import plain
+from citeboard.core.plain_text import plain
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
 from scoring.web.organise.forms import AnnouncementForm

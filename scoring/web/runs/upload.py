@@ -20,7 +20,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from citeboard.core.spreadsheets import plain
+from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.runs.told import as_told

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core import storage
-from citeboard.core.any_origin import readable_anywhere
+from citeboard.core.api import readable_anywhere
 from citeboard.core.storage.downloads import download
 from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
 from scoring.board import exports

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from citeboard.core.confined.client import Setup
 from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import Pool, Work
+from citeboard.core.confined.pool import Pool, Setup, Work
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMITS = Limits(cpu_seconds=20, wall_seconds=90, memory_mb=256, file_mb=8, max_files=64, max_processes=0)

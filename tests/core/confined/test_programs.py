@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from citeboard.core.confined import client, landlock, seccomp
+from citeboard.core.confined import landlock, seccomp
+from citeboard.core.confined import pool as pool_module
 from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
@@ -144,7 +145,7 @@ def test_a_server_that_does_not_answer_is_replaced(pool, monkeypatch):
             hurried.undo()
             replace_server(lost)
 
-        hurried.setattr(client, "MAX_SILENCE", 0.1)
+        hurried.setattr(pool_module, "MAX_SILENCE", 0.1)
         hurried.setattr(pool, "_replace", replace_in_peace)
         assert result(pool, "echo", number=3)["given"] == {"number": 3}
     assert pool._server.pid != first

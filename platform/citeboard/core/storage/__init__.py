@@ -1,17 +1,124 @@
 """Where runs, gold and statistics are kept: the only way to a file that the site stores."""
 
-from citeboard.core.storage.errors import FileMissing, StorageAway, StorageFull, words_of
-from citeboard.core.storage.folders import FOLDERS, FolderStorage, gold, local_copy, runs, statistics
+from __future__ import annotations
 
-__all__ = [
-    "FOLDERS",
-    "FileMissing",
-    "FolderStorage",
-    "StorageAway",
-    "StorageFull",
-    "gold",
-    "local_copy",
-    "runs",
-    "statistics",
-    "words_of",
-]
+import datetime as dt
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.core.files.base import File
+from django.core.files.storage import Storage, default_storage
+
+#: No room is left, on the disk or for this user.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class StorageAway(OSError):
+    """The storage does not answer, or refuses; the same may be asked again later."""
+
+
+class StorageFull(StorageAway):
+    """Nothing more can be written."""
+
+
+class FileMissing(StorageAway, FileNotFoundError):
+    """The storage answers and has no file of this name, which a row of the database names."""
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Raises one of these for every fault of a storage; ``name`` is that of the file."""
+    try:
+        yield
+    except StorageAway:
+        raise
+    except FileNotFoundError as reason:
+        raise FileMissing(errno.ENOENT, "the storage has no such file", name) from reason
+    except OSError as reason:
+        kind = StorageFull if reason.errno in FULL else StorageAway
+        raise kind(reason.errno or errno.EIO, reason.strerror or str(reason), name) from reason
+
+
+def words_of(reason: BaseException) -> str:
+    """What is wrong, as the beginning of a sentence for everybody."""
+    if isinstance(reason, FileMissing):
+        return "A file is missing in the storage of the site"
+    if isinstance(reason, OSError) and reason.errno in FULL:
+        return "The disk of the site is full"
+    return "The storage of the site does not answer"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file by its name in the storage."""
+
+    name: str
+    size: int
+    modified: dt.datetime
+
+
+CHUNK = 1 << 20
+
+
+class FolderStorage(Storage):
+    """A folder of the default storage, whatever that is. Whatever keeps it from working is a StorageAway."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def _inside(self, name: str) -> str:
+        return f"{self.folder}/{name}"
+
+    def _open(self, name: str, mode: str = "rb") -> File[Any]:
+        with told(name):
+            return default_storage.open(self._inside(name), mode)
+
+    def _save(self, name: str, content: File[Any]) -> str:
+        with told(name):
+            return default_storage.save(self._inside(name), content).removeprefix(f"{self.folder}/")
+
+    def delete(self, name: str) -> None:
+        with told(name):
+            default_storage.delete(self._inside(name))
+
+    def exists(self, name: str) -> bool:
+        with told(name):
+            return default_storage.exists(self._inside(name))
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        with told(path):
+            return default_storage.listdir(self._inside(path))
+
+    def entries(self, path: str) -> Iterator[Entry]:
+        """All files below a folder, which need not be there; of all folders where none is named."""
+        with told(path):
+            for entry in default_storage.entries(self._inside(path).rstrip("/")):  # type: ignore[attr-defined]
+                yield Entry(entry.name.removeprefix(f"{self.folder}/"), entry.size, entry.modified)
+
+    def size(self, name: str) -> int:
+        with told(name):
+            return default_storage.size(self._inside(name))
+
+    def url(self, name: str | None) -> str:
+        """Nothing here has an address of its own: views decide who may have a file."""
+        raise ValueError("files of runs and gold are served by views alone")
+
+
+runs = FolderStorage("runs")
+gold = FolderStorage("gold")
+statistics = FolderStorage("statistics")
+#: Everything that a site keeps outside of its database.
+FOLDERS = (runs, gold, statistics)
+
+
+def local_copy(storage: Storage, name: str, folder: Path) -> Path:
+    """The file on this machine, in ``folder``, under the last part of its name. Raises OSError."""
+    path = folder / PurePosixPath(name).name
+    with storage.open(name, "rb") as stored, path.open("wb") as copy:
+        shutil.copyfileobj(stored, copy, CHUNK)
+    return path

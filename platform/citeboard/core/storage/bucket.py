@@ -19,7 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
-from citeboard.core.storage.entries import Entry
+from citeboard.core.storage import Entry
 
 MEGABYTE = 1 << 20
 #: So much of an object is asked for at a time, and so much is sent at a time.

@@ -12,8 +12,7 @@ from typing import IO, Any
 
 from django.core.files.storage import Storage
 
-from citeboard.core.storage.entries import Entry
-from citeboard.core.storage.folders import CHUNK, FOLDERS
+from citeboard.core.storage import CHUNK, FOLDERS, Entry
 
 #: A site that goes on while it is copied gets files; so often what has come meanwhile is copied too.
 PASSES = 5

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
-from citeboard.core.storage.entries import Entry
+from citeboard.core.storage import Entry
 
 
 class Disk(FileSystemStorage):

@@ -11,7 +11,7 @@ from django.core.files.base import File
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
 
-from citeboard.core.storage.folders import FolderStorage
+from citeboard.core.storage import FolderStorage
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 

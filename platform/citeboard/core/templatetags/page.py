@@ -14,10 +14,10 @@ from django.utils.translation import get_language, gettext
 from citeboard.core import markdown as md
 from citeboard.core import words
 from citeboard.core.instants import MONTHS, zone_name, zone_of
+from citeboard.core.js_translations import WORDS
 from citeboard.core.language import ENGLISH
-from citeboard.core.notices import Notice
-from citeboard.core.notices import notices as notices_of_site
-from citeboard.core.script_words import WORDS
+from citeboard.core.legal_pages import Notice
+from citeboard.core.legal_pages import notices as notices_of_site
 
 register = template.Library()
 

@@ -8,8 +8,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
 
-from citeboard.core.migration_lock import migration_lock
-from citeboard.core.schema import NewerSchema, refuse_newer_schema
+from citeboard.core.database import NewerSchema, migration_lock, refuse_newer_schema
 
 
 class Command(migrate.Command):

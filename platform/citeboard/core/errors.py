@@ -1,21 +1,29 @@
-"""One shape for every error of the API: an object whose `detail` is a sentence."""
+"""How errors are answered: the API's as an object whose `detail` is a sentence, others by a page."""
 
 from __future__ import annotations
 
+import logging
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
-from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
+from django.template.loader import render_to_string
+from django.views.defaults import bad_request as bad_request_page
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 from rest_framework.views import set_rollback
 
 from citeboard.core.confined.pool import PoolFull
+from citeboard.core.outages import outage_of
 from citeboard.core.refusals import Refused
+from citeboard.core.words import one_line
+
+log = logging.getLogger(__name__)
 
 ADDRESS = "/api/"
 NOTHING_HERE = "There is nothing here, or nothing that you may see."
@@ -117,3 +125,36 @@ def is_for_programs(request: HttpRequest) -> bool:
 def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
     """An error outside of the views, in the same shape; it names the request, as the pages do."""
     return JsonResponse({"detail": detail, "request_id": getattr(request, "id", "-")}, status=code)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Says what is away, or names the request, so that a report of the error can be traced.
+
+    Whatever failed, a middleware or a view, comes by here while its exception is handled. Asks neither
+    database nor session.
+    """
+    outage = outage_of(sys.exception())
+    status, detail = 500, "Something went wrong on our side; the error is in our log."
+    if outage is not None:
+        status, detail = outage.status, outage.sentence(request)
+    response: HttpResponse
+    if is_for_programs(request):
+        response = json_error(request, detail, status)
+    else:
+        context = {"request_id": getattr(request, "id", "-"), "outage": outage and detail}
+        response = HttpResponse(render_to_string("500.html", context), status=status)
+    if outage is not None:
+        response["Retry-After"] = str(outage.seconds)
+        response["Cache-Control"] = "no-store"
+        reason = one_line(sys.exception())
+        log.error("%s %s was answered %s: %s", request.method, request.path, status, reason)
+        # In the place of Django's own line, which has a traceback for each request.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return response
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A request that is refused before any view has seen it, such as one for another host."""
+    if is_for_programs(request):
+        return json_error(request, "The request cannot be answered as it was sent.", 400)
+    return bad_request_page(request, exception)

@@ -1,0 +1,229 @@
+"""How the API speaks HTTP where the REST framework leaves a choice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, inline_serializer
+from rest_framework import exceptions, serializers, status
+from rest_framework.metadata import BaseMetadata
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.pagination import PageNumberPagination
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
+
+if TYPE_CHECKING:
+    # The views read these classes from the settings while they are imported themselves.
+    from rest_framework.views import APIView
+
+#: What a view that only answers is asked with.
+READ = ["GET", "HEAD"]
+
+
+class OneForm(DefaultContentNegotiation):
+    """Answers in a view's only form whatever a program accepts, so that files can be asked for too."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
+
+
+class Methods(BaseMetadata):
+    """What OPTIONS is answered with; the rest stands in the API's description."""
+
+    def determine_metadata(self, request: Request, view: APIView) -> dict[str, list[str]]:
+        return {"methods": sorted(view.allowed_methods)}
+
+
+class LengthRequired(exceptions.APIException):
+    status_code = status.HTTP_411_LENGTH_REQUIRED
+    default_detail = "Send the length of the request in Content-Length; chunked requests are not read."
+
+
+def require_length(request: Request) -> None:
+    """A WSGI server hands over nothing of a body whose length was not announced, as if it were empty."""
+    if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
+        raise LengthRequired
+
+
+JSON = "application/json"
+
+
+class Error(serializers.Serializer[Any]):
+    """Any error."""
+
+    detail = serializers.CharField(help_text="What is wrong, as a sentence.")
+
+
+class InvalidFields(Error):
+    """A request with fields that are missing or cannot be meant."""
+
+    errors = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="What is wrong with each field.",
+    )
+
+
+class TooManyRequests(Error):
+    """A quota that is used up, or requests in too quick succession."""
+
+    left = serializers.IntegerField(
+        required=False, min_value=0, help_text="Runs that the team has left; only where a quota is used up."
+    )
+    renews_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="When the team may submit again; null for never."
+    )
+    retry_after = serializers.IntegerField(
+        required=False, help_text="Seconds; only where requests come too fast."
+    )
+
+
+INVALID = OpenApiResponse(InvalidFields, "The request cannot be read, or a field cannot be meant.")
+SIGN_IN = OpenApiResponse(Error, "No token was sent, or one that is not known.")
+FORBIDDEN = OpenApiResponse(Error, "This is not allowed to you.")
+ABSENT = OpenApiResponse(Error, "There is no such thing, or you may not see it.")
+TOO_LARGE = OpenApiResponse(Error, "The file is larger than the site takes.")
+TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are left.")
+
+
+class Pages(PageNumberPagination):
+    """Lists come in pages, with the addresses of the next and the one before."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
+PAGE_PARAMETERS = [
+    OpenApiParameter("page", int, description="The number of the page, from 1."),
+    OpenApiParameter("page_size", int, description="How many to a page, at most 200."),
+]
+
+
+def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
+    """The description of a page of a list."""
+    return inline_serializer(
+        f"{serializer.__name__.removesuffix('Serializer')}Page",
+        {
+            "count": serializers.IntegerField(),
+            "next": serializers.URLField(allow_null=True),
+            "previous": serializers.URLField(allow_null=True),
+            "results": serializer(many=True),
+        },
+    )
+
+
+def paged_answer(
+    request: Request, rows: QuerySet[Any], serializer: type[serializers.BaseSerializer[Any]]
+) -> Response:
+    """The page of the list that the request asks for."""
+    pages = Pages()
+    page = pages.paginate_queryset(rows, request)
+    return pages.get_paginated_response(serializer(page, many=True, context={"request": request}).data)
+
+
+def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Describe the errors that any request may meet, once, beside those that an operation names itself."""
+    shape = {"content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            responses = operation["responses"]
+            for response in responses.values():
+                response["description"] = response["description"] or f"{operation['summary']}."
+            responses.setdefault("default", {**shape, "description": "Any other error."})
+    return result
+
+
+if TYPE_CHECKING:
+    # The views read these throttles from the settings while they are imported themselves.
+    from rest_framework.views import APIView
+
+WINDOW = 60
+
+
+class MinuteThrottle(BaseThrottle):
+    """Counts minute by minute of the clock, over all processes."""
+
+    scope: ClassVar[str]
+    rest: float = 0
+
+    def rate(self, request: Request) -> int:
+        raise NotImplementedError
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        minute, passed = divmod(time.time(), WINDOW)
+        self.rest = WINDOW - passed
+        key = f"throttle:{self.scope}:{self.who(request)}:{int(minute)}"
+        return counted(key) <= self.rate(request)
+
+    def wait(self) -> float:
+        return self.rest
+
+    def who(self, request: Request) -> str:
+        if request.user.is_authenticated:
+            return f"user-{request.user.pk}"
+        return f"address-{self.get_ident(request)}"
+
+
+class RequestThrottle(MinuteThrottle):
+    """Every request."""
+
+    scope = "requests"
+
+    def rate(self, request: Request) -> int:
+        if request.user.is_authenticated:
+            return int(settings.API_REQUESTS_PER_MINUTE)
+        return int(settings.API_ANONYMOUS_REQUESTS_PER_MINUTE)
+
+
+class UploadThrottle(MinuteThrottle):
+    """Requests that carry a run, each of which is read and checked."""
+
+    scope = "uploads"
+
+    def rate(self, request: Request) -> int:
+        return int(settings.API_UPLOADS_PER_MINUTE)
+
+
+def counted(key: str) -> int:
+    """One more under the key, and how many that makes."""
+    try:
+        return cache.incr(key)
+    except ValueError:
+        return 1 if cache.add(key, 1, timeout=2 * WINDOW) else cache.incr(key)
+
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=HttpResponseBase)
+
+
+def readable_anywhere(
+    view: Callable[Concatenate[HttpRequest, P], R],
+) -> Callable[Concatenate[HttpRequest, P], R]:
+    """Other origins may read what this view answers to a request that names nobody.
+
+    A browser sends no cookie then, and asks before it sends a token or anything but a plain GET. That is not
+    answered: a token is for programs and for this site's own pages.
+    """
+
+    @wraps(view)
+    def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        response = view(request, *args, **kwargs)
+        names_somebody = "Authorization" in request.headers or settings.SESSION_COOKIE_NAME in request.COOKIES
+        if request.method in ("GET", "HEAD") and not names_somebody:
+            response["Access-Control-Allow-Origin"] = "*"
+        return response
+
+    return answered

@@ -1,0 +1,194 @@
+"""Redis as a cache that may go away: what a site without Redis uses stands in for it until it is back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from django.db import connection
+from django.utils.module_loading import import_string
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from citeboard.core.models import Limit
+from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
+
+#: Seconds that Redis may take to answer, and for which it is not asked again after it did not.
+PATIENCE, PAUSE = 1.0, 5.0
+
+
+class SharedCache(BaseCache):
+    """``OPTIONS["instead"]`` is the entry of the cache that stands in."""
+
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        instead = params["OPTIONS"]["instead"]
+        # An idle connection may have been closed by the server, so that one is tried twice.
+        options = {
+            "socket_timeout": PATIENCE,
+            "socket_connect_timeout": PATIENCE,
+            "retry": Retry(NoBackoff(), 1),
+        }
+        self._redis = RedisCache(location, {**params, "OPTIONS": options})
+        self._instead: BaseCache = import_string(instead["BACKEND"])(instead.get("LOCATION", ""), {})
+        self._away_until = 0.0
+        self._what = REDIS if location == settings.REDIS_URL else CACHE
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        return self._ask("get", key, default, version=version)
+
+    def set(
+        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> None:
+        self._ask("set", key, value, timeout, version=version)
+
+    def add(
+        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> bool:
+        return bool(self._ask("add", key, value, timeout, version=version))
+
+    def touch(self, key: str, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        return bool(self._ask("touch", key, timeout, version=version))
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        """Raises ValueError where there is no such number."""
+        return int(self._ask("incr", key, delta, version=version))
+
+    def delete(self, key: str, version: int | None = None) -> bool:
+        return bool(self._ask("delete", key, version=version))
+
+    def clear(self) -> None:
+        self._ask("clear")
+
+    def _ask(self, method: str, *given: Any, **named: Any) -> Any:
+        if time.monotonic() >= self._away_until:
+            try:
+                answer = getattr(self._redis, method)(*given, **named)
+            except RedisError as reason:
+                self._away_until = time.monotonic() + PAUSE
+                note_outage(self._what, f"Redis does not answer; going on without it: {reason}")
+            else:
+                note_recovery(self._what)
+                return answer
+        return getattr(self._instead, method)(*given, **named)
+
+
+class ObjectCache(LocMemCache):
+    """Nothing is pickled, so whoever gets an object shares it with all others and changes nothing of it.
+
+    Of its ``MAX_ENTRIES`` those go first that nobody has asked for longest.
+    """
+
+    # What the class has of its own, which its stubs leave out.
+    _cache: OrderedDict[str, Any]
+    _lock: Lock
+    _has_expired: Callable[[str], bool]
+    _delete: Callable[[str], bool]
+    _set: Callable[[str, Any, float | None], None]
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        key = self.make_and_validate_key(key, version=version)
+        with self._lock:
+            if self._has_expired(key):
+                self._delete(key)
+                return default
+            self._cache.move_to_end(key, last=False)
+            return self._cache[key]
+
+    def set(
+        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> None:
+        key = self.make_and_validate_key(key, version=version)
+        with self._lock:
+            self._set(key, value, timeout)
+
+
+#: At most so many expired rows go whenever a new one is made.
+MAX_EXPIRED = 200
+#: A row that never expires.
+NEVER = 1e12
+
+TABLE = "core_limit"
+INCREASE = """
+    UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
+    WHERE key = %s AND expires_at > %s RETURNING value
+"""
+#: Written where there is no row yet or an expired one. A row that is returned was written.
+ADD = """
+    INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
+    WHERE {table}.expires_at <= %s RETURNING key
+"""
+REMOVE_EXPIRED = """
+    DELETE FROM {table} WHERE key IN (
+        SELECT key FROM {table} WHERE expires_at <= %s LIMIT %s {lock}
+    ) RETURNING key
+"""
+
+
+class LimitsCache(BaseCache):
+    """Each operation is one statement, so that two processes never count one attempt for two."""
+
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        found = Limit.objects.filter(pk=self._key(key, version), expires_at__gt=time.time())
+        value = found.values_list("value", flat=True).first()
+        return default if value is None else json.loads(value)
+
+    def set(
+        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> None:
+        row = Limit(self._key(key, version), json.dumps(value), self._expires_at(timeout))
+        Limit.objects.bulk_create(
+            [row],
+            update_conflicts=True,
+            unique_fields=["key"],
+            update_fields=["value", "expires_at"],
+        )
+
+    def add(
+        self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> bool:
+        given = [self._key(key, version), json.dumps(value), self._expires_at(timeout), time.time()]
+        is_new = self._row(ADD, given) is not None
+        if is_new:
+            # Rows that another process is removing are left to it.
+            lock = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
+            self._row(REMOVE_EXPIRED.replace("{lock}", lock), [time.time(), MAX_EXPIRED])
+        return is_new
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        """Raises ValueError where there is no such number."""
+        row = self._row(INCREASE, [delta, self._key(key, version), time.time()])
+        if row is None:
+            raise ValueError(f"There is no number under {key}.")
+        return int(row[0])
+
+    def delete(self, key: str, version: int | None = None) -> bool:
+        return bool(Limit.objects.filter(pk=self._key(key, version)).delete()[0])
+
+    def clear(self) -> None:
+        Limit.objects.all().delete()
+
+    def _key(self, key: str, version: int | None) -> str:
+        return str(self.make_and_validate_key(key, version=version))
+
+    def _expires_at(self, timeout: float | None) -> float:
+        seconds = self.get_backend_timeout(timeout)
+        return NEVER if seconds is None else seconds
+
+    def _row(self, statement: str, given: list[Any]) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(statement.format(table=connection.ops.quote_name(TABLE)), given)
+            return cursor.fetchone()
