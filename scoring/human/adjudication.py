@@ -14,13 +14,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
 
 DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
-class AdjudicationRefused(Exception):
+class AdjudicationRefused(Refused):
     """The distance stays as it is; the message says why."""
 
 

@@ -6,13 +6,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
 from scoring.models import Annotator, Sheet
 from tasks.notifications.events import sheet_event, take_back, tell_sheet
 
 
-class AnnotatorRefused(Exception):
+class AnnotatorRefused(Refused):
     """This person cannot rate this sheet; the message says why."""
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.human.reading import ITEMS
 from scoring.metrics.entailment.judgements import Judgements
@@ -30,7 +31,7 @@ READ = "scoring.human.reading:judgements"
 Details = Mapping[str, Mapping[str, Any]]
 
 
-class JudgementsRefused(Exception):
+class JudgementsRefused(Refused):
     """The file cannot be taken as it is; nothing of it was kept."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

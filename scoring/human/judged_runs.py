@@ -85,7 +85,7 @@ def publish(*, submission: Submission, by: User | None) -> None:
         _note(locked, by, f"put people's ratings of {submission} on the board")
 
 
-def take_back(*, submission: Submission, by: User) -> None:
+def revoke(*, submission: Submission, by: User) -> None:
     """Take the ratings off the board; the judgements stay. Raises NotPublished."""
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.human_columns import column_parts, joined, signed
@@ -24,7 +25,7 @@ from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from tasks.models.seasons import bump_version
 
 
-class NotPublished(Exception):
+class NotPublished(Refused):
     """There is nothing to publish, or nothing to take back; the message says so."""
 
 
@@ -93,7 +94,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         _note(locked, by, f"published a human evaluation{without}")
 
 
-def take_back(*, sheet: Sheet, by: User) -> None:
+def revoke(*, sheet: Sheet, by: User) -> None:
     """Take the outcome off the board and let the sheet take ratings again. Raises NotPublished."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.human.adjudication import texts_for
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, Sheet, SheetText
@@ -29,7 +30,7 @@ CODE = "text_id"
 COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
 
 
-class RatingsRefused(Exception):
+class RatingsRefused(Refused):
     """Nothing was stored; ``problems`` says why."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.human.scales import as_values
 from scoring.models import Rating, Sheet
@@ -22,7 +23,7 @@ from tasks.submissions.run_card import READING
 HEADING = "The gold text"
 
 
-class ReferencesRefused(Exception):
+class ReferencesRefused(Refused):
     """Annotators do not get to see the gold; the message says why."""
 
 

@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
 from tasks.models import Gold, Phase, Submission
@@ -160,7 +161,7 @@ class FrozenBoard(models.Model):
 MAX_CITED_AN_HOUR = 60
 
 
-class CitedTooOften(Exception):
+class CitedTooOften(Refused):
     """Anybody may ask how to cite a board, and what is kept is never deleted."""
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.tools.baselines import Baseline, UnknownBaseline, baseline, baselines_of
 from scoring.tools.baselines.clsumm_human import TASK_TYPES as HAVE_HUMAN_LINE
@@ -49,7 +50,7 @@ HUMAN_DESCRIPTION = (
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
-class NotPossible(Exception):
+class NotPossible(Refused):
     """The baseline cannot be computed for this phase; the message says why."""
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics.entailment.labels import (
     Key,
@@ -41,7 +42,7 @@ MAX_MODEL = 200
 READ = "scoring.worker.reading:labels"
 
 
-class LabelsRefused(Exception):
+class LabelsRefused(Refused):
     """The file cannot be taken as it is; nothing of it was kept."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

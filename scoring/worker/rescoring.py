@@ -39,7 +39,7 @@ AT_A_TIME = 25
 ENDED = (Status.SCORED, Status.FAILED)
 
 
-class NotScored(Exception):
+class NotScored(Refused):
     """The run is not in a state to be scored again; the message says in which it is."""
 
 

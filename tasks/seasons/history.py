@@ -44,7 +44,7 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
 REFUSED = "team-refused"
 
 
-class NotUndone(Exception):
+class NotUndone(Refused):
     """It cannot be taken back as things stand; the message says why."""
 
 

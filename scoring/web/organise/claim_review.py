@@ -6,27 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from citeboard.core.words import sentence
-from citeboard.teams.models import User
 from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.kinds import ask_for_judgements
 from scoring.board.numbers import interval, shown
 from scoring.human.claim_review import JudgementsRefused, agreement_of
-from scoring.human.judged_runs import publish, take_back
-from scoring.human.outcome import NotPublished
+from scoring.human.judged_runs import publish, revoke
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
 from scoring.models import BackgroundJob, JudgedRun
 from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, Pages, SignedInRequest, refusals_at, sent
 from scoring.worker.background import Kind
 from tasks.models import Submission
-from tasks.submissions.uploads import UploadTooLarge, received
+from tasks.submissions.uploads import received
 
 TITLES = {
     RECALL: _("Citation recall, claims"),
@@ -34,6 +29,7 @@ TITLES = {
     "utility": _("Utility, 1 to 5"),
     "citation_utility": _("Utility of citations, 0 or 1"),
 }
+judged_runs = Pages(run_to_judge, "pk", context=lambda run: {**place_of(run.phase), "submission": run})
 
 
 class JudgementsForm(forms.Form):
@@ -48,108 +44,62 @@ class JudgementsForm(forms.Form):
         },
     )
 
-    def __init__(self, data: Any, files: Any) -> None:
-        super().__init__(data, files, label_suffix="")
 
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def judgements(request: HttpRequest, pk: int) -> HttpResponse:
-    run = run_to_judge(request.user, pk)
-    form = JudgementsForm(*((request.POST, request.FILES) if request.method == "POST" else (None, None)))
-    if form.is_bound and form.is_valid():
-        try:
-            job = _ask(request, run, form)
-        except UploadTooLarge as refused:
-            form.add_error("file", sentence(refused))
-        else:
+@judged_runs.form("organise/judgements.html")
+def judgements(request: SignedInRequest, run: Submission) -> Answer:
+    form = JudgementsForm(**sent(request), label_suffix="")
+    with refusals_at(form, "file"):
+        if form.is_valid():
+            with received(form.cleaned_data["file"]) as upload:
+                job: BackgroundJob = ask_for_judgements(submission=run, upload=upload, by=request.user)
             return redirect("background-job", job.pk)
-    context = {
-        **place_of(run.phase),
-        "submission": run,
-        "form": form,
-        "jobs": jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk),
-        **_shown(
-            JudgedRun.objects.select_related("submission__phase__task", "imported_by")
-            .filter(submission=run)
-            .first()
-        ),
-    }
-    return render(request, "organise/judgements.html", context, status=422 if form.errors else 200)
+    kept = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
+    judged = kept.filter(submission=run).first()
+    jobs = jobs_of(run.phase.task.season, Kind.JUDGEMENTS, submission=run.pk)
+    return {"form": form, "jobs": jobs, **(_compared(judged) if judged else {})}
 
 
-@require_POST
-@login_required
-def settle(request: HttpRequest, pk: int, how: str) -> HttpResponse:
+@judged_runs.act("submission-judgements pk")
+def settle(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Put the ratings of its responses on the board, or take them off."""
-    run = run_to_judge(request.user, pk)
-    assert isinstance(request.user, User)
+    if how == "publish":
+        publish(submission=run, by=request.user)
+        return str(_("The ratings stand on the board."))
+    revoke(submission=run, by=request.user)
+    return str(_("The ratings are off the board."))
+
+
+def _compared(judged: JudgedRun) -> dict[str, Any]:
     try:
-        if how == "publish":
-            publish(submission=run, by=request.user)
-        else:
-            take_back(submission=run, by=request.user)
-    except (NotPublished, JudgementsRefused) as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(
-            request,
-            _("The ratings stand on the board.") if how == "publish" else _("The ratings are off the board."),
-        )
-    return redirect("submission-judgements", run.pk)
-
-
-def _ask(request: HttpRequest, run: Submission, form: JudgementsForm) -> BackgroundJob:
-    assert isinstance(request.user, User)
-    with received(form.cleaned_data["file"]) as upload:
-        return ask_for_judgements(submission=run, upload=upload, by=request.user)
-
-
-def _shown(judged: JudgedRun | None) -> dict[str, Any]:
-    if judged is None:
-        return {}
-    try:
-        found = agreement_of(judged)
+        agreements = agreement_of(judged)
     except JudgementsRefused as outdated:
         return {"judged": judged, "outdated": sentence(outdated)}
+    decided, rated = [], []
+    for kind in (RECALL, PRECISION):
+        found = agreements[kind]
+        if found["items"]:
+            cohen = [(name, shown(kappa, 1)) for name, kappa in found["cohen"].items()]
+            numbers = {
+                "pending": found["pending"],
+                "automatic": shown(found["automatic"], 100),
+                "cohen": cohen,
+                "cohen_mean": shown(found["cohen_mean"], 1),
+                "people": shown(found["people"], 100),
+            }
+            decided.append({**_common(kind, found), **numbers})
+    for kind in RATINGS:
+        found = agreements[kind]
+        if found["items"]:
+            numbers = {"people": shown(found["people"], 1), "interval": interval(found["low"], found["high"])}
+            rated.append({**_common(kind, found), **numbers})
+    return {"judged": judged, "decided": decided, "rated": rated}
+
+
+def _common(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "judged": judged,
-        "decided": [
-            _decided(str(TITLES[kind]), found[kind]) for kind in (RECALL, PRECISION) if found[kind]["items"]
-        ],
-        "rated": [_rated(str(TITLES[kind]), found[kind]) for kind in RATINGS if found[kind]["items"]],
-    }
-
-
-def _decided(title: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "title": title,
-        **_common(found),
-        "pending": found["pending"],
-        "automatic": _number(found["automatic"], 100),
-        "cohen": [(name, _number(kappa, 1)) for name, kappa in found["cohen"].items()],
-        "cohen_mean": _number(found["cohen_mean"], 1),
-        "people": _number(found["people"], 100),
-    }
-
-
-def _rated(title: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "title": title,
-        **_common(found),
-        "people": _number(found["people"], 1),
-        "interval": interval(found["low"], found["high"]),
-    }
-
-
-def _common(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+        "title": str(TITLES[kind]),
         "items": found["items"],
         "annotators": found["annotators"],
-        "fleiss": _number(found["fleiss"], 1),
-        "krippendorff": _number(found["krippendorff"], 1),
+        "fleiss": shown(found["fleiss"], 1),
+        "krippendorff": shown(found["krippendorff"], 1),
     }
-
-
-def _number(value: float | None, scale: float) -> str:
-    return shown(value, scale)

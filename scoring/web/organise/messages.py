@@ -1,4 +1,4 @@
-"""Saying something on top of the season's page, editing it, taking it back."""
+"""What organisers tell and ask of others: announcements, answers to questions, terms, webhooks."""
 
 from __future__ import annotations
 
@@ -8,88 +8,34 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db.models import Count, F
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.plain_text import plain
-from citeboard.core.words import sentence
-from citeboard.teams.models import User
-from scoring.web.organise.forms import AnnouncementForm
+from scoring.web.pages import Answer, SignedInRequest, attachment, helpers, leaf, organisers, refusals_at
 from tasks.models import Announcement, Delivery, Question, Season, Terms, Webhook
 from tasks.registration.entries import MAX_LENGTH, acceptances, publish_terms
-from tasks.seasons.access import season_to_help, season_to_organise
 from tasks.seasons.announcements import MAX_TEXT, announce, answer, edit_announcement, take_back_announcement
-from tasks.webhooks.posting import AddressRefused
-from tasks.webhooks.services import (
-    WebhookRefused,
-    make_webhook,
-    remove_webhook,
-    renew_secret,
-    repeat_delivery,
-    secret_of,
-)
+from tasks.webhooks.services import make_webhook, remove_webhook, renew_secret, repeat_delivery, secret_of
 
-SHOWN = 50
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def announcement(request: HttpRequest, season: str) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    form = AnnouncementForm(request.POST or None, initial={"text": found.announcement}, label_suffix="")
-    if request.method == "POST" and form.is_valid():
-        changed = announce(season=found, text=form.cleaned_data["text"], by=request.user)
-        messages.success(
-            request,
-            _("The announcement stands on the season's page now.")
-            if changed.announcement
-            else _("The announcement is taken away."),
-        )
-        return redirect("organise-announcement", found.slug)
-    earlier = Announcement.objects.filter(season=found).select_related("announced_by")[:SHOWN]
-    context = {"season": found, "part": "announcement", "form": form, "announcements": earlier}
-    return render(request, "organise/announcement.html", context, status=422 if form.errors else 200)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, season: str, announcement: int) -> HttpResponse:
-    """Change what an announcement says; readers see what it said before."""
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    own = get_object_or_404(Announcement.objects.standing(), pk=announcement, season=found)
-    form = AnnouncementForm(request.POST or None, initial={"text": own.text}, label_suffix="")
-    form.fields["text"].required = True
-    if request.method == "POST" and form.is_valid():
-        edit_announcement(announcement=own, text=form.cleaned_data["text"], by=request.user)
-        messages.success(request, _("The announcement is edited; what it said before can be read too."))
-        return redirect("organise-announcement", found.slug)
-    context = {"season": found, "part": "announcement", "form": form, "announcement": own}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/announcement_edit.html", context, status=status)
-
-
-@require_POST
-@login_required
-def revoke(request: HttpRequest, season: str, announcement: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    own = get_object_or_404(Announcement, pk=announcement, season=found)
-    take_back_announcement(announcement=own, by=request.user)
-    messages.success(request, _("The announcement is taken back."))
-    return redirect("organise-announcement", found.slug)
-
-
-QUESTIONS_A_PAGE = 50
+MAX_ANNOUNCEMENTS = 50
 PUBLIC, PRIVATE = "public", "private"
+
+
+class AnnouncementForm(forms.Form):
+    """What stands on top of the season's page."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Announcement"),
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=gettext_lazy("Markdown. Leave it empty to take the announcement away."),
+    )
 
 
 class AnswerForm(forms.Form):
@@ -109,34 +55,6 @@ class AnswerForm(forms.Form):
         super().__init__(data, initial={"answer": question.answer, "how": how}, label_suffix="")
 
 
-@login_required
-@require_safe
-def questions(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_to_help(request.user, season)
-    own = Question.objects.filter(season=found).select_related("asked_by", "answered_by")
-    ordered = own.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
-    page = Paginator(ordered, QUESTIONS_A_PAGE).get_page(request.GET.get("page"))
-    context = {"season": found, "part": "questions", "page": page, "open": own.unanswered().count()}
-    return render(request, "organise/questions.html", context)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def answer_page(request: HttpRequest, season: str, question: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    own = get_object_or_404(Question.objects.select_related("asked_by", "season"), pk=question, season=found)
-    form = AnswerForm(request.POST or None, question=own)
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        answer(question=own, text=chosen["answer"], is_public=chosen["how"] == PUBLIC, by=request.user)
-        messages.success(request, _("The question is answered."))
-        return redirect("organise-questions", found.slug)
-    context = {"season": found, "part": "questions", "question": own, "form": form}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/answer.html", context, status=status)
-
-
 class TermsForm(forms.Form):
     """The text of the next version."""
 
@@ -151,46 +69,6 @@ class TermsForm(forms.Form):
     )
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def terms(request: HttpRequest, season: str) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    versions = Terms.objects.filter(season=found).annotate(accepted=Count("acceptances"))
-    current = versions.first()
-    initial = {"text": current.text if current else ""}
-    form = TermsForm(request.POST or None, initial=initial, label_suffix="")
-    if request.method == "POST" and form.is_valid():
-        published = publish_terms(season=found, text=form.cleaned_data["text"], by=request.user)
-        messages.success(
-            request, _("Version %(number)s of the terms holds now.") % {"number": published.number}
-        )
-        return redirect("organise-terms", found.slug)
-    context = {"season": found, "part": "terms", "versions": versions, "form": form}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/terms.html", context, status=status)
-
-
-@login_required
-@require_safe
-def acceptances_csv(request: HttpRequest, season: str) -> HttpResponse:
-    """Who accepted which version, and when."""
-    found = season_to_organise(request.user, season)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["version", "name", "address", "accepted_at"])
-    for row in acceptances(found):
-        address = row.user.email if row.user else ""
-        writer.writerow([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
-    response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{found.slug}-terms.csv"'
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-DELIVERIES_A_PAGE = 50
-
-
 class WebhookForm(forms.Form):
     url = forms.CharField(
         label=gettext_lazy("Address"),
@@ -199,75 +77,124 @@ class WebhookForm(forms.Form):
     )
 
 
-@login_required
+@helpers.form("organise/announcement.html", "announcement")
+def announcement(request: SignedInRequest, season: Season) -> Answer:
+    form = AnnouncementForm(request.POST or None, initial={"text": season.announcement}, label_suffix="")
+    if form.is_valid():
+        changed = announce(season=season, text=form.cleaned_data["text"], by=request.user)
+        if changed.announcement:
+            return _("The announcement stands on the season's page now.")
+        return _("The announcement is taken away.")
+    earlier = Announcement.objects.filter(season=season).select_related("announced_by")
+    return {"form": form, "announcements": earlier[:MAX_ANNOUNCEMENTS]}
+
+
+@helpers.form("organise/announcement_edit.html", "announcement", back="organise-announcement season")
+def edit(request: SignedInRequest, season: Season, announcement: int) -> Answer:
+    """Change what an announcement says; readers see what it said before."""
+    standing = get_object_or_404(Announcement.objects.standing(), pk=announcement, season=season)
+    form = AnnouncementForm(request.POST or None, initial={"text": standing.text}, label_suffix="")
+    form.fields["text"].required = True
+    if form.is_valid():
+        edit_announcement(announcement=standing, text=form.cleaned_data["text"], by=request.user)
+        return _("The announcement is edited; what it said before can be read too.")
+    return {"form": form, "announcement": standing}
+
+
+@helpers.act("organise-announcement season")
+def revoke(request: SignedInRequest, season: Season, announcement: int) -> Answer:
+    revoked = get_object_or_404(Announcement, pk=announcement, season=season)
+    take_back_announcement(announcement=revoked, by=request.user)
+    return _("The announcement is taken back.")
+
+
+@helpers.page("organise/questions.html", "questions")
+def questions(request: HttpRequest, season: Season) -> Answer:
+    """Those without an answer first."""
+    rows = Question.objects.filter(season=season).select_related("asked_by", "answered_by")
+    ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
+    return {"page": leaf(request, ordered), "open": rows.unanswered().count()}
+
+
+@helpers.form("organise/answer.html", "questions", back="organise-questions season")
+def answer_page(request: SignedInRequest, season: Season, question: Question) -> Answer:
+    form = AnswerForm(request.POST or None, question=question)
+    if form.is_valid():
+        is_public = form.cleaned_data["how"] == PUBLIC
+        answer(question=question, text=form.cleaned_data["answer"], is_public=is_public, by=request.user)
+        return _("The question is answered.")
+    return {"form": form}
+
+
+@organisers.form("organise/terms.html", "terms")
+def terms(request: SignedInRequest, season: Season) -> Answer:
+    """The versions, how many accepted which, and a form for the next one."""
+    versions = Terms.objects.filter(season=season).annotate(accepted=Count("acceptances"))
+    current = versions.first()
+    initial = {"text": current.text if current else ""}
+    form = TermsForm(request.POST or None, initial=initial, label_suffix="")
+    if form.is_valid():
+        published = publish_terms(season=season, text=form.cleaned_data["text"], by=request.user)
+        return _("Version %(number)s of the terms holds now.") % {"number": published.number}
+    return {"versions": versions, "form": form}
+
+
+@organisers.page()
+def acceptances_csv(request: HttpRequest, season: Season) -> Answer:
+    """Who accepted which version, and when."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(["version", "name", "address", "accepted_at"])
+    for row in acceptances(season):
+        address = row.user.email if row.user else ""
+        writer.writerow([row.terms.number, plain(row.name), plain(address), row.accepted_at.isoformat()])
+    name = f"{season.slug}-terms.csv"
+    return attachment(out.getvalue(), "text/csv; charset=utf-8", name, is_private=True)
+
+
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def webhooks(request: HttpRequest, season: str) -> HttpResponse:
+@organisers.form("organise/webhooks.html", "webhooks")
+def webhooks(request: SignedInRequest, season: Season) -> Answer:
     """A new one's secret is shown here, once."""
-    found = season_to_organise(request.user, season)
     form = WebhookForm(request.POST or None, label_suffix="")
-    if request.method == "POST" and form.is_valid():
-        try:
-            made = make_webhook(season=found, url=form.cleaned_data["url"], by=_person(request))
-        except (AddressRefused, WebhookRefused) as refused:
-            form.add_error("url", sentence(refused))
-        else:
-            return _page(request, found, WebhookForm(label_suffix=""), secret=secret_of(made))
-    return _page(request, found, form, status=422 if request.method == "POST" else 200)
+    with refusals_at(form, "url"):
+        if form.is_valid():
+            made = make_webhook(season=season, url=form.cleaned_data["url"], by=request.user)
+            return render(request, "organise/webhooks.html", _with_secret(made))
+    return {"form": form, "webhooks": Webhook.objects.filter(season=season)}
 
 
-@require_POST
-@login_required
+def _with_secret(webhook: Webhook) -> dict[str, Any]:
+    season = webhook.season
+    return {
+        "season": season,
+        "part": "webhooks",
+        "form": WebhookForm(label_suffix=""),
+        "webhooks": Webhook.objects.filter(season=season),
+        "secret": secret_of(webhook),
+    }
+
+
 @never_cache
-def renew(request: HttpRequest, season: str, webhook: int) -> HttpResponse:
-    found, own = _own(request, season, webhook)
-    renewed = renew_secret(webhook=own, by=_person(request))
-    return _page(request, found, WebhookForm(label_suffix=""), secret=secret_of(renewed))
+@organisers.act("organise-webhooks season")
+def renew(request: SignedInRequest, season: Season, webhook: Webhook) -> Answer:
+    renewed = renew_secret(webhook=webhook, by=request.user)
+    return render(request, "organise/webhooks.html", _with_secret(renewed))
 
 
-@require_POST
-@login_required
-def remove(request: HttpRequest, season: str, webhook: int) -> HttpResponse:
-    found, own = _own(request, season, webhook)
-    remove_webhook(webhook=own, by=_person(request))
-    messages.success(request, _("The webhook is removed, and its deliveries with it."))
-    return redirect("organise-webhooks", found.slug)
+@organisers.act("organise-webhooks season")
+def remove(request: SignedInRequest, season: Season, webhook: Webhook) -> Answer:
+    remove_webhook(webhook=webhook, by=request.user)
+    return _("The webhook is removed, and its deliveries with it.")
 
 
-@login_required
-@require_safe
-def deliveries(request: HttpRequest, season: str, webhook: int) -> HttpResponse:
-    found, own = _own(request, season, webhook)
-    page = Paginator(own.deliveries.all(), DELIVERIES_A_PAGE).get_page(request.GET.get("page"))
-    context = {"season": found, "part": "webhooks", "webhook": own, "page": page}
-    return render(request, "organise/deliveries.html", context)
+@organisers.page("organise/deliveries.html", "webhooks")
+def deliveries(request: HttpRequest, season: Season, webhook: Webhook) -> Answer:
+    return {"page": leaf(request, webhook.deliveries.all())}
 
 
-@require_POST
-@login_required
-def repeat(request: HttpRequest, season: str, delivery: int) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    own = get_object_or_404(
-        Delivery.objects.select_related("webhook__season"), pk=delivery, webhook__season=found
-    )
-    repeat_delivery(delivery=own, by=_person(request))
+@organisers.act("organise-webhooks season")
+def repeat(request: SignedInRequest, season: Season, delivery: Delivery) -> Answer:
+    repeat_delivery(delivery=delivery, by=request.user)
     messages.success(request, _("It is posted again within seconds."))
-    return redirect("organise-deliveries", found.slug, own.webhook_id)
-
-
-def _own(request: HttpRequest, season: str, webhook: int) -> tuple[Season, Webhook]:
-    found = season_to_organise(request.user, season)
-    return found, get_object_or_404(Webhook.objects.select_related("season"), pk=webhook, season=found)
-
-
-def _page(
-    request: HttpRequest, season: Season, form: WebhookForm, *, secret: str = "", status: int = 200
-) -> HttpResponse:
-    own = Webhook.objects.filter(season=season)
-    context = {"season": season, "part": "webhooks", "form": form, "webhooks": own, "secret": secret}
-    return render(request, "organise/webhooks.html", context, status=status)
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+    return redirect("organise-deliveries", season.slug, delivery.webhook_id)

@@ -1,4 +1,4 @@
-"""An organiser's first page, the runs of the season, and what was done in it."""
+"""An organiser's first page, the runs of the season, how it goes, and what was done in it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import FileResponse, HttpRequest
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core.audit import history
 from citeboard.core.query import Query, search_from, text_from, whole_number
-from citeboard.core.words import sentence
-from citeboard.teams.models import User
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
 from scoring.board.standings import standings
@@ -27,110 +20,46 @@ from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv
 from scoring.ops.season_progress import acknowledged, progress_of
 from scoring.web.organise.attention import concerns
-from scoring.web.organise.phases import drawn
-from tasks.jobs.acknowledging import NotFailed, acknowledge, take_acknowledgement_back
+from scoring.web.organise.phases import time_line
+from scoring.web.pages import Answer, SignedInRequest, attachment, helpers, leaf, organisers, private
+from tasks.jobs.acknowledging import acknowledge, take_acknowledgement_back
 from tasks.models import Acknowledgement, Job, Phase, Registration, Season, Submission, Task
-from tasks.seasons.access import season_to_help, season_to_organise
-from tasks.seasons.history import NotUndone, may_undo, undo
+from tasks.seasons.history import may_undo, undo
 
 HISTORY_AT_ONCE = 100
 ACKNOWLEDGED_AT_ONCE = 50
+NO_TEAM = "baselines"
 
 
-@login_required
-@require_safe
-def organise(request: HttpRequest, season: str) -> HttpResponse:
-    """An organiser's first page: what needs attention, and the phases as a time line."""
-    found = season_to_help(request.user, season)
-    runs = Submission.objects.filter(phase__task__season=found, team__isnull=False)
-    context = {
-        "season": found,
-        "part": "overview",
-        "concerns": concerns(found),
-        "acknowledged": acknowledged(found)[:ACKNOWLEDGED_AT_ONCE],
-        "teams": Registration.objects.filter(season=found).approved().count(),
+@helpers.page("organise/overview.html", "overview")
+def organise(request: HttpRequest, season: Season) -> Answer:
+    """What needs attention, and the phases as a time line."""
+    runs = Submission.objects.filter(phase__task__season=season, team__isnull=False)
+    return {
+        "concerns": concerns(season),
+        "acknowledged": acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
+        "teams": Registration.objects.filter(season=season).approved().count(),
         "runs": runs.count(),
         "moving": runs.filter(status__in=Submission.MOVING).count(),
-        **drawn(found),
+        **time_line(season),
     }
-    return render(request, "organise/overview.html", context)
 
 
-@login_required
-@require_safe
-def runs(request: HttpRequest, season: str) -> HttpResponse:
-    """The runs of the season, filtered."""
-    found = season_to_help(request.user, season)
-    query = RunQuery.of(request.GET)
-    page = page_of(chosen_runs(found, query), request.GET.get("page"))
-    context = {
-        "season": found,
-        "part": "runs",
-        "query": query,
-        "page": page,
-        "lines": lines(page.object_list),
-        "here": query.with_(),
-        **choices(found),
-    }
-    return render(request, "organise/runs.html", context)
+@helpers.act("organise season")
+def acknowledge_failure(request: SignedInRequest, season: Season, submission: int) -> Answer:
+    run = get_object_or_404(Submission, pk=submission, phase__task__season=season)
+    number = request.POST.get("job", "")
+    job = get_object_or_404(Job, pk=whole_number(number), submission=run) if number else None
+    acknowledge(run=run, job=job, note=request.POST.get("note", ""), by=request.user)
+    return _("Acknowledged. It comes back if it fails again.")
 
 
-@login_required
-@require_safe
-def runs_as_csv(request: HttpRequest, season: str) -> HttpResponse:
-    """The runs that the filters leave, all of them."""
-    found = season_to_help(request.user, season)
-    content = runs_csv(chosen_runs(found, RunQuery.of(request.GET)))
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{found.slug}-runs.csv"'
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-@login_required
-@require_safe
-def counting_zip(request: HttpRequest, season: str, phase: int) -> HttpResponseBase:
-    """The files of the runs that stand on a phase's board under the rules that rank."""
-    found = season_to_organise(request.user, season)
-    phases = Phase.objects.select_related("task__season")
-    own = get_object_or_404(phases, pk=phase, task__season=found)
-    name = f"{found.slug}-{own.task.slug}-{own.slug}-runs.zip"
-    response = FileResponse(
-        counting_runs_archive(standings(own, request.user)), as_attachment=True, filename=name
-    )
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-@login_required
-@require_safe
-def history_page(request: HttpRequest, season: str) -> HttpResponse:
-    """What was done in the season, by whom and when."""
-    found = season_to_help(request.user, season)
-    page = Paginator(history(found), HISTORY_AT_ONCE).get_page(request.GET.get("page"))
-    lines = [{"entry": entry, "may_undo": may_undo(entry)} for entry in page.object_list]
-    context = {"season": found, "part": "history", "page": page, "lines": lines}
-    return render(request, "organise/history.html", context)
-
-
-@require_POST
-@login_required
-def undo_entry(request: HttpRequest, season: str, entry: int) -> HttpResponse:
-    """Take back a deletion or that a team was kept out."""
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    chosen = get_object_or_404(history(found), pk=entry)
-    try:
-        undo(season=found, entry=chosen, by=request.user)
-    except NotUndone as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(request, _("%(subject)s: as before.") % {"subject": chosen.subject})
-    return redirect("organise-history", found.slug)
-
-
-AT_ONCE = 50
-NO_TEAM = "baselines"
+@helpers.act("organise season")
+def revoke_acknowledgement(
+    request: SignedInRequest, season: Season, acknowledgement: Acknowledgement
+) -> Answer:
+    take_acknowledgement_back(acknowledgement=acknowledgement, by=request.user)
+    return _("The failure needs attention again.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,83 +89,71 @@ def chosen_runs(season: Season, query: RunQuery) -> QuerySet[Submission]:
     return runs.order_by("-submitted_at", "-id")
 
 
-def page_of(runs: QuerySet[Submission], number: str | None) -> Page[Submission]:
-    return Paginator(runs, AT_ONCE).get_page(number)
-
-
 def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     """The runs with the number that ranks them, where they have one."""
     listed = list(runs)
     scores = ranking_scores(listed)
-    found = []
+    lines = []
     for run in listed:
         score = scores.get(run.pk)
         value = shown(score.value, score.scale, is_infinite=score.is_infinite) if score else ""
-        found.append({"run": run, "value": value, "metric": metric_label(score.metric) if score else ""})
-    return found
+        lines.append({"run": run, "value": value, "metric": metric_label(score.metric) if score else ""})
+    return lines
 
 
-def choices(season: Season) -> dict[str, Any]:
-    """What the filters offer."""
-    phases = (
-        Phase.objects.filter(task__season=season)
-        .select_related("task")
-        .order_by("task__position", "position")
-    )
-    teams = season.registrations.select_related("team").order_by("team__name")
+@helpers.page("organise/runs.html", "runs")
+def runs(request: HttpRequest, season: Season) -> Answer:
+    query = RunQuery.of(request.GET)
+    page = leaf(request, chosen_runs(season, query))
+    phases = Phase.objects.filter(task__season=season).select_related("task")
+    entries = season.registrations.select_related("team").order_by("team__name")
     return {
+        "query": query,
+        "page": page,
+        "lines": lines(page.object_list),
+        "here": query.with_(),
         "tasks": Task.objects.filter(season=season),
-        "phases": phases,
+        "phases": phases.order_by("task__position", "position"),
         "statuses": Submission.Status.choices,
-        "teams": [entry.team for entry in teams],
+        "teams": [entry.team for entry in entries],
         "no_team": NO_TEAM,
     }
 
 
-@login_required
-@require_safe
-def progress(request: HttpRequest, season: str) -> HttpResponse:
+@helpers.page()
+def runs_as_csv(request: HttpRequest, season: Season) -> Answer:
+    """The runs that the filters leave, all of them."""
+    content = runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
+    return attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
+
+
+@organisers.page()
+def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> Answer:
+    """The files of the runs that stand on a phase's board under the rules that rank."""
+    content = counting_runs_archive(standings(phase, request.user))
+    name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
+    return private(FileResponse(content, as_attachment=True, filename=name))
+
+
+@helpers.page("organise/progress.html", "progress")
+def progress(request: HttpRequest, season: Season) -> Answer:
     """Runs by day, how long they wait, and what they take on the disk."""
-    found = season_to_help(request.user, season)
-    known = progress_of(found)
+    known = progress_of(season)
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):
         return figure_response(figures, wanted)
-    context = {
-        "season": found,
-        "part": "progress",
-        "progress": known,
-        "figures": figures,
-        "figure_address": lambda name: f"?figure={name}",
-    }
-    return render(request, "organise/progress.html", context)
+    return {"progress": known, "figures": figures, "figure_address": lambda name: f"?figure={name}"}
 
 
-@require_POST
-@login_required
-def acknowledge_failure(request: HttpRequest, season: str, submission: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    run = get_object_or_404(Submission, pk=submission, phase__task__season=found)
-    number = request.POST.get("job", "")
-    job = get_object_or_404(Job, pk=whole_number(number), submission=run) if number else None
-    try:
-        acknowledge(run=run, job=job, note=request.POST.get("note", ""), by=request.user)
-    except NotFailed as refused:
-        messages.error(request, sentence(refused))
-    except ValidationError as faults:
-        messages.error(request, " ".join(sentence(fault) for fault in faults.messages))
-    else:
-        messages.success(request, _("Acknowledged. It comes back if it fails again."))
-    return redirect("organise", found.slug)
+@helpers.page("organise/history.html", "history")
+def history_page(request: HttpRequest, season: Season) -> Answer:
+    page = leaf(request, history(season), HISTORY_AT_ONCE)
+    return {"page": page, "lines": [{"entry": entry, "may_undo": may_undo(entry)} for entry in page]}
 
 
-@require_POST
-@login_required
-def take_back(request: HttpRequest, season: str, acknowledgement: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_help(request.user, season)
-    taken = get_object_or_404(Acknowledgement, pk=acknowledgement, submission__phase__task__season=found)
-    take_acknowledgement_back(acknowledgement=taken, by=request.user)
-    messages.success(request, _("The failure needs attention again."))
-    return redirect("organise", found.slug)
+@organisers.act("organise-history season")
+def undo_entry(request: SignedInRequest, season: Season, entry: int) -> Answer:
+    """Take back a deletion or that a team was kept out."""
+    chosen = get_object_or_404(history(season), pk=entry)
+    undo(season=season, entry=chosen, by=request.user)
+    return _("%(subject)s: as before.") % {"subject": chosen.subject}

@@ -1,22 +1,16 @@
-"""When runs are accepted: the phases as a time line, opened, closed and moved."""
+"""A phase as its organisers set it: times, board, freezing, confirmation, errata, scores by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.words import sentence
-from citeboard.teams.models import User
 from scoring.board.confirming import (
     MAX_TEXT,
     all_errata,
@@ -31,15 +25,14 @@ from scoring.board.manual_scores import MAX_TEXT as MAX_VALUES
 from scoring.board.snapshots import save_frozen_board
 from scoring.models import OutsideMeasure
 from scoring.runs.confirming import MAX_REASON, end_confirmation, reopen_confirmation
-from scoring.web.organise.forms import BoardForm, FreezeForm, TimesForm
+from scoring.web.organise.setting_fields import MomentField, MomentsForm
+from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at
 from tasks.models import Phase, Season, Submission
-from tasks.seasons.access import season_to_organise
 from tasks.seasons.phase_acts import (
-    BoardRefused,
-    FreezeRefused,
-    TimesRefused,
     change_board,
     close_now,
+    describe_board,
+    describe_freeze,
     freeze_board,
     freeze_now,
     move_phase,
@@ -47,261 +40,57 @@ from tasks.seasons.phase_acts import (
     reveal_frozen,
     reveal_now,
 )
-from tasks.seasons.phase_acts import describe_board as board_words
-from tasks.seasons.phase_acts import describe_freeze as freeze_words
 from tasks.seasons.timeline import TimeLine
-from tasks.submissions.run_acts import NotInThisState
 
 
-@login_required
-@require_safe
-def phases(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    return render(request, "organise/phases.html", {"season": found, "part": "phases", **drawn(found)})
+class TimesForm(MomentsForm):
+    """When a phase opens and closes, in its own time zone."""
+
+    def __init__(self, data: Any = None, *, phase: Phase) -> None:
+        super().__init__(data, initial={"opens": phase.opens, "closes": phase.closes}, label_suffix="")
+        self.fields["opens"] = MomentField(label=_("Opens"), zone=phase.zone)
+        self.fields["closes"] = MomentField(label=_("Closes"), zone=phase.zone)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def times(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    """The form for the times of one phase, in its own time zone."""
-    found = season_to_organise(request.user, season)
-    moved = _phase(found, phase)
-    form = TimesForm(request.POST or None, phase=moved)
-    if request.method == "POST" and form.is_valid():
-        try:
-            move_phase(phase=moved, by=_person(request), **form.instants)
-        except TimesRefused as refused:
-            form.add_error("closes", sentence(refused))
-        else:
-            messages.success(
-                request,
-                _("%(task)s, %(phase)s: the times are changed.") % {"task": moved.task, "phase": moved},
-            )
-            return redirect("organise-phases", found.slug)
-    context = {"season": found, "part": "phases", "phase": moved, "form": form}
-    return render(request, "organise/times.html", context, status=422 if form.errors else 200)
+class BoardForm(MomentsForm):
+    """Who sees the board of a phase, and from when somebody else."""
 
+    board = forms.ChoiceField(label=gettext_lazy("Who sees the board"), choices=Phase.Audience.choices)
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def board(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    """The form for who sees the board of a phase, and from when somebody else."""
-    found = season_to_organise(request.user, season)
-    changed = _phase(found, phase)
-    form = BoardForm(request.POST or None, phase=changed)
-    if request.method == "POST" and form.is_valid():
-        chosen = {name: form.cleaned_data[name] for name in ("board", "board_then")}
-        try:
-            done = change_board(
-                phase=changed, board_from=form.moment("board_from"), by=_person(request), **chosen
-            )
-        except BoardRefused as refused:
-            form.add_error("board_from", sentence(refused))
-        else:
-            messages.success(
-                request,
-                _("Who sees the board of %(task)s, %(phase)s: %(who)s.")
-                % {"task": done.task, "phase": done, "who": board_words(done)},
-            )
-            return redirect("organise-phases", found.slug)
-    context = {"season": found, "part": "phases", "phase": changed, "form": form}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/board.html", context, status=status)
-
-
-@require_POST
-@login_required
-def reveal(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    """Show the board to everybody at once."""
-    found = season_to_organise(request.user, season)
-    shown = reveal_now(phase=_phase(found, phase), by=_person(request))
-    messages.success(
-        request,
-        _("Everybody sees the board of %(task)s, %(phase)s, now.") % {"task": shown.task, "phase": shown},
-    )
-    return redirect("organise-phases", found.slug)
-
-
-@require_POST
-@login_required
-def switch(request: HttpRequest, season: str, phase: int, how: str) -> HttpResponse:
-    """Open or close a phase at once."""
-    found = season_to_organise(request.user, season)
-    changed = _phase(found, phase)
-    service = {"open": open_now, "close": close_now}[how]
-    try:
-        service(phase=changed, by=_person(request))
-    except TimesRefused as refused:
-        messages.error(request, sentence(refused))
-    else:
-        done = (
-            _("%(task)s, %(phase)s, is open now.")
-            if how == "open"
-            else _("%(task)s, %(phase)s, is closed now.")
+    def __init__(self, data: Any = None, *, phase: Phase) -> None:
+        initial = {name: getattr(phase, name) for name in ("board", "board_from", "board_then")}
+        super().__init__(data, initial=initial, label_suffix="")
+        self.fields["board_from"] = MomentField(
+            label=_("Until"),
+            required=False,
+            help_text=_("Leave it empty where that does not change."),
+            zone=phase.zone,
         )
-        messages.success(request, done % {"task": changed.task, "phase": changed})
-    return redirect("organise-phases", found.slug)
-
-
-def drawn(season: Season) -> dict[str, Any]:
-    """The phases of a season with their bars, as a template shows them."""
-    at = now()
-    found = list(
-        Phase.objects.filter(task__season=season)
-        .select_related("task__season")
-        .order_by("task__position", "task_id", "position", "opens")
-    )
-    line = TimeLine.over(found, at)
-    lines = [
-        {
-            "phase": phase,
-            "task": phase.task,
-            "bar": line.bar(phase) if line else "",
-            "is_open": phase.is_open(at),
-            "is_ahead": at < phase.opens,
-        }
-        for phase in found
-    ]
-    return {"lines": lines, "scale": line.scale if line else "", "is_uneven": line and not line.is_even}
-
-
-def _phase(season: Season, number: int) -> Phase:
-    phases = Phase.objects.select_related("task__season")
-    return get_object_or_404(phases, pk=number, task__season=season)
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def freeze(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    """The form for the instants, and the buttons for this moment."""
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    frozen = _phase(found, phase)
-    form = FreezeForm(request.POST or None, phase=frozen)
-    if request.method == "POST" and form.is_valid():
-        instants = {name: form.moment(name) for name in ("frozen_from", "frozen_until")}
-        try:
-            done = freeze_board(phase=frozen, by=request.user, **instants)
-        except FreezeRefused as refused:
-            form.add_error("frozen_from", sentence(refused))
-        else:
-            messages.success(
-                request,
-                _("When the board of %(task)s, %(phase)s, is frozen: %(when)s.")
-                % {"task": done.task, "phase": done, "when": freeze_words(done)},
-            )
-            return redirect("organise-freeze", found.slug, done.pk)
-    context = {"season": found, "part": "phases", "phase": frozen, "task": frozen.task, "form": form}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/freeze.html", context, status=status)
-
-
-@require_POST
-@login_required
-def freeze_at_once(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    frozen = freeze_now(phase=_phase(found, phase), by=request.user)
-    save_frozen_board(frozen)
-    messages.success(
-        request, _("The board of %(task)s, %(phase)s, is frozen.") % {"task": frozen.task, "phase": frozen}
-    )
-    return redirect("organise-freeze", found.slug, frozen.pk)
-
-
-@require_POST
-@login_required
-def unfreeze(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    own = _phase(found, phase)
-    try:
-        reveal_frozen(phase=own, by=request.user)
-    except FreezeRefused as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(
-            request, _("The board of %(task)s, %(phase)s, is revealed.") % {"task": own.task, "phase": own}
+        self.fields["board_then"] = forms.ChoiceField(
+            label=_("Who sees it from then on"),
+            required=False,
+            choices=[("", _("the same")), *Phase.Audience.choices],
         )
-    return redirect("organise-freeze", found.slug, own.pk)
+
+
+class FreezeForm(MomentsForm):
+    """From when others than organisers see the board as it stands then, and until when."""
+
+    def __init__(self, data: Any = None, *, phase: Phase) -> None:
+        initial = {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until}
+        super().__init__(data, initial=initial, label_suffix="")
+        self.fields["frozen_from"] = MomentField(
+            label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen."), zone=phase.zone
+        )
+        self.fields["frozen_until"] = MomentField(
+            label=_("Revealed at"), required=False, help_text=_("Empty: when you reveal it."), zone=phase.zone
+        )
 
 
 class EndForm(forms.Form):
     """Why the results are official without every team's word."""
 
     reason = forms.CharField(max_length=MAX_REASON)
-
-
-@login_required
-@require_safe
-def confirmation(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    """What the lead of each team says of the results that count."""
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    own = _phase(found, phase)
-    results = results_of(own)
-    confirmed, teams = teams_confirmed(results)
-    refused = why_not(own)
-    context = {
-        "season": found,
-        "part": "phases",
-        "phase": own,
-        "task": own.task,
-        "results": results,
-        "confirmed": confirmed,
-        "teams": teams,
-        "official_since": official_since(own, results),
-        "refused": sentence(refused) if refused else "",
-        "may_end": own.confirms_results and own.closes <= now() and own.confirmation_ended_at is None,
-    }
-    return render(request, "organise/confirmation.html", context)
-
-
-@require_POST
-@login_required
-def end(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    own = _phase(found, phase)
-    form = EndForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, _("The reason: %(fault)s") % {"fault": form.errors["reason"][0]})
-        return redirect("organise-confirmation", found.slug, own.pk)
-    try:
-        end_confirmation(phase=own, reason=form.cleaned_data["reason"], by=request.user)
-    except ValidationError as faults:
-        messages.error(request, sentence(faults.messages[0]))
-    except NotInThisState as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(
-            request, _("The results of %(task)s, %(phase)s, are official.") % {"task": own.task, "phase": own}
-        )
-    return redirect("organise-confirmation", found.slug, own.pk)
-
-
-@require_POST
-@login_required
-def reopen(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    own = _phase(found, phase)
-    try:
-        reopen_confirmation(phase=own, by=request.user)
-    except NotInThisState as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(
-            request,
-            _("The results of %(task)s, %(phase)s, wait for their teams again.")
-            % {"task": own.task, "phase": own},
-        )
-    return redirect("organise-confirmation", found.slug, own.pk)
 
 
 class ErratumForm(forms.Form):
@@ -314,35 +103,6 @@ class ErratumForm(forms.Form):
     )
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def errata(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    phases = Phase.objects.select_related("task__season")
-    own = get_object_or_404(phases, pk=phase, task__season=found)
-    form = ErratumForm(request.POST or None, label_suffix="")
-    if request.method == "POST" and form.is_valid():
-        publish_erratum(phase=own, text=form.cleaned_data["text"], by=request.user)
-        messages.success(
-            request,
-            _("The erratum stands on the board of %(task)s, %(phase)s.") % {"task": own.task, "phase": own},
-        )
-        return redirect("organise-errata", found.slug, own.pk)
-    context = {
-        "season": found,
-        "part": "phases",
-        "phase": own,
-        "form": form,
-        "errata": all_errata(own),
-    }
-    status = 422 if request.method == "POST" else 200
-    return render(request, "organise/errata.html", context, status=status)
-
-
-DIRECTIONS = (("up", gettext_lazy("higher is better")), ("down", gettext_lazy("lower is better")))
-
-
 class MeasureForm(forms.Form):
     """What is wrong with it is said by `enter_measure`."""
 
@@ -351,7 +111,10 @@ class MeasureForm(forms.Form):
         max_length=MAX_NAME,
         help_text=gettext_lazy("One of the same name takes its place."),
     )
-    better = forms.ChoiceField(label=gettext_lazy("Direction"), choices=DIRECTIONS)
+    better = forms.ChoiceField(
+        label=gettext_lazy("Direction"),
+        choices=(("up", gettext_lazy("higher is better")), ("down", gettext_lazy("lower is better"))),
+    )
     source = forms.CharField(
         label=gettext_lazy("Source"),
         max_length=MAX_SOURCE,
@@ -373,43 +136,161 @@ class MeasureForm(forms.Form):
     )
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def outside(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    own = get_object_or_404(Phase.objects.select_related("task__season"), pk=phase, task__season=found)
+@organisers.page("organise/phases.html", "phases")
+def phases(request: HttpRequest, season: Season) -> Answer:
+    return time_line(season)
+
+
+def time_line(season: Season) -> dict[str, Any]:
+    """The phases of a season with their bars, as a template shows them."""
+    at = now()
+    rows = Phase.objects.filter(task__season=season).select_related("task__season")
+    ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
+    line = TimeLine.over(ordered, at)
+    lines = [
+        {
+            "phase": phase,
+            "task": phase.task,
+            "bar": line.bar(phase) if line else "",
+            "is_open": phase.is_open(at),
+            "is_ahead": at < phase.opens,
+        }
+        for phase in ordered
+    ]
+    return {"lines": lines, "scale": line.scale if line else "", "is_uneven": line and not line.is_even}
+
+
+def _named(phase: Phase) -> dict[str, object]:
+    return {"task": phase.task, "phase": phase}
+
+
+@organisers.form("organise/times.html", "phases", back="organise-phases season")
+def times(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    form = TimesForm(request.POST or None, phase=phase)
+    with refusals_at(form, "closes"):
+        if form.is_valid():
+            moments = {name: form.moment(name) for name in ("opens", "closes")}
+            given = {name: moment for name, moment in moments.items() if moment is not None}
+            move_phase(phase=phase, by=request.user, **given)
+            return _("%(task)s, %(phase)s: the times are changed.") % _named(phase)
+    return {"form": form}
+
+
+@organisers.act("organise-phases season")
+def switch(request: SignedInRequest, season: Season, phase: Phase, how: str) -> Answer:
+    """Open or close a phase at once."""
+    if how == "open":
+        open_now(phase=phase, by=request.user)
+        return _("%(task)s, %(phase)s, is open now.") % _named(phase)
+    close_now(phase=phase, by=request.user)
+    return _("%(task)s, %(phase)s, is closed now.") % _named(phase)
+
+
+@organisers.form("organise/board.html", "phases", back="organise-phases season")
+def board(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    """Who sees the board of a phase, and from when somebody else."""
+    form = BoardForm(request.POST or None, phase=phase)
+    with refusals_at(form, "board_from"):
+        if form.is_valid():
+            done = change_board(
+                phase=phase,
+                board=form.cleaned_data["board"],
+                board_from=form.moment("board_from"),
+                board_then=form.cleaned_data["board_then"],
+                by=request.user,
+            )
+            who = describe_board(done)
+            return _("Who sees the board of %(task)s, %(phase)s: %(who)s.") % {**_named(done), "who": who}
+    return {"form": form}
+
+
+@organisers.act("organise-phases season")
+def reveal(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    """Show the board to everybody at once."""
+    shown = reveal_now(phase=phase, by=request.user)
+    return _("Everybody sees the board of %(task)s, %(phase)s, now.") % _named(shown)
+
+
+@organisers.form("organise/freeze.html", "phases")
+def freeze(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    form = FreezeForm(request.POST or None, phase=phase)
+    with refusals_at(form, "frozen_from"):
+        if form.is_valid():
+            instants = {name: form.moment(name) for name in ("frozen_from", "frozen_until")}
+            done = freeze_board(phase=phase, by=request.user, **instants)
+            words = _("When the board of %(task)s, %(phase)s, is frozen: %(when)s.")
+            return words % {**_named(done), "when": describe_freeze(done)}
+    return {"task": phase.task, "form": form}
+
+
+@organisers.act("organise-freeze season phase")
+def freeze_at_once(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    frozen = freeze_now(phase=phase, by=request.user)
+    save_frozen_board(frozen)
+    return _("The board of %(task)s, %(phase)s, is frozen.") % _named(frozen)
+
+
+@organisers.act("organise-freeze season phase")
+def unfreeze(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    reveal_frozen(phase=phase, by=request.user)
+    return _("The board of %(task)s, %(phase)s, is revealed.") % _named(phase)
+
+
+@organisers.page("organise/confirmation.html", "phases")
+def confirmation(request: HttpRequest, season: Season, phase: Phase) -> Answer:
+    """What the lead of each team says of the results that count."""
+    results = results_of(phase)
+    confirmed, teams = teams_confirmed(results)
+    refused = why_not(phase)
+    return {
+        "task": phase.task,
+        "results": results,
+        "confirmed": confirmed,
+        "teams": teams,
+        "official_since": official_since(phase, results),
+        "refused": sentence(refused) if refused else "",
+        "may_end": phase.confirms_results and phase.closes <= now() and phase.confirmation_ended_at is None,
+    }
+
+
+@organisers.act("organise-confirmation season phase")
+def end(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    form = EndForm(request.POST)
+    if not form.is_valid():
+        raise forms.ValidationError(_("The reason: %(fault)s") % {"fault": form.errors["reason"][0]})
+    end_confirmation(phase=phase, reason=form.cleaned_data["reason"], by=request.user)
+    return _("The results of %(task)s, %(phase)s, are official.") % _named(phase)
+
+
+@organisers.act("organise-confirmation season phase")
+def reopen(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    reopen_confirmation(phase=phase, by=request.user)
+    return _("The results of %(task)s, %(phase)s, wait for their teams again.") % _named(phase)
+
+
+@organisers.form("organise/errata.html", "phases")
+def errata(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    form = ErratumForm(request.POST or None, label_suffix="")
+    if form.is_valid():
+        publish_erratum(phase=phase, text=form.cleaned_data["text"], by=request.user)
+        return _("The erratum stands on the board of %(task)s, %(phase)s.") % _named(phase)
+    return {"form": form, "errata": all_errata(phase)}
+
+
+@organisers.form("organise/outside.html", "phases")
+def manual_scores(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    """The measures that were entered for a phase, and a form for another."""
     form = MeasureForm(request.POST or None, label_suffix="")
-    if request.method == "POST" and form.is_valid() and _entered(form, own, request):
-        return redirect("organise-outside", found.slug, own.pk)
-    runs = Submission.objects.filter(phase=own, status=Submission.Status.SCORED).select_related("team")
-    context = {
-        "season": found,
-        "part": "phases",
-        "phase": own,
+    with refusals_at(form, None):
+        if form.is_valid():
+            given = dict(form.cleaned_data)
+            higher_is_better = given.pop("better") == "up"
+            made = enter_measure(phase=phase, higher_is_better=higher_is_better, by=request.user, **given)
+            done = _("“%(name)s” stands beside the board.") if made else _("“%(name)s” is taken away.")
+            return done % {"name": given["name"]}
+    runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED).select_related("team")
+    return {
         "form": form,
-        "measures": [(one, lines_of(one)) for one in OutsideMeasure.objects.filter(phase=own)],
+        "measures": [(measure, lines_of(measure)) for measure in OutsideMeasure.objects.filter(phase=phase)],
         "runs": runs.order_by("pk"),
     }
-    return render(request, "organise/outside.html", context, status=422 if request.method == "POST" else 200)
-
-
-def _entered(form: MeasureForm, phase: Phase, request: HttpRequest) -> bool:
-    assert isinstance(request.user, User)
-    said = form.cleaned_data
-    try:
-        made = enter_measure(
-            phase=phase,
-            name=said["name"],
-            higher_is_better=said["better"] == "up",
-            source=said["source"],
-            values=said["values"],
-            by=request.user,
-        )
-    except ValidationError as faults:
-        for name, errors in faults.message_dict.items():
-            form.add_error(name, [sentence(error) for error in errors])
-        return False
-    done = _("“%(name)s” stands beside the board.") if made else _("“%(name)s” is taken away.")
-    messages.success(request, done % {"name": said["name"]})
-    return True

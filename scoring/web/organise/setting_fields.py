@@ -119,3 +119,14 @@ def _types() -> list[tuple[str, str]]:
 def _choices(known: models.Field[Any, Any]) -> list[tuple[str, str]]:
     choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
     return [("", capfirst(str(BLANK))), *choices] if known.blank else choices
+
+
+class MomentsForm(forms.Form):
+    """A form with instants, each as the clocks of one zone show it; another zone may be named behind it."""
+
+    def moment(self, name: str) -> dt.datetime | None:
+        """The instant that was given; a field that was left as it was keeps what it does not show."""
+        field, known = self.fields[name], self.initial.get(name)
+        if known is not None and self.data.get(name) == field.prepare_value(known):
+            return known  # type: ignore[no-any-return]
+        return self.cleaned_data[name]  # type: ignore[no-any-return]
