@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import zone_of
@@ -76,7 +78,62 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-class Season(models.Model):
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What follows from a field that organisers set: the season file, forms, the API and kept pages read it.
+
+    Kind, default, bounds and help are those of the field itself.
+    """
+
+    #: In its form; the words of the field without it.
+    label: str | Promise = ""
+    #: In the season file; the field's name, without ``is_``, where it is empty.
+    key: str = ""
+    is_slug: bool = False
+    #: The setting of the site that is its upper bound.
+    at_most: str = ""
+    #: On which page organisers choose it.
+    page: str = "settings"
+    in_api: bool = False
+    #: Whether pages of boards follow from it, so that kept ones are known by it.
+    on_board: bool = True
+    is_cloned: bool = True
+    #: Whether runs are scored again where it changes.
+    changes_numbers: bool = False
+
+
+class Configured(models.Model):
+    """A row with settings: by the names of fields, in the order of the season file."""
+
+    SETTINGS: ClassVar[dict[str, Setting]]
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def field(cls, name: str) -> models.Field[Any, Any]:
+        field = cls._meta.get_field(name)
+        assert isinstance(field, models.Field)
+        return field
+
+    @classmethod
+    def key(cls, name: str) -> str:
+        """What the season file calls a field."""
+        return (name in cls.SETTINGS and cls.SETTINGS[name].key) or name.removeprefix("is_")
+
+    @classmethod
+    def needs(cls, name: str) -> bool:
+        """Whether there is no such row without it."""
+        field = cls.field(name)
+        return not (field.null or field.blank or field.has_default())
+
+    @classmethod
+    def settings_that(cls, flag: str) -> list[str]:
+        """The names of settings with a flag, such as ``in_api``."""
+        return [name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)]
+
+
+class Season(Configured):
     """One edition, such as CL-Summ 2014."""
 
     class Entry(models.TextChoices):
@@ -151,6 +208,24 @@ class Season(models.Model):
     announced_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
+    SETTINGS: ClassVar = {
+        "title": Setting(label=_("Title"), in_api=True),
+        "summary": Setting(label=_("Summary"), in_api=True, on_board=False),
+        "licence": Setting(label=_("Licence"), in_api=True, on_board=False),
+        "is_public": Setting(label=_("Public: everybody sees the season"), in_api=True),
+        "registration": Setting(page="teams", on_board=False),
+        "entry_list": Setting(page="teams", on_board=False, is_cloned=False),
+        "max_team_size": Setting(page="teams", on_board=False),
+        "members_until": Setting(page="teams", on_board=False),
+        "merge_until": Setting(on_board=False),
+        "anonymous_until": Setting(in_api=True),
+        "time_zone": Setting(label=_("Time zone"), on_board=False),
+        "allows_several_teams": Setting(
+            label=_("A person may take part with more than one team"), key="several_teams", on_board=False
+        ),
+        "shows_overall": Setting(key="overall", on_board=False),
+    }
+
     objects = SeasonQuerySet.as_manager()
 
     class Meta:
@@ -188,7 +263,7 @@ class Organiser(models.Model):
         return f"{self.user}, {self.get_role_display()} of {self.season}"
 
 
-class Task(models.Model):
+class Task(Configured):
     """A task type as a season runs it: with its rule sets and settings."""
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="tasks")
@@ -237,6 +312,23 @@ class Task(models.Model):
     )
     position = models.PositiveSmallIntegerField(default=0)
 
+    SETTINGS: ClassVar = {
+        "title": Setting(label=_("Title"), in_api=True),
+        "type": Setting(label=_("Task type"), in_api=True),
+        "summary": Setting(label=_("Summary"), in_api=True),
+        "rules": Setting(
+            label=_("Rule sets, one a line; the first ranks"), in_api=True, changes_numbers=True
+        ),
+        "options": Setting(on_board=False, changes_numbers=True),
+        "is_reported_only": Setting(
+            label=_("Shows published results only, without gold"), in_api=True, on_board=False
+        ),
+        "min_class_size": Setting(in_api=True),
+        "queue": Setting(label=_("Queue"), is_slug=True, on_board=False),
+        "max_seconds": Setting(at_most="SCORING_TIMEOUT", on_board=False),
+        "max_memory_mb": Setting(at_most="SCORING_MEMORY_MB", on_board=False),
+    }
+
     class Meta:
         ordering = ["position", "id"]
         constraints = [models.UniqueConstraint(fields=["season", "slug"], name="task_slug_once_a_season")]
@@ -262,7 +354,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(task__season__in=Season.objects.visible_to(user).values("pk"))
 
 
-class Phase(models.Model):
+class Phase(Configured):
     """The time in which runs on one split are accepted, and who sees their scores."""
 
     class Audience(models.TextChoices):
@@ -437,6 +529,39 @@ class Phase(models.Model):
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     position = models.PositiveSmallIntegerField(default=0)
+
+    SETTINGS: ClassVar = {
+        "title": Setting(label=_("Title"), in_api=True),
+        "split": Setting(
+            label=_("Split: the gold that its runs are scored with"),
+            is_slug=True,
+            in_api=True,
+            on_board=False,
+        ),
+        "opens": Setting(label=_("Opens"), in_api=True),
+        "closes": Setting(label=_("Closes"), in_api=True),
+        "inputs_from": Setting(in_api=True),
+        "late_until": Setting(in_api=True),
+        "time_zone": Setting(label=_("Time zone"), in_api=True),
+        "runs_per_day": Setting(label=_("Runs per day"), in_api=True),
+        "runs_in_total": Setting(label=_("Runs in total"), in_api=True),
+        "board": Setting(in_api=True),
+        "board_from": Setting(in_api=True),
+        "board_then": Setting(in_api=True),
+        "frozen_from": Setting(in_api=True, is_cloned=False),
+        "frozen_until": Setting(in_api=True, is_cloned=False),
+        "own_scores": Setting(in_api=True),
+        "shows_teams": Setting(in_api=True),
+        "shows_run_counts": Setting(in_api=True),
+        "counting": Setting(in_api=True),
+        "priority_runs": Setting(in_api=True),
+        "shows_contrastive": Setting(in_api=True),
+        "confirms_results": Setting(in_api=True),
+        "shows_instances": Setting(),
+        "gold_is_public": Setting(key="gold_public"),
+        "gold_from": Setting(in_api=True),
+        "card_required": Setting(in_api=True),
+    }
 
     objects = PhaseQuerySet.as_manager()
 

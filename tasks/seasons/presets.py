@@ -14,12 +14,11 @@ from django.utils.translation import gettext_noop as _
 from citeboard.core import audit
 from citeboard.core.instants import NoInstant, read_instant, zone_of
 from citeboard.teams.models import User
-from tasks.models import Season
+from tasks.models import Phase, Season, Task
 from tasks.models.seasons import NO_END
 from tasks.seasons.file.export import structure_of
-from tasks.seasons.file.load import Fault, SettingsRefused, load_values, make_season
+from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
 from tasks.seasons.organisers import add_organiser
-from tasks.seasons.phase_acts import FREEZE_FIELDS
 from tasks.types import task_types
 
 #: A phase that closes then is open without an end.
@@ -145,7 +144,7 @@ def season_from(
     task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
     with transaction.atomic():
-        made = make_season(values={"season": season, "tasks": [task]}, by=by)
+        made = load_settings({"season": season, "tasks": [task]}, by=by).season
         add_organiser(season=made, user=by, by=by)
         words = f"made {made} from the preset “{preset.name}”"
         audit.note(actor=by, action="season-made", words=words, subject=made, place=made)
@@ -201,14 +200,17 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
     """
     values = structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
-    values["season"].pop("entry_list", None)
-    later = dt.timedelta(days=days)
-    _move(values["season"], later)
-    for task in values["tasks"]:
-        for phase in task["phases"]:
-            for name in FREEZE_FIELDS:
-                phase.pop(name, None)
-            _move(phase, later)
+    phases = [phase for task in values["tasks"] for phase in task["phases"]]
+    # A phase without an end stays without.
+    no_end = dt.datetime.now(dt.UTC) + NO_END
+    for model, tables in ((Season, [values["season"]]), (Task, values["tasks"]), (Phase, phases)):
+        stays_behind = {model.key(name) for name, setting in model.SETTINGS.items() if not setting.is_cloned}
+        for table in tables:
+            for key, value in list(table.items()):
+                if key in stays_behind:
+                    del table[key]
+                elif isinstance(value, dt.datetime) and value < no_end:
+                    table[key] = value + dt.timedelta(days=days)
     with transaction.atomic():
         made = load_values(values, by=by).season
         if by is not None:
@@ -216,11 +218,3 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
         words = f"cloned {season} as {made}"
         audit.note(actor=by, action="season-cloned", words=words, subject=made, place=season)
     return made
-
-
-def _move(said: dict[str, Any], by: dt.timedelta) -> None:
-    """Every instant of it; a phase without an end stays without."""
-    no_end = dt.datetime.now(dt.UTC) + NO_END
-    for name, value in said.items():
-        if isinstance(value, dt.datetime) and value < no_end:
-            said[name] = value + by

@@ -8,7 +8,7 @@ from django.urls import reverse
 from citeboard.core.audit import history
 from citeboard.teams.models import Token
 from tasks.models import Phase, Season, Task
-from tasks.seasons.file.entries import key_of, settings_of
+from tasks.seasons.file.entries import key_of
 from tasks.seasons.file.load import SettingsRefused, change_settings
 from tests import factories
 from tests.api.conftest import API
@@ -168,7 +168,7 @@ def test_every_setting_of_a_form_is_a_key_of_the_file(phase, organiser):
     values = {
         key_of(prefix, name): getattr(row, name)
         for prefix, row in rows.items()
-        for name in settings_of(type(row))
+        for name in row.SETTINGS
         if name != "entry_list"
     }
     assert change_settings(season=phase.task.season, values=values, by=organiser).changes == []

@@ -25,7 +25,7 @@ from scoring.board.manual_scores import MAX_TEXT as MAX_VALUES
 from scoring.board.snapshots import save_frozen_board
 from scoring.models import OutsideMeasure
 from scoring.runs.confirming import MAX_REASON, end_confirmation, reopen_confirmation
-from scoring.web.organise.setting_fields import MomentField, MomentsForm
+from scoring.web.organise.settings_form import MomentField, MomentsForm
 from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.phase_acts import (

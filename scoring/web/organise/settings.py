@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -17,6 +16,7 @@ from citeboard.teams.models import User
 from scoring.ops.pruning import delete_season
 from scoring.web.organise.settings_form import SettingsForm
 from tasks.models import Phase, Season, Task
+from tasks.models.seasons import Configured
 from tasks.seasons.access import season_to_organise
 from tasks.seasons.file.entries import SEASON, phase_prefix, task_prefix
 from tasks.seasons.file.load import SettingsRefused, change_settings
@@ -28,8 +28,8 @@ class Place:
     """What a form is of: the row, or None where it makes one; ``above`` is what its keys begin with."""
 
     season: Season
-    model: type[Model]
-    row: Model | None
+    model: type[Configured]
+    row: Configured | None
     title: str
     prefix: str = ""
     above: str = ""

@@ -1,30 +1,122 @@
-"""The form of a season's, a task's or a phase's settings."""
+"""The form of a season's, a task's or a phase's settings, made from the models that keep them."""
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
-from django.db.models import Field, Model
+from django.db import models
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
 from citeboard.core.words import sentence
-from scoring.web.organise.setting_fields import option_field, setting_field
-from tasks.models import Season, Task
-from tasks.seasons.file.entries import key_of, settings_of
+from tasks.models import Task
+from tasks.models.run_cards import REQUIRABLE
+from tasks.models.seasons import Configured
 from tasks.seasons.file.load import Fault
+from tasks.types import Option, task_types
 from tasks.types.printed_options import printed_options
 
-#: How teams enter is said where organisers decide on them.
-OF_TEAMS = ("registration", "entry_list", "max_team_size", "members_until")
 OPTION = "option-"
+BLANK = gettext_lazy("as it follows from the rest")
+
+
+class MomentField(forms.CharField):
+    """An instant as the clocks of a zone show it; another zone may be named behind it."""
+
+    def __init__(self, *, zone: ZoneInfo, **options: Any) -> None:
+        self.zone = zone
+        written = _("In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
+        help_text = f"{options.pop('help_text', '')} {written % {'zone': zone_name(zone.key)}}".strip()
+        super().__init__(max_length=80, help_text=help_text, **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        return written_instant(value, self.zone) if isinstance(value, dt.datetime) else value
+
+    def clean(self, value: Any) -> dt.datetime | None:
+        text = super().clean(value)
+        try:
+            return read_instant(text, self.zone) if text else None
+        except NoInstant as refused:
+            raise forms.ValidationError(sentence(refused)) from refused
+
+
+class MomentsForm(forms.Form):
+    """A form with instants, each as the clocks of one zone show it; another zone may be named behind it."""
+
+    def moment(self, name: str) -> dt.datetime | None:
+        """The instant that was given; a field that was left as it was keeps what it does not show."""
+        field, known = self.fields[name], self.initial.get(name)
+        if known is not None and self.data.get(name) == field.prepare_value(known):
+            return known  # type: ignore[no-any-return]
+        return self.cleaned_data[name]  # type: ignore[no-any-return]
+
+
+class LinesField(forms.CharField):
+    """A list with an entry a line."""
+
+    widget = forms.Textarea(attrs={"rows": 3})
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str] | None:
+        lines = [line.strip() for line in super().clean(value).splitlines()]
+        return [line for line in lines if line] or None
+
+
+def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:
+    """None for what no form shows."""
+    known = model.field(name)
+    shared: dict[str, Any] = {
+        "label": str(model.SETTINGS[name].label) or capfirst(str(known.verbose_name)),
+        "help_text": str(known.help_text),
+        "required": model.needs(name),
+        "show_hidden_initial": True,
+    }
+    if name == "card_required":
+        chosen = list(REQUIRABLE.items())
+        return forms.MultipleChoiceField(choices=chosen, widget=forms.CheckboxSelectMultiple, **shared)
+    if name == "type":
+        types = [(slug, f"{task_type.title} ({slug})") for slug, task_type in task_types().items()]
+        return forms.ChoiceField(choices=types, **shared)
+    if known.choices:
+        choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
+        blank = [("", capfirst(str(BLANK)))] if known.blank else []
+        return forms.ChoiceField(choices=[*blank, *choices], **shared)
+    if isinstance(known, models.BooleanField):
+        return forms.BooleanField(**shared)
+    if isinstance(known, models.DateTimeField):
+        return MomentField(zone=zone, **shared)
+    if isinstance(known, models.PositiveIntegerField):
+        return forms.IntegerField(min_value=1, **shared)
+    if isinstance(known, models.JSONField):
+        return LinesField(**shared) if known.get_default() == [] else None
+    if isinstance(known, models.TextField):
+        return forms.CharField(max_length=50_000, widget=forms.Textarea(attrs={"rows": 6}), **shared)
+    return forms.CharField(max_length=known.max_length, **shared)
+
+
+def option_field(option: Option) -> forms.Field:
+    shared: dict[str, Any] = {
+        "label": _("Option %(name)s") % {"name": option.name},
+        "help_text": option.summary,
+        "required": False,
+        "show_hidden_initial": True,
+    }
+    if option.choices:
+        return forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **shared)
+    return forms.CharField(max_length=500, **shared)
 
 
 class SettingsForm(forms.Form):
     """Only what was changed since the form was shown is sent on: two people do not undo each other."""
 
-    def __init__(self, data: Any, *, model: type[Model], row: Model | None, zone: ZoneInfo) -> None:
+    def __init__(self, data: Any, *, model: type[Configured], row: Configured | None, zone: ZoneInfo) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
         if row is None:
@@ -33,30 +125,30 @@ class SettingsForm(forms.Form):
                 max_length=60,
                 help_text=_("Small letters, digits, single hyphens."),
             )
-        for name, default in settings_of(model).items():
-            known = model._meta.get_field(name)  # noqa: SLF001  (documented)
-            assert isinstance(known, Field)
-            field = None if model is Season and name in OF_TEAMS else setting_field(known, zone)
-            if field is not None:
+        for name, setting in model.SETTINGS.items():
+            field = setting_field(model, name, zone)
+            # How teams enter is said where organisers decide on them.
+            if setting.page == "settings" and field is not None:
                 self.fields[name] = field
-                self.keys[name] = key_of("", name).removeprefix(".")
-                self.initial[name] = getattr(row, name) if row else _first(known, default)
+                self.keys[name] = model.key(name)
+                self.initial[name] = getattr(row, name) if row else model.field(name).get_default()
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
-            self._add_options(row)
-
-    def _add_options(self, task: Task) -> None:
-        self.options = dict(task.options)
-        shown = printed_options(task.options)
-        for option in task.task_type.options:
-            name = f"{OPTION}{option.name}"
-            self.fields[name] = option_field(option)
-            self.initial[name] = option.value_of(shown)
+            self.options = dict(row.options)
+            shown = printed_options(row.options)
+            for option in row.task_type.options:
+                name = f"{OPTION}{option.name}"
+                self.fields[name] = option_field(option)
+                self.initial[name] = option.value_of(shown)
 
     def values(self, prefix: str) -> dict[str, Any]:
         """What was changed, by the keys of a season file; of what is new all that is not empty."""
         chosen = self.changed_data if not self.is_new else self.cleaned_data
-        found = {f"{prefix}.{self.keys[name]}": self._value(name) for name in chosen if name in self.keys}
+        found = {
+            f"{prefix}.{self.keys[name]}": None if self.cleaned_data[name] == "" else self.cleaned_data[name]
+            for name in chosen
+            if name in self.keys
+        }
         if self.is_new:
             return {key: value for key, value in found.items() if value is not None}
         changed = [name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)]
@@ -73,10 +165,6 @@ class SettingsForm(forms.Form):
             key = fault.key.removeprefix(f"{prefix}.")
             self.add_error(fields.get(key), said(fault))
 
-    def _value(self, name: str) -> Any:
-        value = self.cleaned_data[name]
-        return None if value == "" else value
-
 
 def said(fault: Fault) -> str:
     """What was found, and what was expected instead."""
@@ -84,8 +172,3 @@ def said(fault: Fault) -> str:
     if not fault.expected:
         return found
     return _("%(found)s Expected: %(expected)s.") % {"found": found, "expected": fault.expected}
-
-
-def _first(known: Field[Any, Any], default: Any) -> Any:
-    """What stands in the form of a new row: times and titles are the organiser's own."""
-    return known.get_default() if known.name in ("title", "rules", "opens", "closes") else default

@@ -19,7 +19,7 @@ from citeboard.teams.access import members_in_order
 from citeboard.teams.models import Team, User
 from scoring.ops.merging import MAX_REASON as MAX_MERGE_REASON
 from scoring.ops.merging import merge_teams
-from scoring.web.organise.setting_fields import MomentField, MomentsForm
+from scoring.web.organise.settings_form import MomentField, MomentsForm
 from scoring.web.pages import Answer, SignedInRequest, helpers, organisers, refusals_at
 from tasks.models import ExtraTries, Organiser, Phase, Registration, Season, Submission
 from tasks.models.registrations import RegistrationQuerySet

@@ -8,29 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from django.db.models import Model
 from django.utils.text import slugify
 
 from citeboard.core import storage
 from citeboard.core.audit import as_json
-from tasks.models import Gold, Season, Submission, Task
+from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
-from tasks.seasons.file.entries import (
-    APART,
-    NAME,
-    SEASON,
-    Facts,
-    defaults_of,
-    key_of,
-    phase_prefix,
-    task_prefix,
-)
+from tasks.seasons.file.entries import NAME
 from tasks.seasons.file.tables import document
+from tasks.types import task_types
 
 #: Folders of an export, beside the season file.
 GOLD, BASELINES, FILES = "gold", "baselines", "files"
-#: What the site keeps as lines is a list in the file.
-_LISTS = ("entry_list",)
 
 
 @dataclass(frozen=True)
@@ -82,27 +71,29 @@ def export_season(season: Season) -> Exported:
 
 def structure_of(season: Season) -> dict[str, Any]:
     """The season, its tasks and phases as a season file has them; without people, gold and runs."""
-    defaults = defaults_of(season)
+    terms = current_terms(season)
     return {
-        "season": {"slug": season.slug, **_said(SEASON, season, defaults), **_terms(season)},
+        "season": _said(season) | ({"terms": terms_text(terms.text)} if terms else {}),
         "tasks": [
-            {
-                "slug": task.slug,
-                **_said(task_prefix(task.slug), task, defaults),
-                "phases": [
-                    {"slug": phase.slug, **_said(phase_prefix(task.slug, phase.slug), phase, defaults)}
-                    for phase in task.phases.all()
-                ],
-            }
+            {**_said(task), "phases": [_said(phase) for phase in task.phases.all()]}
             for task in season.tasks.all()
         ],
     }
 
 
-def _terms(season: Season) -> dict[str, str]:
-    """The version that holds."""
-    terms = current_terms(season)
-    return {"terms": terms_text(terms.text)} if terms else {}
+def _said(row: Season | Task | Phase) -> dict[str, Any]:
+    """The settings of a row, by their keys, that are not what the file means without them."""
+    said: dict[str, Any] = {"slug": row.slug}
+    for name in row.SETTINGS:
+        value, default = getattr(row, name), row.field(name).get_default()
+        if name == "rules" and isinstance(row, Task):
+            default = list(row.task_type.rules)[:1] if row.type in task_types() else []
+        if isinstance(value, str):
+            value = value.strip().replace("\r\n", "\n")
+        if value is not None and (row.needs(name) or as_json(value) != as_json(default)):
+            # What the site keeps as lines is a list in the file.
+            said[row.key(name)] = value.split() if name == "entry_list" else value
+    return said
 
 
 def _gold(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
@@ -148,20 +139,3 @@ def _filled(values: dict[str, Any]) -> dict[str, Any]:
         for key, own in values.items()
         if own not in ("", [], {}, None)
     }
-
-
-def _said(prefix: str, row: Model, defaults: dict[str, Facts]) -> dict[str, Any]:
-    """The settings of a row, by their keys, that are not what the file means without them."""
-    found = {}
-    for field, default in defaults[prefix].items():
-        value = getattr(row, field)
-        value = value.strip().replace("\r\n", "\n") if isinstance(value, str) else value
-        if field in APART or value is None:
-            continue
-        if field in NEEDED or as_json(value) != as_json(default):
-            found[key_of("", field).removeprefix(".")] = value.split() if field in _LISTS else value
-    return found
-
-
-#: Without these there is no such row.
-NEEDED = ("title", "type", "opens", "closes")

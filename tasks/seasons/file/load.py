@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,15 +19,15 @@ from citeboard.teams.models import User
 from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
 from tasks.jobs.leases import rescore
 from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
-from tasks.models.seasons import bump_version, bump_versions
+from tasks.models.seasons import Configured, bump_version, bump_versions
 from tasks.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file.entries import (
     SEASON,
+    TERMS_KEY,
     BaselineEntry,
+    Facts,
     FileAlone,
-    GoldEntry,
-    PhaseEntry,
     Roots,
     SeasonEntry,
     TaskEntry,
@@ -39,7 +38,6 @@ from tasks.seasons.file.entries import (
     read_season_file,
     rows_of,
     task_prefix,
-    terms_key,
 )
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.plan import (
@@ -51,17 +49,17 @@ from tasks.seasons.file.plan import (
     LoadConflicts,
     Plan,
     make_plan,
+    remembered_of,
+    with_account,
 )
-from tasks.seasons.file.tables import KeyLines, KeyPath, document
+from tasks.seasons.file.tables import KeyLines, document
 from tasks.seasons.organisers import add_organiser
 from tasks.submissions.run_acts import replace as give_way
 from tasks.submissions.submit import Upload, submit_baseline
 from tasks.submissions.uploads import checksum
-from tasks.types import InputRefused, Problem
+from tasks.types import InputRefused
 
 FIRST_RELEASE = "First release."
-
-Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +111,8 @@ def load_season_text(
 
 def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
     """The same for settings that were chosen in the site, in the form of a season file."""
-    entry = _alone(document(values).encode(), slug)
-    return apply_entry(
-        replace(entry, is_from_file=False),
-        reason="",
-        decisions=Decisions(frozenset({ALL})),
-        dry_run=False,
-        by=by,
-    )
+    entry = replace(_alone(document(values).encode(), slug), is_from_file=False)
+    return apply_entry(entry, reason="", decisions=Decisions(frozenset({ALL})), dry_run=False, by=by)
 
 
 def _alone(text: bytes, slug: str) -> SeasonEntry:
@@ -144,13 +136,17 @@ def apply_entry(
         kept = {key: keep_gold(prepared) for key, prepared in plan.gold.items()}
     with transaction.atomic():
         season = Season.objects.select_for_update().filter(slug=entry.slug).first() or Season(slug=entry.slug)
-        found = plan.differences(season)
-        _refuse_undecided(found, plan, decisions)
-        settled = replace(plan, stays=frozenset(row.key for row in found if _stays(row, decisions)))
-        changes = _write(season, settled, kept, reason, by)
-        applied = [row for row in found if row.key not in settled.stays]
+        differences = plan.differences(season)
+        if unknown := sorted((decisions.apply | decisions.keep) - {ALL, *plan.said()}):
+            raise KeyNotKnown(unknown)
+        conflicts = [row for row in differences if row.is_conflict]
+        if pending := [row for row in conflicts if not decisions.decides(row.key)]:
+            raise LoadConflicts(pending)
+        plan = replace(plan, stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)))
+        changes = _write(season, plan, kept, reason, by)
+        applied = [row for row in differences if row.key not in plan.stays]
         if changes:
-            _note_load(season, changes, applied, by, is_from_file=entry.is_from_file)
+            _note_load(season, entry, changes, applied, by)
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
@@ -159,23 +155,12 @@ def apply_entry(
     )
 
 
-def _stays(row: Difference, decisions: Decisions) -> bool:
-    return row.is_conflict and decisions.keeps(row.key)
-
-
-def _refuse_undecided(found: list[Difference], plan: Plan, decisions: Decisions) -> None:
-    if unknown := decisions.unknown(plan.said()):
-        raise KeyNotKnown(unknown)
-    if open_ones := [row for row in found if row.is_conflict and not decisions.decides(row.key)]:
-        raise LoadConflicts(open_ones)
-
-
 def _previewed(plan: Plan) -> Loaded:
     """What a load would do, found out by doing it and taking all of it back."""
-    entry = plan.entry
     with transaction.atomic():
-        season = Season.objects.filter(slug=entry.slug).first() or Season(slug=entry.slug)
-        found = plan.differences(season)
+        slug = plan.entry.slug
+        season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
+        differences = plan.differences(season)
         rows = rows_of(season) if season.pk else {}
         changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
         changes += [f"{key}: new" for key in plan.new_gold()]
@@ -186,8 +171,8 @@ def _previewed(plan: Plan) -> Loaded:
         season=season,
         changes=changes,
         notices=[],
-        differences=[row for row in found if not row.is_conflict],
-        conflicts=[row for row in found if row.is_conflict],
+        differences=[row for row in differences if not row.is_conflict],
+        conflicts=[row for row in differences if row.is_conflict],
     )
 
 
@@ -196,63 +181,51 @@ def _write(
 ) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
-    season, created, changed = _written(season, **plan.facts_for(SEASON))
+    changes: list[str] = []
+    _written(season, plan.facts_for(SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
-    changes = [*_described(f"season {season.slug}", created, changed), *_organisers(season, plan, by)]
-    changes += _terms(season, plan, by)
-    for task in entry.tasks:
-        changes += _write_task(season, task, kept, plan, reason, by)
-    changes += plan.results.store()
-    if changes:
-        bump_versions(season)
-    if entry.is_from_file:
-        said = {**_remembered(season), **plan.said()} if entry.is_alone else plan.said()
-        SeasonFile.objects.update_or_create(
-            season=season, defaults={"values": said, "loaded_at": timezone.now(), "loaded_by": by}
-        )
-    return changes
-
-
-def _remembered(season: Season) -> dict[str, Any]:
-    """A file that came alone says nothing of gold and of other files."""
-    kept = SeasonFile.objects.filter(season=season).first()
-    return kept.values if kept else {}
-
-
-def _note_load(
-    season: Season, changes: list[str], applied: list[Difference], by: User | None, *, is_from_file: bool
-) -> None:
-    words = f"{'loaded the season file' if is_from_file else 'changed the settings'}: {'; '.join(changes)}"
-    is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
-    changed = "phase-changed" if is_of_phases else "settings-changed"
-    audit.note(
-        actor=by,
-        action="season-loaded" if is_from_file else changed,
-        words=words,
-        subject=season,
-        place=season,
-        changes=[audit.Change(row.key, row.site, row.file) for row in applied],
-    )
-
-
-def _organisers(season: Season, plan: Plan, by: User | None) -> Iterator[str]:
-    """Organisers are added here and taken away in the site: it is the file that may be out of date."""
-    for address in plan.entry.organisers:
+    # Organisers are added here and taken away in the site: it is the file that may be out of date.
+    for address in entry.organisers:
         user = User.objects.filter(email__iexact=address).first()
         if user is None or organiser_key(address) in plan.stays:
             continue
         if add_organiser(season=season, user=user, by=by):
-            yield f"organiser {address}: added"
+            changes.append(f"organiser {address}: added")
+    if entry.terms and TERMS_KEY not in plan.stays:
+        before, published = current_terms(season), publish_terms(season=season, text=entry.terms, by=by)
+        if published != before:
+            changes.append(f"terms: version {published.number}")
+    for task in entry.tasks:
+        _write_task(season, task, kept, plan, reason, by, changes)
+    changes += plan.results.store()
+    if changes:
+        bump_versions(season)
+    if entry.is_from_file:
+        # A file that came alone says nothing of gold and of other files.
+        values = {**(remembered_of(season) if entry.is_alone else {}), **plan.said()}
+        SeasonFile.objects.update_or_create(
+            season=season, defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by}
+        )
+    return changes
 
 
-def _terms(season: Season, plan: Plan, by: User | None) -> Iterator[str]:
-    text, before = plan.entry.terms, current_terms(season)
-    if not text or terms_key() in plan.stays:
-        return
-    published = publish_terms(season=season, text=text, by=by)
-    if published != before:
-        yield f"terms: version {published.number}"
+def _note_load(
+    season: Season, entry: SeasonEntry, changes: list[str], applied: list[Difference], by: User | None
+) -> None:
+    action, verb = "season-loaded", "loaded the season file"
+    if not entry.is_from_file:
+        is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
+        action = "phase-changed" if is_of_phases else "settings-changed"
+        verb = "changed the settings"
+    audit.note(
+        actor=by,
+        action=action,
+        words=f"{verb}: {'; '.join(changes)}",
+        subject=season,
+        place=season,
+        changes=[audit.Change(row.key, row.site, row.file) for row in applied],
+    )
 
 
 def _write_task(
@@ -262,43 +235,32 @@ def _write_task(
     plan: Plan,
     reason: str,
     by: User | None,
-) -> Iterator[str]:
-    task, created, changed = _written(
-        Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug),
-        **plan.facts_for(task_prefix(entry.slug)),
-    )
-    yield from _described(f"task {task.slug}", created, changed)
-    is_scored_anew = bool({"rules", "options"} & set(changed))
-    for phase in entry.phases:
-        yield from _write_phase(task, phase, plan, by)
+    changes: list[str],
+) -> None:
+    task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(season=season, slug=entry.slug)
+    changed = _written(task, plan.facts_for(task_prefix(entry.slug)), f"task {task.slug}", changes)
+    is_scored_again = any(Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS)
+    for part in entry.phases:
+        present = Phase.objects.filter(task=task, slug=part.slug).first()
+        before = PhaseFacts.of(present) if present else None
+        phase = present or Phase(task=task, slug=part.slug)
+        facts = plan.facts_for(phase_prefix(task.slug, part.slug))
+        _written(phase, facts, f"phase {task.slug}/{phase.slug}", changes)
+        if before is not None:
+            tell_changed_phase(phase, before, at=timezone.now(), by=by)
     for gold in entry.gold:
         own = kept.get((entry.slug, gold.split))
         if own is None or gold_key(entry.slug, gold.split) in plan.stays:
             continue
-        version, is_new = _write_gold(task, gold, own, reason)
+        why = reason or gold.reason or FIRST_RELEASE
+        version, is_new = record_gold(task=task, split=gold.split, kept=own, reason=why)
         if is_new:
-            is_scored_anew = True
-            yield f"gold {task.slug}/{gold.split}: version {version.number}, {version.instances} instances"
-    if is_scored_anew:
-        jobs = [job for phase in task.phases.all() for job in rescore(phase)]
-        if jobs:
-            yield f"task {task.slug}: {len(jobs)} scorings queued for the runs it has"
-
-
-def _write_gold(task: Task, entry: GoldEntry, kept: KeptGold, reason: str) -> tuple[Gold, bool]:
-    why = reason or entry.reason or FIRST_RELEASE
-    return record_gold(task=task, split=entry.split, kept=kept, reason=why)
-
-
-def _write_phase(task: Task, entry: PhaseEntry, plan: Plan, by: User | None) -> Iterator[str]:
-    present = Phase.objects.filter(task=task, slug=entry.slug).first()
-    before = PhaseFacts.of(present) if present else None
-    phase, created, changed = _written(
-        present or Phase(task=task, slug=entry.slug), **plan.facts_for(phase_prefix(task.slug, entry.slug))
-    )
-    if before is not None:
-        tell_changed_phase(phase, before, at=timezone.now(), by=by)
-    yield from _described(f"phase {task.slug}/{phase.slug}", created, changed)
+            is_scored_again = True
+            changes.append(
+                f"gold {task.slug}/{gold.split}: version {version.number}, {version.instances} instances"
+            )
+    if is_scored_again and (jobs := [job for phase in task.phases.all() for job in rescore(phase)]):
+        changes.append(f"task {task.slug}: {len(jobs)} scorings queued for the runs it has")
 
 
 def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan: Plan) -> Iterator[str]:
@@ -308,12 +270,16 @@ def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan:
         phase = Phase.objects.select_related("task__season").get(
             task__season=season, task__slug=task.slug, slug=slug
         )
+        baseline = f"baseline {task.slug}/{slug} “{entry.system}”"
         named = Submission.objects.filter(
             phase=phase, kind=Submission.Kind.BASELINE, built_in="", system=entry.system
         ).order_by("-number")
         before = named.first()
         if before and before.sha256 == sha256:
-            yield from _describe(before, entry, f"{task.slug}/{slug}")
+            if before.description != entry.description:
+                Submission.objects.filter(pk=before.pk).update(description=entry.description)
+                bump_version(before.phase_id)
+                yield f"{baseline}: description changed"
             continue
         new = submit_baseline(
             phase=phase,
@@ -323,43 +289,31 @@ def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan:
         )
         if before:
             give_way(before, new)
-        yield f"baseline {task.slug}/{slug} “{entry.system}”: queued as run {new.number}"
+        yield f"{baseline}: queued as run {new.number}"
 
 
-def _describe(before: Submission, entry: BaselineEntry, where: str) -> Iterator[str]:
-    if before.description != entry.description:
-        Submission.objects.filter(pk=before.pk).update(description=entry.description)
-        bump_version(before.phase_id)
-        yield f"baseline {where} “{entry.system}”: description changed"
-
-
-def _written(row: Row, **facts: Any) -> tuple[Row, bool, list[str]]:
-    """The row with these facts; whether it is new, and if not, which of them changed."""
-    if row.pk is None:
-        for name, value in facts.items():
-            setattr(row, name, value)
+def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> list[str]:
+    """Give the row these values; which of them changed where it is not new."""
+    is_new = row.pk is None
+    changed = [key for key, value in facts.items() if is_new or getattr(row, key) != value]
+    for key in changed:
+        setattr(row, key, facts[key])
+    if is_new:
         row.save()
-        return row, True, []
-    changed = [name for name, value in facts.items() if getattr(row, name) != value]
-    for name in changed:
-        setattr(row, name, facts[name])
+        changes.append(f"{name}: created")
+        return []
     if changed:
         row.save(update_fields=changed)
-    return row, False, changed
-
-
-def _described(what: str, created: bool, changed: list[str]) -> Iterator[str]:
-    if created:
-        yield f"{what}: created"
-    elif changed:
-        yield f"{what}: {', '.join(name.removeprefix('is_') for name in changed)} changed"
+        changes.append(f"{name}: {', '.join(key.removeprefix('is_') for key in changed)} changed")
+    return changed
 
 
 def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
     """What can be loaded and still is perhaps not meant."""
     yield from map(str, plan.results.oddities)
+    accounts = with_account(entry.organisers)
     for address in entry.organisers:
-        if not User.objects.filter(email__iexact=address).exists():
+        if address not in accounts:
             words = _("organiser %(address)s has no account yet; load the season again when there is one")
             yield words % {"address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
@@ -411,56 +365,44 @@ def change_settings(*, season: Season, values: Mapping[str, Any], by: User | Non
     default. Of a task or phase that is not there yet a new one is made. Raises SettingsRefused.
     """
     with transaction.atomic():
-        held = Season.objects.select_for_update().get(pk=season.pk)
-        rows_of(held)
-        said = structure_of(held)
-        unknown = [key for key, value in values.items() if not _set(said, key, value)]
-        if unknown:
+        locked = Season.objects.select_for_update().get(pk=season.pk)
+        rows_of(locked)
+        structure = structure_of(locked)
+        if unknown := [key for key, value in values.items() if not _set(structure, key, value)]:
             raise SettingsRefused([Fault(key, _("there is no such setting")) for key in unknown])
-        return _loaded(said, by, held.slug)
+        return load_settings(structure, by=by, slug=locked.slug)
 
 
-def make_season(*, values: dict[str, Any], by: User | None) -> Season:
-    """A new season of these settings, in the form of a season file. Raises SettingsRefused."""
-    return _loaded(values, by, "").season
-
-
-def _loaded(said: dict[str, Any], by: User | None, slug: str) -> Loaded:
+def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
+    """Settings in the form of a season file, of a new season without ``slug``. Raises SettingsRefused."""
     try:
-        return load_values(said, by=by, slug=slug)
+        return load_values(values, by=by, slug=slug)
     except InputRefused as refused:
-        lines = KeyLines(document(said))
-        raise SettingsRefused([_fault(problem, lines, said) for problem in refused.problems]) from refused
+        lines, faults = KeyLines(document(values)), []
+        for problem in refused.problems:
+            # As differences call it: tasks and phases by their names instead of their numbers.
+            names, below = [], values
+            for part in lines.path_at(problem.line) if problem.line else ():
+                below = below[part]  # type: ignore[index]
+                names.append(str(below["slug"]) if isinstance(part, int) else str(part))
+            faults.append(Fault(".".join(names), problem.message, problem.expected))
+        raise SettingsRefused(faults) from refused
 
 
-def _fault(problem: Problem, lines: KeyLines, said: Mapping[str, Any]) -> Fault:
-    path = lines.path_at(problem.line) if problem.line else ()
-    return Fault(_dotted(path, said), problem.message, problem.expected)
-
-
-def _dotted(path: KeyPath, said: Mapping[str, Any]) -> str:
-    """As differences call it: tasks and phases by their names instead of their numbers."""
-    parts, below = [], said
-    for part in path:
-        below = below[part]  # type: ignore[index]
-        parts.append(str(below["slug"]) if isinstance(part, int) else str(part))
-    return ".".join(parts)
-
-
-def _set(said: dict[str, Any], key: str, value: Any) -> bool:
+def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
     """False where there is no such key."""
-    found = _KEY.fullmatch(key)
-    if found is None or found["name"] in _NO_SETTINGS:
+    parts = _KEY.fullmatch(key)
+    if parts is None or parts["name"] in _NO_SETTINGS:
         return False
-    table = said["season"]
-    if found["task"]:
-        table = _named(said.setdefault("tasks", []), found["task"])
-    if found["phase"]:
-        table = _named(table.setdefault("phases", []), found["phase"])
+    table = structure["season"]
+    if parts["task"]:
+        table = _named(structure.setdefault("tasks", []), parts["task"])
+    if parts["phase"]:
+        table = _named(table.setdefault("phases", []), parts["phase"])
     if value is None:
-        table.pop(found["name"], None)
+        table.pop(parts["name"], None)
     else:
-        table[found["name"]] = value
+        table[parts["name"]] = value
     return True
 
 

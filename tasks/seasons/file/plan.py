@@ -1,7 +1,4 @@
-"""What is wrong with a season file in the light of its gold, its baselines and what the site has already.
-
-Everything is found before anything is written.
-"""
+"""What is wrong with a season file, and where it differs from the site; nothing is written here."""
 
 from __future__ import annotations
 
@@ -23,23 +20,22 @@ from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file.entries import (
+    TERMS_KEY,
     BaselineEntry,
     Facts,
     GoldEntry,
     SeasonEntry,
     TaskEntry,
-    default_of,
     facts_of,
     gold_key,
     key_of,
+    model_of,
     organiser_key,
     rows_of,
-    settings_of,
-    terms_key,
 )
 from tasks.seasons.file.tables import Table
 from tasks.submissions.uploads import checksum
-from tasks.types import Index, InputRefused, Option, OptionRefused, Problem, TaskType, task_types
+from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType, task_types
 from tasks.types.files import open_input, open_inputs
 from tasks.types.printed_options import printed_options
 from tasks.types.problems import fatal
@@ -52,302 +48,6 @@ IN_THE_FILE = gettext_lazy(
 )
 #: Runs that count for nothing do not bind a season to what it was.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
-
-
-class PublishedResults(Protocol):
-    """The part of a season file that scoring reads: published results, and where its tasks show them."""
-
-    problems: list[Problem]
-    oddities: list[Problem]
-
-    def placements(
-        self, tasks: Mapping[str, tuple[Sequence[Table], Mapping[str, Sequence[str]]]]
-    ) -> dict[str, list[dict[str, Any]]]: ...
-
-    def store(self) -> list[str]: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """A season file that can be loaded, with its gold read and packed."""
-
-    entry: SeasonEntry
-    results: PublishedResults
-    gold: dict[tuple[str, str], PreparedGold] = field(default_factory=dict)
-    #: By the task's slug: where the board and page of a task show published results.
-    placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    #: Keys that stay as the site has them.
-    stays: frozenset[str] = frozenset()
-
-    @property
-    def facts(self) -> dict[str, Facts]:
-        return facts_of(self.entry, self.placements)
-
-    def facts_for(self, prefix: str) -> Facts:
-        """What is to be written of one row."""
-        said = self.facts[prefix]
-        return {name: value for name, value in said.items() if key_of(prefix, name) not in self.stays}
-
-    def differences(self, season: Season) -> list[Difference]:
-        return differences(season, self.facts, self.gold, self.entry.organisers, self.entry.terms)
-
-    def said(self) -> dict[str, Any]:
-        return said_values(self.facts, self.gold, self.entry.organisers, self.entry.terms)
-
-    def new_gold(self) -> list[str]:
-        """The keys of splits that the site has no gold of."""
-        tasks = {task.slug: task for task in self.entry.tasks}
-        return [
-            gold_key(task, split)
-            for task, split in self.gold
-            if present_gold(self.entry, tasks[task], split) is None
-        ]
-
-    def new_baselines(self) -> list[str]:
-        """Baselines whose file the site does not have under their name."""
-        return [
-            f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
-            for task in self.entry.tasks
-            for baseline in task.baselines
-            for phase in self.phases_of(task, baseline)
-            if not _is_there(self.entry, task, phase, baseline)
-        ]
-
-    def phases_of(self, task: TaskEntry, baseline: BaselineEntry) -> list[str]:
-        """The slugs of the phases that a baseline stands in."""
-        if baseline.phases:
-            return list(baseline.phases)
-        return [phase.slug for phase in task.phases if self._has_gold(task, phase.split)]
-
-    def _has_gold(self, task: TaskEntry, split: str) -> bool:
-        return (task.slug, split) in self.gold or present_gold(self.entry, task, split) is not None
-
-
-def _is_there(season: SeasonEntry, task: TaskEntry, phase: str, baseline: BaselineEntry) -> bool:
-    named = Submission.objects.filter(
-        phase__task__season__slug=season.slug,
-        phase__task__slug=task.slug,
-        phase__slug=phase,
-        kind=Submission.Kind.BASELINE,
-        built_in="",
-        system=baseline.system,
-    )
-    latest = named.order_by("-number").first()
-    return latest is not None and latest.sha256 == checksum(baseline.run)
-
-
-def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
-    """Raises InputRefused with everything that is wrong, in the file and in what it names."""
-    plan = Plan(entry=entry, results=read_published_results(entry.published))
-    _refuse_removals(entry)
-    if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):
-        for task in entry.tasks:
-            _settle_files_of_options(entry, task)
-    elsewhere = list(plan.results.problems)
-    tasks = {task.slug: (task.published, _metrics_of(task)) for task in entry.tasks}
-    if not entry.is_alone:
-        plan.placements.update(plan.results.placements(tasks))
-    for task in entry.tasks:
-        _refuse_changes(entry, task)
-        task_type = _sound_type(task)
-        if task_type is None:
-            continue
-        for gold in task.gold:
-            elsewhere += _prepare(plan, task, task_type, gold, scratch)
-            _refuse_unexplained_fix(plan, task, gold, reason, decisions)
-        for baseline in task.baselines:
-            elsewhere += _baseline_problems(plan, task, task_type, baseline)
-    in_file = sorted(entry.findings.problems, key=lambda problem: problem.line or 0)
-    if in_file or elsewhere:
-        raise InputRefused([*in_file, *elsewhere])
-    return plan
-
-
-def read_published_results(paths: Iterable[Path]) -> PublishedResults:
-    return cast("PublishedResults", import_string(READER)(paths))
-
-
-def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
-    """The metrics of each of the task's rule sets, where its type and options are sound."""
-    task_type = _sound_type(task)
-    if task_type is None:
-        return {}
-    options = task_type.checked_options(task.options)
-    return {
-        rules: tuple(metric.name for metric in task_type.metrics_of(rules, options))
-        for rules in task.rules
-        if rules in task_type.rules
-    }
-
-
-def present_gold(season: SeasonEntry, task: TaskEntry, split: str) -> Gold | None:
-    """The split's version on the site."""
-    versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task.slug, split=split)
-    return versions.order_by("-number").first()
-
-
-def _sound_type(task: TaskEntry) -> TaskType | None:
-    """The task's type, where it and its options can be used."""
-    task_type = task_types().get(task.type)
-    try:
-        return task_type if task_type and task_type.checked_options(task.options) is not None else None
-    except OptionRefused:
-        return None
-
-
-def _prepare(
-    plan: Plan, task: TaskEntry, task_type: TaskType, gold: GoldEntry, scratch: Path
-) -> list[Problem]:
-    # A path that was refused would only be missed once more, by the reader of gold.
-    if not gold.paths or len(gold.paths) < len(gold.table.values["paths"]):
-        return []
-    folder = scratch / task.slug / gold.split
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        prepared = prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
-    except InputRefused as refused:
-        return refused.problems
-    plan.gold[task.slug, gold.split] = prepared
-    return []
-
-
-def _refuse_unexplained_fix(
-    plan: Plan, task: TaskEntry, gold: GoldEntry, reason: str, decisions: Decisions
-) -> None:
-    present = present_gold(plan.entry, task, gold.split)
-    prepared = plan.gold.get((task.slug, gold.split))
-    if present is None or prepared is None or prepared.digest == present.digest or reason:
-        return
-    key = gold_key(task.slug, gold.split)
-    last = Remembered(present.task.season).values.get(key)
-    if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
-        # The site has other gold since: whether it gives way is asked before why.
-        return
-    told = Gold.objects.filter(task=present.task, split=gold.split).values_list("reason", flat=True)
-    if gold.reason in ("", *told):
-        message = _("the gold of split %(split)s is not that of version %(version)s")
-        message %= {"split": gold.split, "version": present.number}
-        key = "reason" if gold.reason else "paths"
-        gold.table.refuse(key, message, _("a new “reason”, or --reason, that says what was corrected"))
-
-
-def _baseline_problems(
-    plan: Plan, task: TaskEntry, task_type: TaskType, baseline: BaselineEntry
-) -> Iterable[Problem]:
-    if not baseline.run.is_file():
-        words = _("%(name)s is a folder") % {"name": baseline.run.name}
-        baseline.table.refuse("run", words, _("one file, or a zip of the folder"))
-        return []
-    found: dict[str, Problem] = {}
-    splits = {phase.slug: phase.split for phase in task.phases}
-    slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
-    for split in dict.fromkeys(splits[slug] for slug in slugs):
-        index = _index(plan, task, split)
-        if index is None:
-            # Gold that was refused has been told of already.
-            if all(gold.split != split for gold in task.gold):
-                baseline.table.refuse(
-                    "phases",
-                    _("split %(split)s has no gold that the run could be scored with") % {"split": split},
-                )
-            continue
-        for problem in _run_problems(task, task_type, baseline.run, index):
-            found[str(problem)] = problem
-    return found.values()
-
-
-def _index(plan: Plan, task: TaskEntry, split: str) -> Index | None:
-    prepared = plan.gold.get((task.slug, split))
-    if prepared:
-        return prepared.read_index()
-    present = present_gold(plan.entry, task, split)
-    return index_of(present) if present else None
-
-
-def _run_problems(task: TaskEntry, task_type: TaskType, run: Path, index: Index) -> list[Problem]:
-    try:
-        options = task_type.checked_options(task.options)
-        return fatal(read_run(task_type, open_input(run), index, options, name=str(run))[1])
-    except InputRefused as refused:
-        return refused.problems
-
-
-def _refuse_removals(entry: SeasonEntry) -> None:
-    """What the site has and the file has not: it is never deleted by leaving it out."""
-    season = Season.objects.filter(slug=entry.slug).first()
-    if season is None:
-        return
-    entries = {task.slug: task for task in entry.tasks}
-    for task in Task.objects.filter(season=season):
-        if task.slug not in entries:
-            words = _("task “%(task)s” is on the site and not in the file") % {"task": task.slug}
-            entry.table.refuse("slug", words, str(IN_THE_FILE))
-            continue
-        for kind, name in _left_out(task, entries[task.slug], entry):
-            words = _("%(kind)s “%(name)s” of task %(task)s is on the site and not in the file")
-            words %= {"kind": kind, "name": name, "task": task.slug}
-            entries[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
-
-
-def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
-    """Files that options name stay as they are on the site: a file that comes alone brings none."""
-    known = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
-    task_type = task_types().get(task.type)
-    if task_type is None:
-        return
-    for option in task_type.options:
-        value = task.options.get(option.name)
-        present = known.options.get(option.name) if known else None
-        if value is None or value == present or not _names_a_file(option, value):
-            continue
-        if present and present.endswith(f"/{value}"):
-            task.options[option.name] = present
-        else:
-            words = _("option %(option)s names a file, %(file)s") % {"option": option.name, "file": value}
-            task.table.refuse("options", words, _("a file that load_season brings, where the site runs"))
-
-
-def _names_a_file(option: Option, value: str) -> bool:
-    source, _, name = option.value_of({option.name: value}).rpartition(":")
-    is_path = name.startswith(("/", ".", "~")) or ".." in name or name.endswith((".json", ".jsonl"))
-    return source == "labels" or is_path or (option.may_be_file and "/" in name)
-
-
-def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tuple[str, str]]:
-    phases = {phase.slug for phase in entry.phases}
-    for phase in Phase.objects.filter(task=task):
-        if phase.slug not in phases:
-            yield _("phase"), phase.slug
-    if not season.is_from_file:
-        return
-    splits = {gold.split for gold in entry.gold}
-    for split in sorted(set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits):
-        yield _("gold"), split
-    systems = {baseline.system for baseline in entry.baselines}
-    if season.is_alone:
-        return
-    baselines = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
-    standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
-    for system in sorted(set(standing) - systems):
-        yield _("baseline"), system
-
-
-def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
-    """What runs were made for cannot be turned into something else under them."""
-    runs = Submission.objects.filter(
-        phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
-    )
-    before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
-    if before and before.type != task.type and runs.exists():
-        message = _("the task has runs of the type %(task_type)s") % {"task_type": before.type}
-        task.table.refuse("type", message, _("a new task for the new type"))
-    for phase in task.phases:
-        own = runs.filter(phase__slug=phase.slug).select_related("phase").first()
-        if own and own.phase.split != phase.split:
-            message = _("the phase has runs on split %(split)s") % {"split": own.phase.split}
-            phase.table.refuse("split", message, _("a new phase for the new split"))
-
-
 #: What `--apply` and `--keep` take for every key.
 ALL = "all"
 
@@ -377,9 +77,8 @@ class Difference:
         return bool(self.last is UNSAID or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
-        """``last`` is left out where the file has never said anything."""
-        known = {} if self.last is UNSAID else {"last": self.last}
-        return {"key": self.key, "site": self.site, "file": self.file, **known}
+        last = {} if self.last is UNSAID else {"last": self.last}
+        return {"key": self.key, "site": self.site, "file": self.file, **last}
 
 
 @dataclass(frozen=True)
@@ -394,9 +93,6 @@ class Decisions:
 
     def decides(self, key: str) -> bool:
         return bool({key, ALL} & (self.apply | self.keep))
-
-    def unknown(self, known: Iterable[str]) -> list[str]:
-        return sorted((self.apply | self.keep) - {ALL, *known})
 
 
 UNDECIDED = Decisions()
@@ -431,113 +127,321 @@ class KeyNotKnown(Refused):
         return {"detail": f"apply: {words}", "errors": {"apply": [words]}}
 
 
-class Remembered:
+class PublishedResults(Protocol):
+    """The part of a season file that scoring reads: published results, and where its tasks show them."""
+
+    problems: list[Problem]
+    oddities: list[Problem]
+
+    def placements(
+        self, tasks: Mapping[str, tuple[Sequence[Table], Mapping[str, Sequence[str]]]]
+    ) -> dict[str, list[dict[str, Any]]]: ...
+
+    def store(self) -> list[str]: ...
+
+
+def read_published_results(paths: Iterable[Path]) -> PublishedResults:
+    return cast("PublishedResults", import_string(READER)(paths))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A season file that can be loaded, with its gold read and packed."""
+
+    entry: SeasonEntry
+    results: PublishedResults
+    gold: dict[tuple[str, str], PreparedGold] = field(default_factory=dict)
+    #: By the task's slug: where the board and page of a task show published results.
+    placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    #: Keys that stay as the site has them.
+    stays: frozenset[str] = frozenset()
+
+    @property
+    def facts(self) -> dict[str, Facts]:
+        return facts_of(self.entry, self.placements)
+
+    def facts_for(self, prefix: str) -> Facts:
+        """What is to be written of one row."""
+        facts = self.facts[prefix]
+        return {name: value for name, value in facts.items() if key_of(prefix, name) not in self.stays}
+
+    def differences(self, season: Season) -> list[Difference]:
+        """Between the file and the rows that the site has; a row that it has not is new."""
+        if season._state.adding:  # noqa: SLF001  (documented)
+            return []
+        rows, remembered = rows_of(season), remembered_of(season)
+        compared: list[tuple[str, Any, Any, Any]] = []
+        for prefix, facts in self.facts.items():
+            for name, value in facts.items() if prefix in rows else ():
+                key = key_of(prefix, name)
+                last: Any = UNSAID
+                if key in remembered:
+                    last = remembered[key]
+                elif key_of(prefix, "title") in remembered:
+                    # A setting of a later release was at its default when the file was loaded.
+                    last = as_json(model_of(prefix).field(name).get_default())
+                compared.append((key, last, as_json(getattr(rows[prefix], name)), as_json(value)))
+        for (task, split), prepared in self.gold.items():
+            if present := present_gold(self.entry, task, split):
+                key = gold_key(task, split)
+                compared.append((key, remembered.get(key, UNSAID), present.digest, prepared.digest))
+        # New organisers, and those whom the file made organisers and the site has removed since.
+        emails = {address.lower() for address in season.organisers.values_list("user__email", flat=True)}
+        for address in with_account(self.entry.organisers):
+            key = organiser_key(address)
+            compared.append((key, remembered.get(key, False), address.lower() in emails, True))
+        # A file without terms says nothing of them: what was accepted stays.
+        if self.entry.terms:
+            terms = current_terms(season)
+            shown = terms_text(terms.text) if terms else None
+            compared.append((TERMS_KEY, remembered.get(TERMS_KEY), shown, self.entry.terms))
+        return [
+            Difference(key=key, last=last, site=site, file=file)
+            for key, last, site, file in compared
+            if site != file
+        ]
+
+    def said(self) -> dict[str, Any]:
+        """What the site remembers of the file once it is loaded."""
+        values = {
+            key_of(prefix, name): as_json(value)
+            for prefix, facts in self.facts.items()
+            for name, value in facts.items()
+        }
+        values |= {gold_key(task, split): prepared.digest for (task, split), prepared in self.gold.items()}
+        values |= {organiser_key(address): True for address in with_account(self.entry.organisers)}
+        return values | ({TERMS_KEY: self.entry.terms} if self.entry.terms else {})
+
+    def new_gold(self) -> list[str]:
+        """The keys of splits that the site has no gold of."""
+        return [gold_key(*name) for name in self.gold if present_gold(self.entry, *name) is None]
+
+    def new_baselines(self) -> Iterator[str]:
+        """Baselines whose file the site does not have under their name."""
+        baselines = Submission.objects.filter(
+            phase__task__season__slug=self.entry.slug, kind=Submission.Kind.BASELINE, built_in=""
+        ).order_by("-number")
+        for task in self.entry.tasks:
+            for baseline in task.baselines:
+                for phase in self.phases_of(task, baseline):
+                    latest = baselines.filter(
+                        phase__task__slug=task.slug, phase__slug=phase, system=baseline.system
+                    ).first()
+                    if latest is None or latest.sha256 != checksum(baseline.run):
+                        yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
+
+    def phases_of(self, task: TaskEntry, baseline: BaselineEntry) -> list[str]:
+        """The slugs of the phases that a baseline stands in."""
+        return list(baseline.phases) or [
+            phase.slug
+            for phase in task.phases
+            if (task.slug, phase.split) in self.gold or present_gold(self.entry, task.slug, phase.split)
+        ]
+
+
+def remembered_of(season: Season) -> Mapping[str, Any]:
     """What the season's file said when it was last loaded."""
-
-    def __init__(self, season: Season) -> None:
-        kept = SeasonFile.objects.filter(season=season.pk).first()
-        self.values: Mapping[str, Any] = kept.values if kept else {}
-
-    def last(self, prefix: str, field: str) -> Any:
-        """A setting that came with a later release was at its default when the file was loaded."""
-        key = key_of(prefix, field)
-        if key in self.values:
-            return self.values[key]
-        if key_of(prefix, "title") in self.values:
-            return as_json(default_of(prefix, field))
-        return UNSAID
-
-
-def differences(
-    season: Season,
-    facts: Mapping[str, Facts],
-    gold: Mapping[tuple[str, str], PreparedGold],
-    organisers: Iterable[str],
-    terms: str,
-) -> list[Difference]:
-    """Between the file and the rows that the site has; a row that it has not is new."""
-    if season._state.adding:  # noqa: SLF001  (documented)
-        return []
-    remembered = Remembered(season)
-    found = [
-        *_of_rows(season, facts, remembered),
-        *_of_gold(season, gold, remembered),
-        *_of_organisers(season, organisers, remembered),
-        *_of_terms(season, terms, remembered),
-    ]
-    return [difference for difference in found if difference.site != difference.file]
-
-
-def settings_now(season: Season) -> dict[str, Any]:
-    """Every setting by its key, as JSON has it."""
-    found = {
-        key_of(prefix, field): as_json(getattr(row, field))
-        for prefix, row in rows_of(season, held=False).items()
-        for field in settings_of(type(row))
-    }
-    return {key: printed_options(own) if key.endswith(".options") else own for key, own in found.items()}
-
-
-def _of_rows(season: Season, facts: Mapping[str, Facts], remembered: Remembered) -> Iterator[Difference]:
-    rows = rows_of(season)
-    for prefix, said in facts.items():
-        if prefix not in rows:
-            continue
-        for name, value in said.items():
-            yield Difference(
-                key=key_of(prefix, name),
-                last=remembered.last(prefix, name),
-                site=as_json(getattr(rows[prefix], name)),
-                file=as_json(value),
-            )
-
-
-def _of_gold(
-    season: Season, gold: Mapping[tuple[str, str], PreparedGold], remembered: Remembered
-) -> Iterator[Difference]:
-    for (task, split), prepared in gold.items():
-        own = Gold.objects.filter(task__season=season, task__slug=task, split=split)
-        present = own.order_by("-number").first()
-        if present is not None:
-            key = gold_key(task, split)
-            last = remembered.values.get(key, UNSAID)
-            yield Difference(key=key, last=last, site=present.digest, file=prepared.digest)
-
-
-def _of_terms(season: Season, terms: str, remembered: Remembered) -> Iterator[Difference]:
-    """A file without terms says nothing of them: what was accepted stays."""
-    present = current_terms(season)
-    if terms:
-        last = remembered.values.get(terms_key(), None)
-        yield Difference(
-            key=terms_key(), last=last, site=terms_text(present.text) if present else None, file=terms
-        )
-
-
-def _of_organisers(season: Season, addresses: Iterable[str], remembered: Remembered) -> Iterator[Difference]:
-    """New ones, and those whom the file made organisers and the site has removed since."""
-    present = {address.lower() for address in season.organisers.values_list("user__email", flat=True)}
-    for address in with_account(addresses):
-        key, organises = organiser_key(address), address.lower() in present
-        yield Difference(key=key, last=remembered.values.get(key, False), site=organises, file=True)
+    file = SeasonFile.objects.filter(season=season.pk).first()
+    return file.values if file else {}
 
 
 def with_account(addresses: Iterable[str]) -> list[str]:
     return [address for address in addresses if User.objects.filter(email__iexact=address).exists()]
 
 
-def said_values(
-    facts: Mapping[str, Facts],
-    gold: Mapping[tuple[str, str], PreparedGold],
-    organisers: Iterable[str],
-    terms: str,
-) -> dict[str, Any]:
-    """What the site remembers of a file that has been loaded."""
+def settings_now(season: Season) -> dict[str, Any]:
+    """Every setting by its key, as JSON has it."""
     values = {
-        key_of(prefix, field): as_json(value)
-        for prefix, said in facts.items()
-        for field, value in said.items()
+        key_of(prefix, name): as_json(getattr(row, name))
+        for prefix, row in rows_of(season, held=False).items()
+        for name in row.SETTINGS
     }
-    values |= {gold_key(task, split): prepared.digest for (task, split), prepared in gold.items()}
-    values |= {organiser_key(address): True for address in with_account(organisers)}
-    return values | ({terms_key(): terms} if terms else {})
+    return {key: printed_options(own) if key.endswith(".options") else own for key, own in values.items()}
+
+
+def present_gold(season: SeasonEntry, task: str, split: str) -> Gold | None:
+    """The split's version on the site."""
+    versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task, split=split)
+    return versions.order_by("-number").first()
+
+
+def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
+    """Raises InputRefused with everything that is wrong, in the file and in what it names."""
+    plan = Plan(entry=entry, results=read_published_results(entry.published))
+    _refuse_removals(entry)
+    if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):
+        for task in entry.tasks:
+            _settle_files_of_options(entry, task)
+    elsewhere = list(plan.results.problems)
+    if not entry.is_alone:
+        tasks = {task.slug: (task.published, _metrics_of(task)) for task in entry.tasks}
+        plan.placements.update(plan.results.placements(tasks))
+    for task in entry.tasks:
+        _refuse_changes(entry, task)
+        task_type = _sound_type(task)
+        if task_type is None:
+            continue
+        for gold in task.gold:
+            # A path that was refused would only be missed once more, by the reader of gold.
+            if gold.paths and len(gold.paths) == len(gold.table.values["paths"]):
+                folder = scratch / task.slug / gold.split
+                folder.mkdir(parents=True, exist_ok=True)
+                try:
+                    prepared = prepare_gold(task_type, open_inputs(gold.paths), task.options, folder)
+                except InputRefused as refused:
+                    elsewhere += refused.problems
+                else:
+                    plan.gold[task.slug, gold.split] = prepared
+            _refuse_unexplained_fix(plan, task, gold, reason, decisions)
+        for baseline in task.baselines:
+            elsewhere += _baseline_problems(plan, task, task_type, baseline)
+    in_file = sorted(entry.findings.problems, key=lambda problem: problem.line or 0)
+    if in_file or elsewhere:
+        raise InputRefused([*in_file, *elsewhere])
+    return plan
+
+
+def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
+    """The metrics of each of the task's rule sets, where its type and options are sound."""
+    task_type = _sound_type(task)
+    if task_type is None:
+        return {}
+    options = task_type.checked_options(task.options)
+    return {
+        rules: tuple(metric.name for metric in task_type.metrics_of(rules, options))
+        for rules in task.values["rules"]
+        if rules in task_type.rules
+    }
+
+
+def _sound_type(task: TaskEntry) -> TaskType | None:
+    """The task's type, where it and its options can be used."""
+    task_type = task_types().get(task.type)
+    try:
+        return task_type if task_type and task_type.checked_options(task.options) is not None else None
+    except OptionRefused:
+        return None
+
+
+def _refuse_unexplained_fix(
+    plan: Plan, task: TaskEntry, gold: GoldEntry, reason: str, decisions: Decisions
+) -> None:
+    present = present_gold(plan.entry, task.slug, gold.split)
+    prepared = plan.gold.get((task.slug, gold.split))
+    if present is None or prepared is None or prepared.digest == present.digest or reason:
+        return
+    key = gold_key(task.slug, gold.split)
+    last = remembered_of(present.task.season).get(key)
+    if last != present.digest and (decisions.keeps(key) or not decisions.decides(key)):
+        # The site has other gold since: whether it gives way is asked before why.
+        return
+    reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list("reason", flat=True)
+    if gold.reason in ("", *reasons):
+        message = _("the gold of split %(split)s is not that of version %(version)s")
+        message %= {"split": gold.split, "version": present.number}
+        key = "reason" if gold.reason else "paths"
+        gold.table.refuse(key, message, _("a new “reason”, or --reason, that says what was corrected"))
+
+
+def _baseline_problems(
+    plan: Plan, task: TaskEntry, task_type: TaskType, baseline: BaselineEntry
+) -> Iterable[Problem]:
+    if not baseline.run.is_file():
+        words = _("%(name)s is a folder") % {"name": baseline.run.name}
+        baseline.table.refuse("run", words, _("one file, or a zip of the folder"))
+        return []
+    problems: dict[str, Problem] = {}
+    splits = {phase.slug: phase.split for phase in task.phases}
+    slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
+    for split in dict.fromkeys(splits[slug] for slug in slugs):
+        if prepared := plan.gold.get((task.slug, split)):
+            index = prepared.read_index()
+        elif present := present_gold(plan.entry, task.slug, split):
+            index = index_of(present)
+        else:
+            # Gold that was refused has been told of already.
+            if all(gold.split != split for gold in task.gold):
+                words = _("split %(split)s has no gold that the run could be scored with") % {"split": split}
+                baseline.table.refuse("phases", words)
+            continue
+        try:
+            options, run = task_type.checked_options(task.options), baseline.run
+            wrong = fatal(read_run(task_type, open_input(run), index, options, name=str(run))[1])
+        except InputRefused as refused:
+            wrong = refused.problems
+        problems |= {str(problem): problem for problem in wrong}
+    return problems.values()
+
+
+def _refuse_removals(entry: SeasonEntry) -> None:
+    """What the site has and the file has not: it is never deleted by leaving it out."""
+    season = Season.objects.filter(slug=entry.slug).first()
+    if season is None:
+        return
+    entries = {task.slug: task for task in entry.tasks}
+    for task in Task.objects.filter(season=season):
+        if task.slug not in entries:
+            words = _("task “%(task)s” is on the site and not in the file") % {"task": task.slug}
+            entry.table.refuse("slug", words, str(IN_THE_FILE))
+            continue
+        for kind, name in _left_out(task, entries[task.slug], entry):
+            words = _("%(kind)s “%(name)s” of task %(task)s is on the site and not in the file")
+            words %= {"kind": kind, "name": name, "task": task.slug}
+            entries[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
+
+
+def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tuple[str, str]]:
+    phases = {phase.slug for phase in entry.phases}
+    for phase in Phase.objects.filter(task=task):
+        if phase.slug not in phases:
+            yield _("phase"), phase.slug
+    if not season.is_from_file:
+        return
+    splits = {gold.split for gold in entry.gold}
+    for split in sorted(set(Gold.objects.filter(task=task).values_list("split", flat=True)) - splits):
+        yield _("gold"), split
+    if season.is_alone:
+        return
+    systems = {baseline.system for baseline in entry.baselines}
+    baselines = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
+    standing = baselines.exclude(status=Submission.Status.WITHDRAWN).values_list("system", flat=True)
+    for system in sorted(set(standing) - systems):
+        yield _("baseline"), system
+
+
+def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
+    """Files that options name stay as they are on the site: a file that comes alone brings none."""
+    before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
+    task_type = task_types().get(task.type)
+    for option in task_type.options if task_type else ():
+        value = task.options.get(option.name)
+        present = before.options.get(option.name) if before else None
+        if value is None or value == present or not _names_a_file(option, value):
+            continue
+        if present and present.endswith(f"/{value}"):
+            task.options[option.name] = present
+        else:
+            words = _("option %(option)s names a file, %(file)s") % {"option": option.name, "file": value}
+            task.table.refuse("options", words, _("a file that load_season brings, where the site runs"))
+
+
+def _names_a_file(option: Option, value: str) -> bool:
+    source, _, name = option.value_of({option.name: value}).rpartition(":")
+    is_path = name.startswith(("/", ".", "~")) or ".." in name or name.endswith((".json", ".jsonl"))
+    return source == "labels" or is_path or (option.may_be_file and "/" in name)
+
+
+def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
+    """What runs were made for cannot be turned into something else under them."""
+    runs = Submission.objects.filter(
+        phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
+    )
+    before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
+    if before and before.type != task.type and runs.exists():
+        message = _("the task has runs of the type %(task_type)s") % {"task_type": before.type}
+        task.table.refuse("type", message, _("a new task for the new type"))
+    for phase in task.phases:
+        run = runs.filter(phase__slug=phase.slug).select_related("phase").first()
+        if run and run.phase.split != phase.split:
+            message = _("the phase has runs on split %(split)s") % {"split": run.phase.split}
+            phase.table.refuse("split", message, _("a new phase for the new split"))

@@ -17,7 +17,7 @@ from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
 from tasks.types import Problem
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
-_REQUIRED: Final = object()
+REQUIRED: Final = object()
 _MISSING: Final = object()
 #: The largest number that both databases keep in such a column.
 _LARGEST = 2**31 - 1
@@ -49,7 +49,7 @@ class Table:
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def text(self, name: str, default: object = _REQUIRED, *, longest: int | None = None) -> str:
+    def text(self, name: str, default: object = REQUIRED, *, longest: int | None = None) -> str:
         value = self._value(name, default)
         if value is _MISSING:
             return ""
@@ -60,14 +60,14 @@ class Table:
         if "\0" in text:
             self.refuse(name, _holds_nul(name), _("a text without NUL"))
             return ""
-        if not text and default is _REQUIRED:
+        if not text and default is REQUIRED:
             self.refuse(name, _is_empty(name))
         if longest is not None and len(text) > longest:
             words = _("“%(name)s” has %(found)s characters")
             self.refuse(name, words % {"name": name, "found": len(text)}, _at_most(longest))
         return text
 
-    def slug(self, name: str, default: object = _REQUIRED) -> str:
+    def slug(self, name: str, default: object = REQUIRED) -> str:
         value = self.text(name, default, longest=60)
         if value and not _SLUG.fullmatch(value):
             self.refuse(
@@ -77,7 +77,7 @@ class Table:
             )
         return value
 
-    def choice(self, name: str, choices: Sequence[str], default: object = _REQUIRED) -> str:
+    def choice(self, name: str, choices: Sequence[str], default: object = REQUIRED) -> str:
         value = self.text(name, default)
         if value and value not in choices:
             words = _("“%(value)s” is not known here%(near)s")
@@ -106,7 +106,7 @@ class Table:
         self.refuse(name, _is(name, value, value if isinstance(value, int) else None), expected)
         return None
 
-    def texts(self, name: str, default: object = _REQUIRED) -> tuple[str, ...]:
+    def texts(self, name: str, default: object = REQUIRED) -> tuple[str, ...]:
         value = self._value(name, default)
         if value is _MISSING:
             return ()
@@ -114,7 +114,7 @@ class Table:
             words = _("“%(name)s” is not a list of texts") % {"name": name}
             self.refuse(name, words, _('a list such as ["one", "two"]'))
             return ()
-        if not value and default is _REQUIRED:
+        if not value and default is REQUIRED:
             self.refuse(name, _is_empty(name))
         for text in dict.fromkeys(value):
             if value.count(text) > 1:
@@ -134,7 +134,7 @@ class Table:
                 self.findings.add((*self.path, name), _holds_nul(name))
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
-    def moment(self, name: str, zone: ZoneInfo, default: object = _REQUIRED) -> dt.datetime | None:
+    def moment(self, name: str, zone: ZoneInfo, default: object = REQUIRED) -> dt.datetime | None:
         """An instant, in UTC; a time without an offset is meant in ``zone``."""
         value = self._value(name, default)
         if value is _MISSING or value is None:
@@ -179,11 +179,11 @@ class Table:
                 near_by = near(name, self._known)
                 self.refuse(name, words % {"name": name, "near": near_by}, one_of(self._known))
 
-    def _value(self, name: str, default: object = _REQUIRED) -> Any:
+    def _value(self, name: str, default: object = REQUIRED) -> Any:
         self._known.append(name)
         if name in self.values:
             return self.values[name]
-        if default is not _REQUIRED:
+        if default is not REQUIRED:
             return default
         self.findings.add(self.path, _("“%(name)s” is missing") % {"name": name})
         return _MISSING
