@@ -13,7 +13,7 @@ from citeboard.teams.api import person
 from scoring.api.forms import IDEMPOTENCY_KEY, AcceptedBundle, BundleForm, Closed
 from scoring.api.runs import REFUSED, given_card, given_figures, team_of_sender
 from scoring.api.serializers import address
-from scoring.runs.told import as_told
+from scoring.runs.team_view import as_told
 from tasks.models import Bundle, Season
 from tasks.submissions.bundles import runs_of, submit_bundle
 from tasks.submissions.run_card import checked_details

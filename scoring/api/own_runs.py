@@ -37,7 +37,7 @@ from scoring.api.forms import CardForm, Closed, SubmissionsQuery
 from scoring.api.runs import given_card
 from scoring.api.serializers import SubmissionSerializer
 from scoring.runs.events import events
-from scoring.runs.told import hides_outcome
+from scoring.runs.team_view import hides_outcome
 from tasks.jobs.queue_choice import with_progress
 from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise

@@ -22,7 +22,7 @@ from scoring.api.score_serializers import SubmissionDetail
 from scoring.api.serializers import SubmissionSerializer
 from scoring.board.visibility import audience_of, may_see_scores
 from scoring.runs.progress import expected_wait
-from scoring.runs.told import hides_outcome
+from scoring.runs.team_view import hides_outcome
 from tasks.jobs.queue_choice import place_in_queue
 from tasks.models import Submission
 

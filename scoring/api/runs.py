@@ -28,7 +28,7 @@ from citeboard.teams.models import Team
 from scoring.api.forms import IDEMPOTENCY_KEY, Accepted, Checked, CheckForm, Closed, RejectedRun, RunForm
 from scoring.api.seasons import phase_for_reader
 from scoring.api.serializers import address
-from scoring.runs.told import as_told
+from scoring.runs.team_view import as_told
 from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.seasons.access import entered_teams, require_inputs

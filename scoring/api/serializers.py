@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from scoring.board.public_results import FirstPlace, public_first_places
-from scoring.runs.told import as_told
+from scoring.runs.team_view import as_told
 from tasks.models import ExtraTries, Gold, Phase, Season, Submission, Task
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.audit import about
-from scoring.runs.told import hides_outcome
+from scoring.runs.team_view import hides_outcome
 from tasks.models import Job, Submission
 
 ENDS = {

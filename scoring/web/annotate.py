@@ -6,44 +6,79 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.db.models import Count
+from django.http import Http404, HttpRequest, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, sentence
+from citeboard.teams.models import User
 from scoring.human.adjudication import texts_for
 from scoring.human.annotators import has_own_texts
 from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
-from tasks.submissions.uploads import UploadTooLarge, received
+from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
+from tasks.submissions.uploads import received
 
 #: How the texts of an instance are called, in their shuffled order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCORES = range(LOWEST, HIGHEST + 1)
 
 
-@login_required
-@require_safe
-def own_sheets(request: HttpRequest) -> HttpResponse:
+@signed_in.page("human/annotations.html")
+def own_sheets(request: HttpRequest, user: User) -> Answer:
     """The sheets that the viewer rates."""
-    own = Annotator.objects.filter(user=request.user.pk).select_related("sheet__phase__task__season")
+    annotators = Annotator.objects.filter(user=user).select_related("sheet__phase__task__season")
     lines = [
         {"annotator": annotator, "rated": annotator.rated, "texts": texts_for(annotator).count()}
-        for annotator in own.annotate(rated=Count("ratings")).order_by("-sheet__created_at")
+        for annotator in annotators.annotate(rated=Count("ratings")).order_by("-sheet__created_at")
     ]
-    return render(request, "human/annotations.html", {"lines": lines})
+    return {"lines": lines}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def annotate(request: HttpRequest, sheet: int) -> HttpResponse:
+def _annotator(viewer: User, sheet: int) -> Annotator:
+    """Raises Http404, since to everybody else the sheet is not there, and PermissionDenied for who has joined
+    a team of the sheet since.
+    """
+    annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
+    annotator = annotators.filter(sheet__pk=sheet, user=viewer).first()
+    if annotator is None:
+        raise Http404(_("There is no sheet for you to rate at this address."))
+    if has_own_texts(annotator.sheet, viewer):
+        raise PermissionDenied(_("You have joined a team whose texts are on this sheet, and cannot rate it."))
+    return annotator
+
+
+def _context(annotator: Annotator) -> dict[str, Any]:
+    sheet = annotator.sheet
+    criteria = [
+        {
+            "name": name,
+            "question": sheet.question(name),
+            "levels": list(enumerate(sheet.levels(name), start=LOWEST)),
+        }
+        for name in CRITERIA
+    ]
+    return {
+        "sheet": sheet,
+        "season": sheet.phase.task.season,
+        "task": sheet.phase.task,
+        "criteria": criteria,
+        "rated": annotator.ratings.count(),
+        "texts": texts_for(annotator).count(),
+        "is_adjudicator": annotator.is_adjudicator,
+        "instances": sheet.instances.count(),
+    }
+
+
+annotators = Pages(_annotator, "sheet", context=_context)
+
+
+@annotators.form("human/annotate.html")
+def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     """One instance: what its texts were written from, and the texts, which do not say whose they are."""
-    annotator = _annotator(request, sheet)
     instance = _instance(annotator, request.GET.get("instance", ""))
     texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
@@ -54,102 +89,30 @@ def annotate(request: HttpRequest, sheet: int) -> HttpResponse:
                 save_ratings(annotator=annotator, given=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
-            return redirect(_address(annotator, instance.position + 1))
-    context = {
-        **_about(annotator),
+            # The next instance; behind the last, the first that is not rated whole.
+            position = instance.position + 1
+            is_last = annotator.is_adjudicator or position > annotator.sheet.instances.count()
+            return redirect(request.path if is_last else f"{request.path}?instance={position}")
+    return {
         "instance": instance,
         "items": _items(texts, annotator, request.POST if faults else {}),
         "faults": faults,
         "before": instance.position - 1,
         "after": instance.position + 1,
     }
-    return render(request, "human/annotate.html", context, status=422 if faults else 200)
-
-
-@login_required
-@require_safe
-def annotate_csv(request: HttpRequest, sheet: int) -> HttpResponse:
-    annotator = _annotator(request, sheet)
-    # The mark tells table programs that the file is UTF-8.
-    response = HttpResponse("\ufeff" + sheet_csv(annotator), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="sheet-{sheet}.csv"'
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-@require_POST
-@login_required
-def annotate_upload(request: HttpRequest, sheet: int) -> HttpResponse:
-    annotator = _annotator(request, sheet)
-    file = request.FILES.get("file")
-    if file is None:
-        messages.error(request, _("Choose the file that holds your ratings."))
-        return redirect(_address(annotator))
-    try:
-        with received(file) as upload:
-            by = annotator.user
-            assert by is not None
-            given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
-        count = save_ratings(annotator=annotator, given=given)
-    except UploadTooLarge as refused:
-        messages.error(request, sentence(refused))
-        return redirect(_address(annotator))
-    except RatingsRefused as refused:
-        context = {**_about(annotator), "problems": refused.problems[:200]}
-        return render(request, "human/annotate_refused.html", context, status=422)
-    messages.success(request, _("%(texts)s rated.") % {"texts": counted(count, "text")})
-    return redirect(_address(annotator))
-
-
-def _annotator(request: HttpRequest, sheet: int) -> Annotator:
-    """The viewer as an annotator of the sheet. Raises Http404: to everybody else it is not there.
-
-    Raises PermissionDenied for who has joined a team of the sheet since.
-    """
-    own = Annotator.objects.select_related("sheet__phase__task__season", "user")
-    found = own.filter(sheet__pk=sheet, user=request.user.pk).first()
-    if found is None:
-        raise Http404(_("There is no sheet for you to rate at this address."))
-    if found.user is not None and has_own_texts(found.sheet, found.user):
-        raise PermissionDenied(_("You have joined a team whose texts are on this sheet, and cannot rate it."))
-    return found
 
 
 def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
     """The one that is asked for, or else the first that is not rated whole, or else the last."""
-    own = texts_for(annotator).order_by().values("instance")
-    instances = annotator.sheet.instances.filter(pk__in=own).order_by("position")
+    texts = texts_for(annotator).order_by()
+    instances = annotator.sheet.instances.filter(pk__in=texts.values("instance")).order_by("position")
     named = instances.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
-    found = named or _unrated(annotator, instances).first() or instances.last()
-    if found is None:
-        raise Http404(_("There is nothing to rate: annotators do not differ by so much on any text."))
-    return found
-
-
-def _unrated(annotator: Annotator, instances: QuerySet[SheetInstance]) -> QuerySet[SheetInstance]:
     rated = Rating.objects.filter(annotator=annotator).values("text")
-    return instances.filter(pk__in=texts_for(annotator).order_by().exclude(pk__in=rated).values("instance"))
-
-
-def _about(annotator: Annotator) -> dict[str, Any]:
-    phase = annotator.sheet.phase
-    return {
-        "sheet": annotator.sheet,
-        "season": phase.task.season,
-        "task": phase.task,
-        "criteria": [
-            {
-                "name": name,
-                "question": annotator.sheet.question(name),
-                "levels": list(enumerate(annotator.sheet.levels(name), start=LOWEST)),
-            }
-            for name in CRITERIA
-        ],
-        "rated": annotator.ratings.count(),
-        "texts": texts_for(annotator).count(),
-        "is_adjudicator": annotator.is_adjudicator,
-        "instances": annotator.sheet.instances.count(),
-    }
+    unrated = instances.filter(pk__in=texts.exclude(pk__in=rated).values("instance"))
+    instance = named or unrated.first() or instances.last()
+    if instance is None:
+        raise Http404(_("There is nothing to rate: annotators do not differ by so much on any text."))
+    return instance
 
 
 def _items(
@@ -198,10 +161,23 @@ def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], 
     return given, faults
 
 
-def _address(annotator: Annotator, position: int | None = None) -> str:
-    """The next instance; behind the last, the first that is not rated whole."""
-    where = reverse("annotate", args=[annotator.sheet_id])
-    if annotator.is_adjudicator:
-        return where
-    last = annotator.sheet.instances.count()
-    return f"{where}?instance={position}" if position is not None and position <= last else where
+@annotators.page()
+def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
+    # The mark tells table programs that the file is UTF-8.
+    content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
+    return attachment(content, "text/csv; charset=utf-8", name, is_private=True)
+
+
+@annotators.act("annotate sheet")
+def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
+    file = request.FILES.get("file")
+    if file is None:
+        raise Refused(_("Choose the file that holds your ratings."))
+    try:
+        with received(file) as upload:
+            given = read_ratings(upload.path, annotator.sheet, upload.filename, request.user)
+        count = save_ratings(annotator=annotator, given=given)
+    except RatingsRefused as refused:
+        context = {**_context(annotator), "problems": refused.problems[:200]}
+        return render(request, "human/annotate_refused.html", context, status=422)
+    return _("%(texts)s rated.") % {"texts": counted(count, "text")}

@@ -35,6 +35,7 @@ from scoring.exchange.linked_data import LD_JSON
 from scoring.exchange.mounted import mounted_archives
 from scoring.exchange.results import place, site_address
 from scoring.models import Paper
+from scoring.web.pages import Answer, task_readers
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
@@ -46,14 +47,13 @@ PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 
 @readable_anywhere
-@require_safe
-def task_croissant(request: HttpRequest, season: str, task: str) -> HttpResponse:
-    found = task_for(request.user, season, task)
-    releases = releases_of(found)
+@task_readers.page()
+def task_croissant(request: HttpRequest, task: Task) -> Answer:
+    releases = releases_of(task)
     if not releases:
         raise Http404(_("This task has released no data."))
     return JsonResponse(
-        croissant(found, releases),
+        croissant(task, releases),
         content_type=LD_JSON,
         json_dumps_params={"ensure_ascii": False, "indent": 1},
     )

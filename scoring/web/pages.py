@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from django import forms
@@ -87,7 +88,8 @@ class Pages:
 
     def act(self, back: str) -> Decorator:
         """It is posted to. What was done, or why it was refused, is told on the page that it leads
-        ``back`` to: its name, the parts of this address that go into its own, and behind `#` a place on it.
+        ``back`` to: its name, the parts of this address or of what it names that go into its own,
+        and behind `#` a place on it.
         """
         return lambda view: require_POST(self._guarded(self._view(view, back=back, is_act=True)))
 
@@ -116,10 +118,10 @@ class Pages:
                 if not is_act:
                     raise
                 messages.error(request, refusal_in_words(refused))
-                return redirect(_address(request, back, address))
+                return redirect(self._address(request, back, address, found))
             if isinstance(answered, str):
                 messages.success(request, answered)
-                return redirect(_address(request, back, address))
+                return redirect(self._address(request, back, address, found))
             if isinstance(answered, HttpResponseBase):
                 return answered
             context = {**self._context(found), **({"part": part} if part else {}), **rest, **answered}
@@ -127,11 +129,14 @@ class Pages:
 
         return answer
 
-
-def _address(request: HttpRequest, back: str, own: dict[str, Any]) -> str:
-    name, *parts = back.partition("#")[0].split() or [""]
-    ending = "".join(back.partition("#")[1:])
-    return reverse(name, args=[own[part] for part in parts]) + ending if back else request.path
+    @staticmethod
+    def _address(request: HttpRequest, back: str, own: dict[str, Any], found: object) -> str:
+        if not back:
+            return request.path
+        where, mark, place = back.partition("#")
+        name, *parts = where.split()
+        args = [own[part] if part in own else attrgetter(part)(found) for part in parts]
+        return reverse(name, args=args) + mark + place
 
 
 def _of_season(season: Any) -> dict[str, Any]:
@@ -151,11 +156,11 @@ leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team})
 staff = Pages(_staff)
 #: What is found is who is signed in.
 signed_in = Pages(lambda user: user)
-of_season = Pages(season_for, "season", context=_of_season, is_public=True)
-of_task = Pages(
+season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
+task_readers = Pages(
     task_for, "season", "task", context=lambda task: {"season": task.season, "task": task}, is_public=True
 )
-of_phase = Pages(phase_for, "season", "task", "phase", context=place_of, is_public=True)
+phase_readers = Pages(phase_for, "season", "task", "phase", context=place_of, is_public=True)
 entering = Pages(season_for, "season", context=_of_season)
 
 

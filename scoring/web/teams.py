@@ -8,13 +8,12 @@ from itertools import groupby
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from citeboard.core.models import AuditEntry
-from citeboard.teams.access import team_for_member, teams_of
+from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team
 from citeboard.teams.people import NEWEST, people_of
 from scoring.board.charts import history
@@ -25,9 +24,10 @@ from scoring.board.public_results import PublicTeam, Result, public_system, publ
 from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at, shows_own_scores
 from scoring.exchange.atom import ATOM, system_feed, team_feed
 from scoring.models import Evaluation, Score
-from scoring.runs.told import as_told
+from scoring.runs.team_view import as_told
 from scoring.web.breadcrumbs import place_of
 from scoring.web.joining import merging_of
+from scoring.web.pages import Answer, members
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.entries import waiting_requests
 from tasks.seasons.history import concerning
@@ -37,31 +37,23 @@ from tasks.submissions.submit import quota
 MIN_IN_CHART = 2
 
 
-@login_required
-@require_safe
-def team(request: HttpRequest, slug: str) -> HttpResponse:
-    found = team_for_member(request.user, slug)
-    runs = list(
-        Submission.objects.filter(team=found)
-        .select_related("phase__task__season")
-        .order_by("-submitted_at", "-id")
-    )
+@members.page("teams/team.html")
+def team(request: HttpRequest, team: Team) -> Answer:
+    runs = Submission.objects.filter(team=team).select_related("phase__task__season")
     phases: dict[int, list[Submission]] = {}
-    for run in runs:
+    for run in runs.order_by("-submitted_at", "-id"):
         phases.setdefault(run.phase_id, []).append(run)
-    people = people_of(found, request)
-    groups = [_group(request, own) for own in phases.values()]
-    context = {
-        "team": found,
+    people = people_of(team, request)
+    groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
+    return {
         "people": people,
-        "asking": waiting_requests(found),
-        "merging": merging_of(found, request.user) if people.is_lead else [],
-        "registrations": Registration.objects.filter(team=found).select_related("season"),
+        "asking": waiting_requests(team),
+        "merging": merging_of(team, request.user) if people.is_lead else [],
+        "registrations": Registration.objects.filter(team=team).select_related("season"),
         "groups": groups,
-        "told": _told(found),
+        "told": _told(team),
         "figures": {f"history-{group['phase'].pk}": group["figure"] for group in groups if group["figure"]},
     }
-    return render(request, "teams/team.html", context)
 
 
 def _told(team: Team) -> list[tuple[Season, list[AuditEntry]]]:
@@ -173,8 +165,5 @@ def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
     """Seasons by their newest phase, each with its results in their order."""
     order = list(dict.fromkeys(result.season.pk for result in results))
     ordered = sorted(results, key=lambda result: order.index(result.season.pk))
-    return [(own[0].season, own) for own in (list(some) for _, some in groupby(ordered, _season))]
-
-
-def _season(result: Result) -> int:
-    return result.season.pk
+    groups = [list(group) for _, group in groupby(ordered, lambda result: result.season.pk)]
+    return [(group[0].season, group) for group in groups]

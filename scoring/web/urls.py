@@ -23,7 +23,7 @@ urlpatterns = [
     path("join-requests/<int:asked>/take-back/", joining.withdraw_request, name="join-take-back"),
     path("teams/<slug:slug>/requests/<int:asked>/", joining.answer_request, name="team-request"),
     path("teams/<slug:slug>/members/<int:member>/remove/", joining.remove_member, name="team-member-remove"),
-    path("enter/<slug:season>/", task.enter, name="enter"),
+    path("enter/<slug:season>/", joining.enter, name="enter"),
     path("enter/<slug:season>/ask/", joining.ask, name="ask-to-join"),
     path("enter/<slug:season>/take-back/", joining.withdraw_entry, name="take-back"),
     path("announcements/<slug:season>/", messages.announcements, name="announcements"),
@@ -37,7 +37,12 @@ urlpatterns = [
         name="overview-paper-file",
     ),
     path("jobs/<int:pk>/", account.background_job, name="background-job"),
-    path("jobs/<int:pk>/status/", account.background_status, name="background-job-status"),
+    path(
+        "jobs/<int:pk>/status/",
+        account.background_job,
+        {"template": "background/_status.html"},
+        name="background-job-status",
+    ),
     path("report/", operate.report, name="report"),
     path("terms/<slug:season>/", messages.terms, name="terms"),
     # A task cannot have this slug.

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
@@ -69,23 +68,23 @@ from scoring.models import Evaluation
 from scoring.publications.published import printed_transfers
 from scoring.web.boards.sections import DIFFERENCES, section_page
 from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, phase_readers
 from scoring.worker.baseline_runs import built_in_runs
 from tasks.models import Phase
 from tasks.models.run_cards import trained_on
-from tasks.seasons.access import may_organise, phase_for
+from tasks.seasons.access import may_organise
 
 
-@require_safe
-def differences(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def differences(request: HttpRequest, phase: Phase) -> Answer:
     query = BoardQuery.of(request.GET)
     response = section_page(
-        request, found, DIFFERENCES, query, lambda board: _context(board, query), classes_seen(found.pk)
+        request, phase, DIFFERENCES, query, lambda board: _context(board, query), classes_seen(phase.pk)
     )
     if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
         # What a reader chose here stands in the address of the board around it. What the page fetches by
         # itself may come after a choice on the board, whose address stays.
-        response["HX-Replace-Url"] = _address(found, "board") + query.with_().removesuffix("?")
+        response["HX-Replace-Url"] = _address(phase, "board") + query.with_().removesuffix("?")
     return response
 
 
@@ -205,14 +204,13 @@ class DiscourseQuery(BoardQuery):
     dataset: str = text_from("dataset")
 
 
-@require_safe
-def discourse(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
-    audience = audience_of(found, request.user)
+@phase_readers.page()
+def discourse(request: HttpRequest, phase: Phase) -> Answer:
+    audience = audience_of(phase, request.user)
     query = DiscourseQuery.of(request.GET)
 
     def body() -> str | bytes:
-        board = board_with_scores(found, request.user, query, audience)
+        board = board_with_scores(phase, request.user, query, audience)
         schemes = schemes_of([column.name for column in board.columns])
         if not schemes:
             raise Http404(_("No labels of sentences are counted on this board."))
@@ -222,7 +220,7 @@ def discourse(request: HttpRequest, season: str, task: str, phase: str) -> HttpR
         return render_to_string("boards/discourse.html", context, request)
 
     content_type = figure_type(query.figure) if query.figure else HTML
-    return phase_page(request, found, audience, query, body, content_type=content_type)
+    return phase_page(request, phase, audience, query, body, content_type=content_type)
 
 
 def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
@@ -316,26 +314,25 @@ def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-@require_safe
-def thresholds(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+@phase_readers.page()
+def thresholds(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it."""
-    found = phase_for(request.user, season, task, phase)
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
-    sweeps = sweeps_of(board, dict(built_in_runs(found).values_list("pk", "built_in")))
+    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
+    sweeps = sweeps_of(board, dict(built_in_runs(phase).values_list("pk", "built_in")))
     if not sweeps:
         raise Http404(_("No baseline of this task has a threshold."))
     context = {
-        **place_of(found),
+        **place_of(phase),
         "board": board,
-        "rule_sets": query.choices("rules", found.task.rules, board.rules),
+        "rule_sets": query.choices("rules", phase.task.rules, board.rules),
         "sweeps": [(sweep, sweep_in_words(sweep) if sweep.points else "") for sweep in sweeps],
         "figures": {
             f"sweep-chart-{place}": sweep_chart(sweep)
             for place, sweep in enumerate(sweeps, start=1)
             if sweep.points
         },
-        "may_organise": may_organise(request.user, found.task.season),
+        "may_organise": may_organise(request.user, phase.task.season),
     }
     if query.figure:
         return figure_response(context["figures"], query.figure)
@@ -344,22 +341,19 @@ def thresholds(request: HttpRequest, season: str, task: str, phase: str) -> Http
     )
 
 
-@require_safe
-def transfer(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+@phase_readers.page("boards/transfer.html")
+def transfer(request: HttpRequest, phase: Phase) -> Answer:
     """Numbers come from the board as the viewer may see it, and so does what a run's card says."""
-    found = phase_for(request.user, season, task, phase)
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(found, request.user, query, audience_of(found, request.user))
+    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
     matrix = transfer_of(board, query.metric)
     if matrix is None:
         raise Http404(_("No run of this board says on which data sets it was trained."))
-    context = {
-        **place_of(found),
+    return {
         "board": board,
-        "rule_sets": query.choices("rules", found.task.rules, board.rules),
+        "rule_sets": query.choices("rules", phase.task.rules, board.rules),
         "metrics": query.choices("metric", matrix.metrics, matrix.metric, metric_label),
         "metric_label": metric_label(matrix.metric),
         "matrix": matrix,
-        "printed": printed_transfers(found.task),
+        "printed": printed_transfers(phase.task),
     }
-    return render(request, "boards/transfer.html", context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -29,7 +29,7 @@ from scoring.exchange.formats import DATASET, JSON, ZIP, as_file, as_hugging_fac
 from scoring.exchange.results import Results
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import Sheet
-from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, phase_readers
 from tasks.models import Phase, Registration
 from tasks.seasons.access import phase_for
 
@@ -151,20 +151,17 @@ FORMS = {
 }
 
 
-@require_safe
-def data_sheet(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
-    sheet = _sheet(request, found)
-    context = {**place_of(found), "sections": sections(sheet), "forms": list(FORMS)}
-    return render(request, "boards/data_sheet.html", context)
+@phase_readers.page("boards/data_sheet.html")
+def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
+    sheet = _sheet(request, phase)
+    return {"sections": sections(sheet), "forms": list(FORMS)}
 
 
-@require_safe
-def data_sheet_file(request: HttpRequest, season: str, task: str, phase: str, form: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     content_type, written = FORMS[form]
-    response = HttpResponse(written(_sheet(request, found)), content_type=content_type)
-    name = f"{found.task.season.slug}-{found.task.slug}-{found.slug}-human-evaluation.{form}"
+    response = HttpResponse(written(_sheet(request, phase)), content_type=content_type)
+    name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

@@ -12,7 +12,6 @@ from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
@@ -31,8 +30,9 @@ from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, phase_readers
 from tasks.models import Phase
-from tasks.seasons.access import may_organise, phase_for
+from tasks.seasons.access import may_organise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +124,10 @@ class CostQuery(BoardQuery):
     cost: str = text_from("cost")
 
 
-@require_safe
-def costs(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def costs(request: HttpRequest, phase: Phase) -> Answer:
     query = CostQuery.of(request.GET)
-    return section_page(request, found, COSTS, query, lambda board: _costs(board, query))
+    return section_page(request, phase, COSTS, query, lambda board: _costs(board, query))
 
 
 def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
@@ -162,10 +161,9 @@ def _line(board: Board, reported: TeamReported, place: int) -> dict[str, Any]:
     }
 
 
-@require_safe
-def pairings(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
-    return section_page(request, found, PAIRINGS, BoardQuery.of(request.GET), _pairings)
+@phase_readers.page()
+def pairings(request: HttpRequest, phase: Phase) -> Answer:
+    return section_page(request, phase, PAIRINGS, BoardQuery.of(request.GET), _pairings)
 
 
 def _pairings(board: Board) -> dict[str, Any]:
@@ -178,11 +176,10 @@ def _pairings(board: Board) -> dict[str, Any]:
     }
 
 
-@require_safe
-def outside(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def outside(request: HttpRequest, phase: Phase) -> Answer:
     query = BoardQuery.of(request.GET)
-    return section_page(request, found, OUTSIDE, query, lambda board: _measured(board, query))
+    return section_page(request, phase, OUTSIDE, query, lambda board: _measured(board, query))
 
 
 def _measured(board: Board, query: BoardQuery) -> dict[str, Any]:
@@ -215,19 +212,18 @@ class PeopleQuery(BoardQuery):
     criterion: str = text_from("criterion")
 
 
-@require_safe
-def people(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+@phase_readers.page()
+def people(request: HttpRequest, phase: Phase) -> Answer:
     """What annotators said of claims is for organisers; what stands on the board for everybody."""
-    found = phase_for(request.user, season, task, phase)
-    organises = may_organise(request.user, found.task.season)
+    organises = may_organise(request.user, phase.task.season)
     query = PeopleQuery.of(request.GET)
-    imported = JudgedRun.objects.filter(submission__phase=found).order_by("pk")
+    imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
 
     def context(board: Board) -> dict[str, Any]:
         return _judged(board, query, _judged_numbers(board, organises=organises))
 
     return section_page(
-        request, found, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
+        request, phase, PEOPLE, query, context, organises, *imported.values_list("pk", "published_at")
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
@@ -21,7 +21,7 @@ from scoring.board.standings import standing_of
 from scoring.board.visibility import audience_of
 from scoring.exchange.citations import Citation, of_paper, of_run, of_season, of_snapshot, of_task
 from scoring.models import CitedTooOften, Paper, Snapshot
-from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, phase_readers
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import marks_of
 from tasks.seasons.access import phase_for, season_for, task_for
@@ -44,22 +44,19 @@ def cite(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespon
     return redirect("snapshot", season, task, phase, stored.short)
 
 
-@require_safe
-def snapshot(request: HttpRequest, season: str, task: str, phase: str, digest: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
-    stored = kept_at(request, found, digest)
+@phase_readers.page("boards/snapshot.html")
+def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+    stored = kept_at(request, phase, digest)
     content = stored.content
     columns = _columns(content)
-    context = {
-        **place_of(found),
+    return {
         "kept": stored,
-        "errata": errata_for(found, audience_of(found, request.user), stored.created_at),
+        "errata": errata_for(phase, audience_of(phase, request.user), stored.created_at),
         "citation": of_snapshot(stored),
         "heads": [metric_label(column["metric"]) for column in columns],
         "keys": [column["key"] for column in columns],
         "lines": [_line(row, columns, is_compared=content["compared"]) for row in content["rows"]],
     }
-    return render(request, "boards/snapshot.html", context)
 
 
 @readable_anywhere

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -49,22 +49,22 @@ from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
 from scoring.web.breadcrumbs import place_of
 from scoring.web.guides import site_wheel
+from scoring.web.pages import Answer, phase_readers
 from tasks.models import Gold, Phase, Submission
 from tasks.models.run_cards import card_lines
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
 
 
-@require_safe
-def standing(request: HttpRequest, season: str, task: str, phase: str, submission: int) -> HttpResponse:
+@phase_readers.page("boards/standing.html")
+def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     """All numbers of a run that stands on the board as the viewer sees it; with `?score=` one of them."""
-    found = phase_for(request.user, season, task, phase)
-    its_place = standing_of(found, request.user, submission)
+    its_place = standing_of(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
     run = Submission.objects.get(pk=submission)
-    groups = [*_numbers(board, run), *rated(found, run, board.frozen_at)]
+    groups = [*_numbers(board, run), *rated(phase, run, board.frozen_at)]
     wanted = request.GET.get("score")
     if wanted is not None:
         numbers = [number for _, group in groups for number in group if str(number.id) == wanted]
@@ -72,20 +72,19 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
             raise Http404(_("This row has no such number."))
         return render(request, "boards/_number.html", {"number": numbers[0], "row": row, "board": board})
     confirmation = confirmation_of(board)
-    context = {
-        **place_of(found),
+    return {
         "board": board,
         "row": row,
         "run": run,
-        "shows_teams": shows_teams(found, board.audience),
+        "shows_teams": shows_teams(phase, board.audience),
         "run_card": card_lines(row.card),
-        "has_public_page": bool(row.team_slug) and names_publicly(found),
+        "has_public_page": bool(row.team_slug) and names_publicly(phase),
         "system_slug": system_slug(row.system),
         "groups": groups,
         "place": board.place_of(row),
-        "recomputations": recomputations(found, request.user, run, board.gold),
-        "gives_gold": may_have_gold(found, request.user),
-        "gives_labels": bool(open_labels(found, request.user)),
+        "recomputations": recomputations(phase, request.user, run, board.gold),
+        "gives_gold": may_have_gold(phase, request.user),
+        "gives_labels": bool(open_labels(phase, request.user)),
         "confirmation": confirmation,
         "citation": of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
@@ -94,7 +93,6 @@ def standing(request: HttpRequest, season: str, task: str, phase: str, submissio
         and any(map(has_claims, Evaluation.objects.filter(submission=run).prefetch_related("scores"))),
         "has_threshold": run.built_in in baselines() and bool(baselines()[run.built_in].sweep),
     }
-    return render(request, "boards/standing.html", context)
 
 
 def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]:
@@ -234,19 +232,18 @@ def _whole(phase: Phase, run: Submission, gold: Gold, file: str, command: str) -
     )
 
 
-@require_safe
-def changes_of_gold(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+@phase_readers.page()
+def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     """Of the newest version, or of the one that the address names."""
-    found = phase_for(request.user, season, task, phase)
-    audience = audience_of(found, request.user)
-    if visibility_of(found, audience) == Visibility.NOTHING:
+    audience = audience_of(phase, request.user)
+    if visibility_of(phase, audience) == Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))
     query = BoardQuery.of(request.GET)
 
     def body() -> str:
-        return render_to_string("boards/changes.html", _context(found, request, query, audience), request)
+        return render_to_string("boards/changes.html", _context(phase, request, query, audience), request)
 
-    return phase_page(request, found, audience, query, body)
+    return phase_page(request, phase, audience, query, body)
 
 
 def _context(phase: Phase, request: HttpRequest, query: BoardQuery, audience: Audience) -> dict[str, Any]:

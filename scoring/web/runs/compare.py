@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
@@ -38,20 +37,20 @@ from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.runs.claims import has_claims
 from scoring.web.breadcrumbs import place_of
-from tasks.seasons.access import phase_for
+from scoring.web.pages import Answer, phase_readers
+from tasks.models import Phase
 
 
-@require_safe
-def compare(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def compare(request: HttpRequest, phase: Phase) -> Answer:
     query = CompareQuery.of(request.GET)
-    board = board_of(found, request.user, query.rules, query.gold)
+    board = board_of(phase, request.user, query.rules, query.gold)
     shown, own = on_board(board), own_runs(board, request.user)
     if not shown and not own and query.a is None:
         raise Http404(_("No numbers of this phase are shown to you."))
     chosen = chosen_two(board, request.user, shown + own, (query.a, query.b))
     context: dict[str, Any] = {
-        **place_of(found),
+        **place_of(phase),
         "board": board,
         "carried": query.pairs(a=None, b=None, label="", page=1, tests=False),
         "shown": shown,
@@ -61,7 +60,7 @@ def compare(request: HttpRequest, season: str, task: str, phase: str) -> HttpRes
         "several": SeveralQuery(
             runs=tuple(own.run for own in chosen or ()), rules=query.rules, gold=query.gold
         ).with_(),
-        "rule_sets": query.choices("rules", found.task.rules, board.rules),
+        "rule_sets": query.choices("rules", phase.task.rules, board.rules),
     }
     status = 200
     if chosen:
@@ -114,17 +113,16 @@ def _parts(pair: Two, chosen: ChosenTwo, board: Board, query: CompareQuery) -> d
     }
 
 
-@require_safe
-def compare_instances(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
     query = ReadQuery.of(request.GET)
     try:
-        page = read_page(found, request.user, query)
+        page = read_page(phase, request.user, query)
     except Unreadable:
         context: dict[str, Any] = {"is_unreadable": True}
     else:
         context = _read(page, query, request.user)
-    response = render(request, "runs/compare_read.html", {**place_of(found), **context})
+    response = render(request, "runs/compare_read.html", {**place_of(phase), **context})
     # What somebody may read here depends on who they are.
     response["Cache-Control"] = "private, no-store"
     return response
@@ -202,12 +200,11 @@ def _value(value: float, metric: Metric) -> str:
     return shown(value if math.isfinite(value) else None, metric.scale, is_infinite=math.isinf(value))
 
 
-@require_safe
-def compare_several(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    found = phase_for(request.user, season, task, phase)
+@phase_readers.page()
+def compare_several(request: HttpRequest, phase: Phase) -> Answer:
     query = SeveralQuery.of(request.GET)
-    sides = several(found, request.user, query)
-    response = render(request, "runs/compare_several.html", {**place_of(found), **_several(sides, query)})
+    sides = several(phase, request.user, query)
+    response = render(request, "runs/compare_several.html", {**place_of(phase), **_several(sides, query)})
     response["Cache-Control"] = "private, no-store"
     return response
 

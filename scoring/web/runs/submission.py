@@ -44,7 +44,7 @@ from scoring.runs.confirming import MAX_MESSAGE, confirm_result, contest_result,
 from scoring.runs.events import events
 from scoring.runs.progress import progress_of, received_alone
 from scoring.runs.reliability import reliability
-from scoring.runs.told import RECEIVED, as_told, hides_outcome
+from scoring.runs.team_view import RECEIVED, as_told, hides_outcome
 from scoring.web.breadcrumbs import place_of
 from scoring.worker.rescoring import ENDED
 from tasks.models import Phase, Submission

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
-from scoring.runs.told import as_told
+from scoring.runs.team_view import as_told
 from scoring.web.breadcrumbs import place_of
 from tasks.models import Bundle, Phase, Registration, Season, Submission
 from tasks.seasons.access import entered_teams, may_help, phase_for, require_inputs, season_for

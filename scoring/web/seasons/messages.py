@@ -1,38 +1,30 @@
-"""Everything that was announced in a season, newest first."""
+"""What a season tells its readers and asks of them: announcements, questions and answers, terms."""
 
 from __future__ import annotations
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.query import whole_number
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from tasks.models import Announcement
+from scoring.web.pages import Answer, leaf, refusals_at, season_readers
+from tasks.models import Announcement, Season
 from tasks.registration.entries import NotTheTerms, accept_terms, acceptance_of, current_terms
-from tasks.seasons.access import may_help, season_for
-from tasks.seasons.announcements import MAX_TEXT, TooManyQuestions, ask, readable_questions
-
-ANNOUNCEMENTS_A_PAGE = 50
+from tasks.seasons.access import may_help
+from tasks.seasons.announcements import MAX_TEXT, ask, readable_questions
 
 
-@require_safe
-def announcements(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_for(request.user, season)
-    own = Announcement.objects.filter(season=found).standing().prefetch_related("edits")
-    page = Paginator(own, ANNOUNCEMENTS_A_PAGE).get_page(request.GET.get("page"))
-    context = {"season": found, "page": page, "may_help": may_help(request.user, found)}
-    return render(request, "seasons/announcements.html", context)
-
-
-QUESTIONS_A_PAGE = 50
+@season_readers.page("seasons/announcements.html")
+def announcements(request: HttpRequest, season: Season) -> Answer:
+    """Everything that was announced, newest first."""
+    standing = Announcement.objects.filter(season=season).standing().prefetch_related("edits")
+    return {"page": leaf(request, standing), "may_help": may_help(request.user, season)}
 
 
 class QuestionForm(forms.Form):
@@ -47,48 +39,35 @@ class QuestionForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def questions(request: HttpRequest, season: str) -> HttpResponse:
-    if request.method == "POST" and not isinstance(request.user, User):
-        return redirect_to_login(request.path)
-    found = season_for(request.user, season)
+@season_readers.form("seasons/questions.html")
+def questions(request: HttpRequest, season: Season) -> Answer:
+    """Everybody reads those that were answered in public, who is signed in asks."""
     form = QuestionForm(request.POST or None, label_suffix="")
-    if request.method == "POST" and form.is_valid():
-        assert isinstance(request.user, User)
-        try:
-            ask(season=found, text=form.cleaned_data["text"], by=request.user)
-        except TooManyQuestions as refused:
-            form.add_error("text", sentence(refused))
-        else:
-            messages.success(request, _("The organisers have your question. You are told when they answer."))
-            return redirect("questions", found.slug)
-    own = readable_questions(found, request.user)
-    context = {
-        "season": found,
-        "form": form,
-        "page": Paginator(own, QUESTIONS_A_PAGE).get_page(request.GET.get("page")),
-        "may_help": may_help(request.user, found),
-    }
-    return render(request, "seasons/questions.html", context, status=422 if request.method == "POST" else 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def terms(request: HttpRequest, season: str) -> HttpResponse:
     if request.method == "POST" and not isinstance(request.user, User):
         return redirect_to_login(request.path)
-    found = season_for(request.user, season)
+    with refusals_at(form, "text"):
+        if form.is_valid() and isinstance(request.user, User):
+            ask(season=season, text=form.cleaned_data["text"], by=request.user)
+            return _("The organisers have your question. You are told when they answer.")
+    page = leaf(request, readable_questions(season, request.user))
+    return {"form": form, "page": page, "may_help": may_help(request.user, season)}
+
+
+@season_readers.form("seasons/terms.html")
+def terms(request: HttpRequest, season: Season) -> Answer:
+    """Read by everybody who may see the season, accepted by who is signed in."""
+    if request.method == "POST" and not isinstance(request.user, User):
+        return redirect_to_login(request.path)
     if request.method == "POST":
         assert isinstance(request.user, User)
+        number = whole_number(request.POST.get("version", "")) or 0
         try:
-            accept_terms(
-                season=found, number=whole_number(request.POST.get("version", "")) or 0, user=request.user
-            )
+            accept_terms(season=season, number=number, user=request.user)
         except NotTheTerms as refused:
             messages.error(request, sentence(refused))
-            return redirect("terms", found.slug)
-        messages.success(request, _("You have accepted the terms of %(season)s.") % {"season": found})
-        return redirect("season", found.slug)
-    current = current_terms(found)
+            return redirect("terms", season.slug)
+        messages.success(request, _("You have accepted the terms of %(season)s.") % {"season": season})
+        return redirect("season", season.slug)
+    current = current_terms(season)
     acceptance = acceptance_of(current, request.user) if current else None
-    context = {"season": found, "terms": current, "acceptance": acceptance}
-    return render(request, "seasons/terms.html", context)
+    return {"terms": current, "acceptance": acceptance}

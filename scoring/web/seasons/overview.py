@@ -31,6 +31,7 @@ from scoring.exchange.mounted import mounted_archives
 from scoring.models import Sheet
 from scoring.publications.published import leading_of_each
 from scoring.publications.reproduced import is_reproduced
+from scoring.web.pages import Answer, season_readers
 from scoring.web.shared_pages import page_alike
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
@@ -39,7 +40,6 @@ from tasks.seasons.access import (
     listed_entries,
     may_create_seasons,
     may_help,
-    season_for,
     teams_to_ask,
 )
 
@@ -58,12 +58,11 @@ def home(request: HttpRequest) -> HttpResponse:
     return _page(request, "seasons/home.html", number, lambda: _home(request, number), sees)
 
 
-@require_safe
-def season(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_for(request.user, season)
+@season_readers.page()
+def season(request: HttpRequest, season: Season) -> Answer:
     reader = viewer_of(request.user)
-    response = _page(request, "seasons/season.html", None, lambda: _season(request, found), reader.key)
-    response["Link"] = linked_data.season_links(found)
+    response = _page(request, "seasons/season.html", None, lambda: _season(request, season), reader.key)
+    response["Link"] = linked_data.season_links(season)
     return response
 
 

@@ -33,6 +33,7 @@ from scoring.publications.published import Published, PublishedQuery, measures_o
 from scoring.publications.reproduced import is_reproduced, tables_of
 from scoring.publications.tables import as_printed, by_class, headline, measures_by_class
 from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, season_readers
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for, task_for
 
@@ -79,11 +80,10 @@ def published_json(request: HttpRequest, season: str, task: str) -> HttpResponse
     return _published_file(published_exports.published_json(results), "application/json", found, "json")
 
 
-@require_safe
-def reproduced(request: HttpRequest, season: str) -> HttpResponse:
+@season_readers.page("publications/reproduced.html")
+def reproduced(request: HttpRequest, season: Season) -> Answer:
     """A season's published tables beside what the same systems score on its boards."""
-    found = season_for(request.user, season)
-    tasks = list(found.tasks.select_related("season"))
+    tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
         raise Http404(_("Nothing of this season is computed again beside published results."))
     tables = tables_of(tasks, request.user)
@@ -94,13 +94,11 @@ def reproduced(request: HttpRequest, season: str) -> HttpResponse:
     }
     if wanted := request.GET.get("figure"):
         return figure_response(figures, wanted)
-    context = {
-        "season": found,
+    return {
         "tables": tables,
         "figures": figures,
         "figure_address": lambda name: f"?figure={name}",
     }
-    return render(request, "publications/reproduced.html", context)
 
 
 @require_safe
