@@ -62,21 +62,14 @@ class KeptGold:
 def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
-    """The version of a split's gold that has this content, and whether it is new.
-
-    Raises InputRefused with everything that is wrong with the files, and EarlierGold as `record_gold` does;
-    then nothing is kept.
-    """
+    """The version of a split's gold that has this content, and whether it is new."""
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         prepared = prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
         return record_gold(task=task, split=split, kept=keep_gold(prepared), reason=reason, again=again)
 
 
 def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
-    """What a file holds that came over the web, which is read in a confined process.
-
-    ``filename`` is what its sender calls it. Raises InputRefused or PoolFull.
-    """
+    """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
     given = {
         "task_type": chosen.slug,
@@ -118,12 +111,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
 def record_gold(
     *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
-    """Make this a split's next version, unless its present version has the same content.
-
-    The same content may still be packed anew, by a release that derives the index or the public inputs in
-    another way; then the version stays, and its files and statistics are replaced. Raises EarlierGold for the
-    content of an earlier version, unless ``again``.
-    """
+    """Make this a split's next version, unless its present version has the same content."""
     derived = {
         "file": kept.file,
         "index": kept.index,
@@ -160,7 +148,6 @@ def record_gold(
 
 
 def gold_change(before: Gold | None, after: Gold) -> audit.Change:
-    """For the history: the versions by the digests of what they hold."""
     key = f"tasks.{after.task.slug}.gold.{after.split}"
     return audit.Change(key, before.digest if before else None, after.digest)
 
@@ -179,7 +166,6 @@ def _index(name: str) -> Index:
 
 
 def index_file(gold: Gold) -> Path:
-    """The index on this machine, fetched once; the name of the copy follows from the stored name."""
     folder: Path = settings.DATA_DIR / "checks" / "indexes"
     path = folder / f"{hashlib.sha256(gold.index.encode()).hexdigest()[:32]}.json"
     if path.exists():
@@ -194,11 +180,7 @@ def index_file(gold: Gold) -> Path:
 
 
 def _kept(path: Path, folder: str) -> str:
-    """The name of the file in the gold storage, where it is put unless it is there already.
-
-    The name holds the checksum. Such a file is never removed when a load fails, as another version may
-    share it.
-    """
+    """The name of the file in the gold storage, where it is put unless it is there already."""
     name = f"{folder}/{path.stem}-{_checksum(path.open)[:16]}{path.suffix}"
     if storage.gold.exists(name):
         if storage.gold.size(name) == path.stat().st_size:

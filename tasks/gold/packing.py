@@ -120,7 +120,6 @@ ORDINARY_FILE = 0o100644 << 16
 
 
 def write_archive(path: Path, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]) -> None:
-    """Write the files in the order of their names, without times and owners."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, open_file in sorted(files, key=lambda file: file[0]):
             member = zipfile.ZipInfo(name, NO_TIME)

@@ -16,7 +16,6 @@ REFUSED = 2
 
 @contextmanager
 def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
-    """Turn refused input into lines `PATH:LINE: message` on standard error and a failed command."""
     try:
         yield
     except InputRefused as refused:

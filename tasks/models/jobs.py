@@ -15,11 +15,7 @@ from tasks.models.submissions import Submission
 
 
 class Job(models.Model):
-    """One run to be scored against one version of the gold under one rule set, or what comes before that.
-
-    A large run is checked first, and a built-in baseline's run is computed first; then the jobs that score it
-    are made.
-    """
+    """One run to be scored against one version of the gold under one rule set, or what comes before that."""
 
     class Step(models.TextChoices):
         WRITE = "write", _("computing the run")
@@ -105,7 +101,6 @@ class Job(models.Model):
 
     @property
     def writes_run(self) -> bool:
-        """It scores nothing: it computes the run that the submission's other jobs will score."""
         return self.step == self.Step.WRITE
 
 
@@ -114,28 +109,22 @@ MAX_NOTE = 500
 
 class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
     def holding(self) -> AcknowledgementQuerySet:
-        """Those whose failure is still the last that happened there."""
         run = Q(
             job=None, submission__status=Submission.Status.FAILED, submission__status_since=F("failed_at")
         )
         return self.filter(run | Q(job__state=Job.State.FAILED, job__finished_at=F("failed_at")))
 
     def of_run(self) -> Exists:
-        """Whether a run's failure, in a query of runs, is acknowledged."""
         return Exists(
             self.filter(job=None, submission=OuterRef("pk"), failed_at=OuterRef("status_since")).order_by()
         )
 
     def of_job(self) -> Exists:
-        """The same of a failed job, in a query of jobs."""
         return Exists(self.filter(job=OuterRef("pk"), failed_at=OuterRef("finished_at")).order_by())
 
 
 class Acknowledgement(models.Model):
-    """It holds for the failure of one instant: what fails again comes back.
-
-    ``job`` is empty where the run itself failed; otherwise a scored run could not be scored again.
-    """
+    """It holds for the failure of one instant: what fails again comes back."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="acknowledgements")
     job = models.ForeignKey(

@@ -65,7 +65,6 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         return self.filter(read_at=None)
 
     def readable(self) -> NotificationQuerySet:
-        """Those that their readers may know of now: nobody reads on of a team or a season that they left."""
         member = Membership.objects.filter(team=OuterRef("team"), user=OuterRef("user"))
         runs_it = Q(Exists(Organiser.objects.filter(season=OuterRef("season"), user=OuterRef("user"))))
         runs_it |= Q(user__is_staff=True)
@@ -84,11 +83,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
 
 class Notification(Mailed):
-    """What one person is told of one event; its e-mail is sent from here, at least once.
-
-    It is written in the transaction of the event. What it says is put into words when it is read or sent,
-    from the rows as they are then.
-    """
+    """What one person is told of one event; its e-mail is sent from here, at least once."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=30)

@@ -24,7 +24,6 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
         return self.filter(is_approved=False, decided_at__isnull=False)
 
     def marked(self) -> RegistrationQuerySet:
-        """``has_organiser`` says whether somebody who runs the season is in the team."""
         own = Membership.objects.filter(team=OuterRef("team"), user__organises__season=OuterRef("season"))
         return self.annotate(has_organiser=Exists(own))
 
@@ -33,7 +32,6 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
 
 
 def pseudonym(alias: int | None) -> str | None:
-    """What stands for the name of a team while names are hidden."""
     return None if alias is None else f"Team {alias}"
 
 

@@ -1,8 +1,4 @@
-"""What a team says of how a run was made, field by field: the run's card.
-
-The description of a run says its method, and the figures of its team say what it cost; both count as parts of
-the card where organisers require them.
-"""
+"""What a team says of how a run was made, field by field: the run's card."""
 
 from __future__ import annotations
 
@@ -119,25 +115,21 @@ MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
 
 def marks_of(card: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Of a card the fields that mark the run, each with its words."""
     if not card:
         return []
     return [(name, gettext(words)) for (name, value), words in MARKS.items() if card.get(name) == value]
 
 
 def without_names(card: Mapping[str, str]) -> dict[str, str]:
-    """What may be shown where nobody is to learn whose the run is."""
     return {name: value for name, value in card.items() if name in CARD and not CARD[name].names_team}
 
 
 def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
-    """The data sets that a card names; none where it says none or nothing."""
     named = tuple(filter(None, card.get("trained_on", "").split(", ")))
     return () if named == (NONE,) else named
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
-    """The fields that are filled in, with the value as a page says it."""
     return [
         (known, known.choices.get(card[name], card[name])) for name, known in CARD.items() if card.get(name)
     ]

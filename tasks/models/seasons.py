@@ -36,25 +36,21 @@ def validate_zone(name: str) -> None:
 
 class SeasonQuerySet(models.QuerySet["Season"]):
     def organised_by(self, user: object) -> SeasonQuerySet:
-        """Those that the user may see everything of and change: to staff, all."""
         if not isinstance(user, User):
             return self.none()
         own = Organiser.objects.filter(user=user, role=Organiser.Role.ORGANISER)
         return self if user.is_staff else self.filter(pk__in=own.values("season"))
 
     def helped_by(self, user: object) -> SeasonQuerySet:
-        """Those that the user organises, or helps with: runs and teams, neither gold nor settings."""
         if not isinstance(user, User):
             return self.none()
         return self if user.is_staff else self.filter(organisers__user=user)
 
     def visible_to(self, user: object) -> SeasonQuerySet:
-        """Public seasons, and drafts to those who organise them or help."""
         helped = Season.objects.helped_by(user).order_by().values("pk")
         return self.filter(Q(is_public=True) | Q(pk__in=helped))
 
     def with_teams(self) -> SeasonQuerySet:
-        """How many take part, as ``teams``."""
         entered = Count("registrations", filter=Q(registrations__is_approved=True))
         return self.annotate(teams=entered)
 
@@ -118,18 +114,15 @@ class Configured(models.Model):
 
     @classmethod
     def key(cls, name: str) -> str:
-        """What the season file calls a field."""
         return (name in cls.SETTINGS and cls.SETTINGS[name].key) or name.removeprefix("is_")
 
     @classmethod
     def needs(cls, name: str) -> bool:
-        """Whether there is no such row without it."""
         field = cls.field(name)
         return not (field.null or field.blank or field.has_default())
 
     @classmethod
     def settings_that(cls, flag: str) -> list[str]:
-        """The names of settings with a flag, such as ``in_api``."""
         return [name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)]
 
 
@@ -235,7 +228,6 @@ class Season(Configured):
         return self.title
 
     def is_anonymous(self, at: dt.datetime | None = None) -> bool:
-        """Whether teams go by numbers for others than organisers."""
         return self.anonymous_until is not None and (at or timezone.now()) < self.anonymous_until
 
     @property
@@ -589,21 +581,17 @@ class Phase(Configured):
         return self.opens <= (at or timezone.now()) < self.closes
 
     def is_late(self, begun: dt.datetime) -> bool:
-        """Whether an upload that began then came after the end."""
         return begun >= self.closes
 
     def takes_upload(self, at: dt.datetime, begun: dt.datetime) -> bool:
-        """Whether an upload that began before is taken now, be it as a late one."""
         return self.opens <= at and begun < max(self.closes, self.late_until or self.closes)
 
     @property
     def has_end(self) -> bool:
-        """Whether its end is one to plan by: a phase that closes in decades is open without an end."""
         return self.closes < timezone.now() + NO_END
 
     @property
     def inputs_released_at(self) -> dt.datetime:
-        """The phase's opening, unless the inputs are given out before."""
         return min(self.inputs_from or self.opens, self.opens)
 
     def has_released_inputs(self, at: dt.datetime | None = None) -> bool:
@@ -617,23 +605,19 @@ class Phase(Configured):
         return is_needed or self.is_frozen(at) or (self.gold_from is not None and self.gold_from > at)
 
     def has_changed_board(self, at: dt.datetime | None = None) -> bool:
-        """Whether the instant has come at which somebody else sees the board."""
         return self.board_from is not None and self.board_from <= (at or timezone.now())
 
     @property
     def board_now(self) -> str:
-        """Who sees the board at this moment."""
         return self.board_then if self.has_changed_board() else self.board
 
     def is_frozen(self, at: dt.datetime | None = None) -> bool:
-        """Whether others than organisers see the board as it stood at ``frozen_from``."""
         now = at or timezone.now()
         is_begun = self.frozen_from is not None and self.frozen_from <= now
         return is_begun and (self.frozen_until is None or now < self.frozen_until)
 
     @property
     def is_shown_later(self) -> bool:
-        """Whether everybody learns at an instant to come what they do not see now."""
         open_boards = (self.Audience.RANKS, self.Audience.EVERYONE)
         return self.board_from is not None and not self.has_changed_board() and self.board_then in open_boards
 
@@ -649,7 +633,6 @@ class Phase(Configured):
 
     @property
     def judged_runs(self) -> int:
-        """How many runs of a team count where they have priorities."""
         return self.priority_runs or 1
 
     @property
@@ -663,14 +646,12 @@ def bump_version(phase_id: int) -> None:
 
 
 def bump_versions(season: Season) -> None:
-    """The same of all its phases, for what stands on each board: names of teams, links to other phases."""
     for phase in Phase.objects.filter(task__season=season).order_by("pk"):
         bump_version(phase.pk)
 
 
 class GoldQuerySet(models.QuerySet["Gold"]):
     def current(self, phase: Phase) -> Gold | None:
-        """The version that a phase scores against now."""
         return self.filter(task_id=phase.task_id, split=phase.split).order_by("-number").first()
 
 

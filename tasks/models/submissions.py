@@ -170,12 +170,10 @@ class Submission(models.Model):
 
     @property
     def is_unwritten(self) -> bool:
-        """A built-in baseline whose run the worker has yet to compute."""
         return self.kind == self.Kind.BASELINE and not self.file
 
     @property
     def neutral_filename(self) -> str:
-        """What the file is called to others than its team: `run.jsonl`."""
         return f"run{PurePosixPath(self.filename).suffix.lower()}" if self.filename else ""
 
     @property

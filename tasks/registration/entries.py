@@ -71,11 +71,7 @@ class HasSentRuns(EntryRefused):
 
 
 def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
-    """Enter the team; it waits for an organiser where the season says so. Once more changes nothing.
-
-    ``message`` is for who decides. Raises AlreadyInAnotherTeam, EntryClosed, NotOnTheList, TeamTooLarge or
-    TermsFirst.
-    """
+    """Enter the team; it waits for an organiser where the season says so."""
     with transaction.atomic():
         # The team first, then the season, as everywhere: somebody may be joining the team right now.
         locked(team)
@@ -132,11 +128,7 @@ def _still_stands(invitation: Invitation | MailedInvitation) -> bool:
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
-    """Take the place that an invitation offers; one by e-mail is used up.
-
-    Raises InvitationNotValid, or AlreadyInAnotherTeam, NotOnTheList, TeamTooLarge or MembersFrozen where a
-    season of the team forbids it.
-    """
+    """Take the place that an invitation offers; one by e-mail is used up."""
     with transaction.atomic():
         locked(invitation.team)
         # It may have been renewed, answered or revoked since it was looked at.
@@ -161,10 +153,7 @@ def take_place(team: Team, user: User) -> Membership:
 def check_joining(
     team: Team, user: User, *, besides: Season | None = None, only: Season | None = None
 ) -> None:
-    """Raises what forbids it in a season of the team; who is in it already may stay.
-
-    Of the season ``besides`` nothing is asked, and where ``only`` is given of no other.
-    """
+    """Raises what forbids it in a season of the team; who is in it already may stay."""
     if Membership.objects.filter(team=team, user=user).exists():
         return
     seasons = Season.objects.select_for_update(of=("self",)).filter(registrations__team=team).order_by("pk")
@@ -185,10 +174,7 @@ def remove_from_team(*, team: Team, user: User, by: User) -> None:
 
 
 def approve_team(*, registration: Registration, by: User) -> None:
-    """Let the team take part, also one that was refused before. Once more changes nothing.
-
-    Raises AlreadyInAnotherTeam where a member of a refused team has entered with another since.
-    """
+    """Let the team take part, also one that was refused before."""
     if registration.is_approved:
         return
     with transaction.atomic():
@@ -199,12 +185,10 @@ def approve_team(*, registration: Registration, by: User) -> None:
 
 
 def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
-    """Keep the team out; the runs of one that took part leave the boards until it is approved again."""
     _decide(registration, by, is_approved=False, reason=reason)
 
 
 def change_entry(*, season: Season, entry: str, by: User) -> Season:
-    """Say how teams enter from now on; those that are in, or wait, stay as they are."""
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
         if changed.registration == entry:
@@ -221,10 +205,7 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Who may enter where the season is open to a list; teams that are in stay.
-
-    Raises ValidationError for a line that is neither an address nor @ and a domain.
-    """
+    """Who may enter where the season is open to a list; teams that are in stay."""
     lines = entry_lines(addresses.splitlines())
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
@@ -245,7 +226,6 @@ def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
 def limit_teams(
     *, season: Season, max_team_size: int | None, members_until: dt.datetime | None, by: User
 ) -> Season:
-    """How large teams may be, and until when their members may change; teams that are larger stay."""
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
         wanted = {"max_team_size": max_team_size, "members_until": members_until}
@@ -306,7 +286,6 @@ def _check_joining(season: Season, team: Team, user: User) -> None:
 
 
 def _check_frozen(season: Season) -> None:
-    """Raises MembersFrozen once the teams of the season keep their members."""
     until = season.members_until
     if until is not None and until <= timezone.now():
         raise MembersFrozen(
@@ -329,7 +308,6 @@ def check_size(season: Season, members: int) -> None:
 
 
 def _check_list(season: Season, people: QuerySet[User]) -> None:
-    """Raises NotOnTheList if one of the people has no confirmed address that a closed list names."""
     if season.registration != Season.Entry.LIST:
         return
     allowed = set(season.entry_list.split())
@@ -351,7 +329,6 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
 
 
 def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
-    """Raises AlreadyInAnotherTeam if one of the people takes part in the season with another team."""
     if season.allows_several_teams:
         return
     rivals = Registration.objects.filter(season=season).exclude(team=team).not_refused()
@@ -384,7 +361,6 @@ class NotTheTerms(Refused):
 
 
 def current_terms(season: Season) -> Terms | None:
-    """The newest version, which is the one that holds."""
     return Terms.objects.filter(season=season).order_by("-number").first()
 
 
@@ -403,15 +379,11 @@ def terms_to_accept(season: Season, user: object) -> Terms | None:
 
 
 def terms_text(text: str) -> str:
-    """As it is kept: ends of lines and of the text differ between browsers, files and programs."""
     return text.replace("\r\n", "\n").strip()
 
 
 def publish_terms(*, season: Season, text: str, by: User | None) -> Terms:
-    """A new version, which everybody has to accept before more data are given out.
-
-    The text of the version that holds changes nothing. ``by`` of None is the site's operator.
-    """
+    """A new version, which everybody has to accept before more data are given out."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)
@@ -448,7 +420,6 @@ def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
 
 
 def acceptances(season: Season) -> QuerySet[TermsAcceptance]:
-    """Who accepted which version and when, the latest first."""
     found = TermsAcceptance.objects.filter(terms__season=season).select_related("terms", "user")
     return found.order_by("-accepted_at", "-pk")
 
@@ -487,10 +458,7 @@ class AnsweredAlready(EntryRefused):
 
 
 def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> JoinRequest:
-    """Ask a team of the season; once more changes nothing.
-
-    Raises AskRefused, or what joining the team would raise as things stand.
-    """
+    """Ask a team of the season; once more changes nothing."""
     with transaction.atomic():
         team = locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
@@ -554,19 +522,16 @@ def take_back_request(*, asked: JoinRequest) -> None:
 
 
 def waiting_requests(team: Team) -> QuerySet[JoinRequest]:
-    """Those that a member has yet to answer, the first to ask first."""
     return JoinRequest.objects.filter(team=team, declined_at=None).select_related("user", "season")
 
 
 def requests_of(user: object) -> QuerySet[JoinRequest]:
-    """Somebody's own that wait for an answer."""
     if not isinstance(user, User):
         return JoinRequest.objects.none()
     return JoinRequest.objects.filter(user=user, declined_at=None).select_related("team", "season")
 
 
 def _waiting(asked: JoinRequest) -> JoinRequest:
-    """As it is now, its team held. Raises AnsweredAlready."""
     locked(asked.team)
     present = waiting_requests(asked.team).select_related("team", "user").filter(pk=asked.pk).first()
     if present is None:

@@ -70,7 +70,6 @@ def season_to_organise(user: object, season: str) -> Season:
 
 
 def may_help(user: object, season: Season) -> bool:
-    """Whether the user organises the season or helps with it."""
     return Season.objects.helped_by(user).filter(pk=season.pk).exists()
 
 
@@ -104,7 +103,6 @@ def require_inputs(user: object, phase: Phase) -> None:
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:
-    """The user's teams that take part in the season, or wait for an organiser to approve them."""
     entries = Registration.objects.filter(season=season).not_refused()
     return teams_of(user).filter(registrations__in=entries)
 
@@ -114,11 +112,7 @@ def _is_visible(season: Season, user: object) -> bool:
 
 
 def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
-    """The teams of a season that the user may read of, by name.
-
-    Organisers read of all, others of those that were not refused; of their own alone where the season or a
-    phase hides the names of teams.
-    """
+    """The teams of a season that the user may read of, by name."""
     entries = Registration.objects.filter(season=season).select_related("team", "season")
     entries = entries.order_by("team__name")
     if may_help(user, season):
@@ -130,7 +124,6 @@ def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
 
 
 def teams_to_ask(user: object, season: Season) -> QuerySet[Team]:
-    """Teams of others that the user may read of and ask to be taken in."""
     listed = listed_entries(user, season).not_refused().order_by()
     return Team.objects.filter(registrations__in=listed).exclude(pk__in=teams_of(user).values("pk"))
 
@@ -157,7 +150,6 @@ class NoSuchPlace(LookupError):
 
 
 def task_at(address: str) -> Task:
-    """``7`` or ``season/task``."""
     tasks = Task.objects.select_related("season")
     season, _, slug = address.strip("/").partition("/")
     found = (
@@ -170,7 +162,6 @@ def task_at(address: str) -> Task:
 
 
 def phase_at(address: str) -> Phase:
-    """``7`` or ``season/task/phase``."""
     phases = Phase.objects.select_related("task__season")
     if _is_number(address):
         found = phases.filter(pk=int(address))
@@ -186,7 +177,6 @@ def phase_at(address: str) -> Phase:
 
 
 def _is_number(address: str) -> bool:
-    """Whether a database could have such a number; others are looked for as names, and not found."""
     return address.isascii() and address.isdigit() and len(address) < 19
 
 
@@ -212,7 +202,6 @@ class SecondFactorMiddleware:
 
 
 def lacks_second_factor(user: object) -> bool:
-    """Whether somebody who organises a season, or is staff, signs in by a password alone."""
     if not isinstance(user, User):
         return False
     organises = user.is_staff or Organiser.objects.filter(user=user).exists()

@@ -26,10 +26,7 @@ MAX_TEXT = 4000
 
 
 def announce(*, season: Season, text: str, by: User | None) -> Season:
-    """Put the text, Markdown, on the season's page; an empty one takes back what stands there.
-
-    What stands there already changes nothing.
-    """
+    """Put the text, Markdown, on the season's page; an empty one takes back what stands there."""
     text = text.strip()
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
@@ -144,7 +141,6 @@ def ask(*, season: Season, text: str, by: User) -> Question:
 
 
 def answer(*, question: Question, text: str, is_public: bool, by: User) -> Question:
-    """Answer it, or change an answer. Everybody reads a public one with its question, and not who asked."""
     with transaction.atomic():
         changed = Question.objects.select_for_update().get(pk=question.pk)
         wanted = {"answer": text.strip(), "is_public": is_public}
@@ -172,7 +168,6 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
 
 
 def readable_questions(season: Season, user: object) -> QuerySet[Question]:
-    """Public answers, and one's own questions."""
     shown = Question.objects.filter(season=season)
     public = shown.public()
     own = shown.filter(asked_by=user) if isinstance(user, User) else shown.none()

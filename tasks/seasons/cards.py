@@ -28,17 +28,14 @@ class Card:
 
     @property
     def format(self) -> SafeString:
-        """What a run looks like, with example lines."""
         return rendered(section(self.text, FORMAT), top=3)
 
     def rules(self, name: str) -> SafeString:
-        """What a rule set does, in a paragraph; nothing where the card does not say."""
         return rendered(section(section(self.text, RULES), f"`{name}`", level=3))
 
 
 @cache
 def card(task_type: str) -> Card:
-    """The card in the task type's folder; an empty one where there is none."""
     return Card(card_text(task_type) if task_type in task_types() else "")
 
 

@@ -26,14 +26,12 @@ OF_EVERYBODY = (
 
 
 def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
-    """Newest first. ``user`` may see the season."""
     if may_organise(user, season):
         return history(season)
     return concerning(season, list(teams_of(user)))
 
 
 def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
-    """What everybody may read, and what was done with the teams and their runs."""
     runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values("pk")
     about_teams = Q(subject_type="teams.team", subject_id__in=[team.pk for team in teams])
     about_runs = Q(subject_type="tasks.submission", subject_id__in=runs)
@@ -70,7 +68,6 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
 
 
 def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | None:
-    """The team's place, where it is still kept out."""
     places = Registration.objects.refused().filter(team=entry.subject_id)
     return places.filter(season=season.pk if season else entry.place_id).first()
 

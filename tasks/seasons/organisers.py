@@ -23,10 +23,7 @@ class LastOrganiser(Refused):
 
 
 def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:
-    """Give the person this role. False where they have it already. ``by`` of None is the site's operator.
-
-    Raises LastOrganiser where an organiser who is alone would become a helper.
-    """
+    """Give the person this role."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before = Organiser.objects.filter(season=season, user=user).first()
@@ -45,7 +42,6 @@ def add_organiser(*, season: Season, user: User, by: User | None, role: str = Ro
 
 
 def hand_season_over(*, season: Season, to: User, by: User) -> None:
-    """Another person organises the season, and whoever hands it over does not any more."""
     with transaction.atomic():
         add_organiser(season=season, user=to, by=by)
         own = Organiser.objects.filter(season=season, user=by).first()
@@ -54,10 +50,7 @@ def hand_season_over(*, season: Season, to: User, by: User) -> None:
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
-    """Also a helper. ``by`` of None is the site's operator, who may leave a season to staff.
-
-    Raises LastOrganiser.
-    """
+    """Also a helper. Raises LastOrganiser."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=organiser.season_id)
         if by is not None and not by.is_staff:

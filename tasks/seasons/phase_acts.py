@@ -88,7 +88,6 @@ def _noted(phase: Phase, by: User, action: str, words: str, changes: list[audit.
 
 
 def _key(phase: Phase, field: str) -> str:
-    """As the season file calls it."""
     return f"tasks.{phase.task.slug}.phases.{phase.slug}.{field}"
 
 
@@ -111,10 +110,7 @@ class BoardRefused(Refused):
 def change_board(
     *, phase: Phase, board: str, board_from: dt.datetime | None, board_then: str, by: User
 ) -> Phase:
-    """``board`` sees it until ``board_from``, ``board_then`` from then on.
-
-    The same once more changes nothing. Raises BoardRefused where one of the last two comes without the other.
-    """
+    """``board`` sees it until ``board_from``, ``board_then`` from then on."""
     if (board_from is None) != (not board_then):
         raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
     wanted = {"board": board, "board_from": board_from, "board_then": board_then}
@@ -151,7 +147,6 @@ def reveal_now(*, phase: Phase, by: User) -> Phase:
 
 
 def describe_board(phase: Phase) -> str:
-    """`organisers only, from 2026-05-10 12:00 UTC everyone`."""
     first = str(Phase.Audience(phase.board).label)
     if phase.board_from is None:
         return first
@@ -172,11 +167,7 @@ class FreezeRefused(Refused):
 def freeze_board(
     *, phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
 ) -> Phase:
-    """Others than organisers see the board as it stands at ``frozen_from``, until ``frozen_until`` or until
-    it is revealed; without the first it is not frozen.
-
-    The same once more changes nothing. Raises FreezeRefused.
-    """
+    """Raises FreezeRefused."""
     now = timezone.now()
     with transaction.atomic():
         changed = _held(phase)
@@ -242,7 +233,6 @@ def _changed(
 
 
 def describe_freeze(phase: Phase) -> str:
-    """`frozen from 2026-05-10 12:00 UTC until it is revealed`."""
     if phase.frozen_from is None:
         return _("it is not")
     if phase.frozen_until is None:

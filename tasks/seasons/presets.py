@@ -57,7 +57,6 @@ class Preset:
 
     @property
     def dates(self) -> dict[str, str]:
-        """They are asked for in this order, by name with what a form calls them."""
         return {name: gettext(label) for name, label in self.asked.items()}
 
 
@@ -164,7 +163,6 @@ def _phase(plan: PhasePlan, instants: Mapping[str, dt.datetime], time_zone: str)
 
 
 def _instants(preset: Preset, time_zone: str, dates: Mapping[str, str]) -> dict[str, dt.datetime]:
-    """Each after the one before. Raises SettingsRefused."""
     try:
         zone = zone_of(time_zone)
     except ValueError as unknown:
@@ -193,11 +191,7 @@ MAX_DAYS = 20 * 365
 
 
 def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
-    """A draft with the same tasks, rules, options and phases, ``days`` later; ``by`` organises it.
-
-    People, the list of who may enter, runs, gold, baselines, announcements and freezes of boards stay behind.
-    Raises InputRefused, in the words of a season file, where the slug or the title cannot be taken.
-    """
+    """A draft with the same tasks, rules, options and phases, ``days`` later; ``by`` organises it."""
     values = structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = [phase for task in values["tasks"] for phase in task["phases"]]

@@ -1,8 +1,4 @@
-"""Phases side by side in time, each as a bar on one scale, with the present marked.
-
-Where phases differ much in length the scale is compressed: longer is still drawn longer, but not in
-proportion, so that a day beside a year can be seen.
-"""
+"""Phases side by side in time, each as a bar on one scale, with the present marked."""
 
 from __future__ import annotations
 
@@ -70,12 +66,10 @@ class TimeLine:
         return not self.edges
 
     def place(self, at: dt.datetime) -> float:
-        """Per cent from the left, within the line."""
         share = self._width(self.start, at) / self._width(self.start, self.end)
         return round(100 * min(1.0, max(0.0, share)), 2)
 
     def _width(self, start: dt.datetime, end: dt.datetime) -> float:
-        """How wide a span is drawn, in no unit."""
         if self.is_even:
             return (end - start).total_seconds()
         stops = [self.start, *self.edges, self.end]
@@ -87,7 +81,6 @@ class TimeLine:
 
     @property
     def marks(self) -> list[Mark]:
-        """Dates along the line, few enough to be read."""
         span = (self.end - self.start).days
         days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
         months = next((month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1])
@@ -101,7 +94,6 @@ class TimeLine:
             yield at
 
     def _by_month(self, step: int) -> Iterator[dt.datetime]:
-        """The first days of every so many months, counted from January."""
         start = self.start.astimezone(dt.UTC)
         month = start.year * 12 + start.month
         for index in range(month, month + 60):
@@ -110,7 +102,6 @@ class TimeLine:
                 yield at
 
     def bar(self, phase: Phase) -> SafeString:
-        """The phase as a drawing that says in words what it shows."""
         left, right, now = self.place(phase.opens), self.place(phase.closes), self.place(self.now)
         state = "open" if phase.is_open(self.now) else "ahead" if self.now < phase.opens else "over"
         said = {"open": _("open now"), "ahead": _("not open yet"), "over": pgettext("phase", "over")}[state]
@@ -123,7 +114,6 @@ class TimeLine:
 
     @property
     def scale(self) -> SafeString:
-        """The dates and the present, over the bars."""
         parts = [format_html('<text x="{}%" y="12">{}</text>', mark.at, mark.label) for mark in self.marks]
         now = self.place(self.now)
         anchor = "end" if now > 50 else "start"
@@ -142,12 +132,10 @@ class TimeLine:
 
 
 def _written(at: dt.datetime, days: int | None) -> str:
-    """`7 Mar`, or `Mar 2026` where the marks are months apart."""
     return date_format(at.astimezone(dt.UTC), _("j M") if days else _("M Y"))
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:
-    """Those that have room for their labels."""
     found: list[Mark] = []
     for mark in marks:
         if not found or mark.at - found[-1].at >= BETWEEN_MARKS:

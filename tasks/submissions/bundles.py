@@ -75,7 +75,6 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Whether its run could be read here and now."""
         return not isinstance(self.refusal, RunRejected) and self.findings.is_read
 
     def as_dict(self) -> dict[str, object]:
@@ -113,7 +112,6 @@ class BundleRefused(RunNotTaken):
         return [part.refusal for part in self.parts if part.refusal is not None]
 
     def answer(self) -> dict[str, object]:
-        """What is wrong in each part; where all could be read, the members of the weightiest reason."""
         if isinstance(self.weightiest, RunRejected):
             problems, more = capped(
                 [problem for part in self.parts if part.refusal for problem in part.problems]
@@ -146,13 +144,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     metadata: Upload | None = None,
     team_figures: Mapping[str, object] | None = None,
 ) -> Bundle:
-    """Enter the file in each task whose format it carries, or in those named: one run, one try in each.
-
-    ``details`` are checked, ``phase`` is the slug of the phases that the file is for, needed where a task has
-    several open ones. Raises a RunNotTaken, then nothing is stored or counted, or a ValidationError by field.
-    A key that came before with the same file gives the bundle of that time. ``card``, ``metadata`` and
-    ``team_figures`` are those of every run: what it cost to make the file stands with each.
-    """
+    """Enter the file in each task whose format it carries, or in those named: one run, one try in each."""
     said = Metadata(description=details.description, card=checked_card(card or {}))
     sha256 = checksum(upload.path)
     if before := _sent_before(season, team, details, sha256):
@@ -183,11 +175,7 @@ def parts_of(
     team: Team | None = None,
     by: User | None = None,
 ) -> list[Part]:
-    """What the file is to each task whose format it carries, in the tasks' order.
-
-    With a team also whether it may send a run there now. Raises TermsNotAccepted, NothingCarried, RunRejected
-    for a file that cannot be opened, PoolFull, or a ValidationError by field.
-    """
+    """What the file is to each task whose format it carries, in the tasks' order."""
     require_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
     meant = _meant(phases, upload, by)
@@ -212,10 +200,7 @@ def parts_of(
 def open_phases(
     season: Season, phase: str = "", tasks: Sequence[str] = (), begun: dt.datetime | None = None
 ) -> list[Phase]:
-    """One phase of each task, or of each that is named, that takes an upload that has ``begun``.
-
-    Open ones go before those that keep late runs. Raises PhaseClosed or ValidationError.
-    """
+    """One phase of each task, or of each that is named, that takes an upload that has ``begun``."""
     at = timezone.now()
     begun = min(begun or at, at)
     known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}
@@ -254,7 +239,6 @@ def _none_open(place: Season | Task, phase: str) -> str:
 
 
 def _closed(begun: dt.datetime, phases: Sequence[Phase], words: str) -> Exception:
-    """The dates of the phase that is meant, or that there is none."""
     if not phases:
         return ValidationError({"phase": words})
     latest = max(phases, key=lambda phase: phase.closes)
@@ -262,7 +246,6 @@ def _closed(begun: dt.datetime, phases: Sequence[Phase], words: str) -> Exceptio
 
 
 def _meant(phases: Sequence[Phase], upload: Upload, by: User | None) -> dict[str, bool | None]:
-    """By task type whether the file is for it, as far as the type can say. Raises RunRejected."""
     types = sorted({phase.task.type for phase in phases})
     given = {"task_types": types, "filename": upload.filename}
     try:
@@ -312,7 +295,6 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     metadata: Upload | None = None,
     team_figures: Mapping[str, object] | None = None,
 ) -> list[Part]:
-    """What `parts_of` finds, with a warning for what a phase requires of a card and is not said."""
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
     said = Metadata(description=description, card=checked_card(card or {}))
     own = _said_by_type(parts, said, team_figures or {}, metadata, by)
@@ -331,10 +313,6 @@ def _said_by_type(
     metadata: Upload | None,
     by: User | None,
 ) -> dict[str, Metadata]:
-    """What is said of all runs; a figure that only some of the tasks know stands with theirs alone.
-
-    Raises ValidationError for one that none of them takes.
-    """
     own: dict[str, Metadata] = {}
     faults: list[set[str]] = []
     for task_type in {part.phase.task.type: part.phase.task.task_type for part in parts}.values():
@@ -351,7 +329,6 @@ def _said_by_type(
 
 
 def _with_card(part: Part, said: Metadata) -> Part:
-    """With what is said of its run, or refused for what its card lacks."""
     own = said.before(part.findings.about)
     try:
         require_card(part.phase, description=own.description, card=own.card, figures=own.figures)
@@ -403,7 +380,6 @@ def _sent_before(season: Season, team: Team, details: RunDetails, sha256: str) -
 
 
 def runs_of(bundle: Bundle) -> Iterator[Submission]:
-    """In the order of the season's tasks."""
     yield from bundle.submissions.select_related("phase__task__season", "team").order_by(
         "phase__task__position", "phase__task_id", "pk"
     )

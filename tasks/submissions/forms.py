@@ -147,28 +147,23 @@ class RunForm(forms.Form):
 
     @property
     def team_figures(self) -> list[forms.BoundField]:
-        """The fields of what a team may report of its run."""
         return [self[measure.name] for measure in self.measures]
 
     @property
     def has_team_figures(self) -> bool:
-        """Whether one of them is filled in, or refused."""
         return any(field.value() or field.errors for field in self.team_figures)
 
     @property
     def card_fields(self) -> list[tuple[forms.BoundField, bool]]:
-        """The fields of the run card, and whether the phase requires each."""
         return [(self[name], name in self.required) for name in CARD]
 
     @property
     def own_fields(self) -> list[forms.BoundField]:
-        """The fields that are no part of the run card."""
         apart = {*CARD, "metadata", *(measure.name for measure in self.measures)}
         return [field for field in self if field.name not in apart]
 
     @property
     def has_card(self) -> bool:
-        """Whether one of them is required, filled in, or refused."""
         fields = [field for field, is_required in self.card_fields]
         return bool(self.required) or any(field.value() or field.errors for field in fields)
 
@@ -191,7 +186,6 @@ class RunForm(forms.Form):
         return {measure.name: self.cleaned_data.get(measure.name) for measure in self.measures}
 
     def add_missing(self, missing: Sequence[str]) -> None:
-        """Each at its field; costs at the first of theirs."""
         for name in missing:
             field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
             self.add_error(field if field in self.fields else None, _("This phase asks for it."))

@@ -1,7 +1,4 @@
-"""Programs of confined processes that read what a team sent; plain Python, with JSON values in and out.
-
-Each finds the file in its working folder, and knows what its sender calls it.
-"""
+"""Programs of confined processes that read what a team sent; plain Python, with JSON values in and out."""
 
 from __future__ import annotations
 
@@ -23,11 +20,7 @@ from tasks.types.runs import read_run
 
 
 def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
-    """Everything that is wrong with a run, warnings included; each problem names a file.
-
-    Of a run that unpacks to more than ``max_bytes`` only whether it opens: it is checked in a job. ``about``
-    is what its header says of how it was made.
-    """
+    """Everything that is wrong with a run, warnings included; each problem names a file."""
     name, about = given["filename"], said_of({})
     try:
         files = open_input(Path(UPLOAD), shown=name)
@@ -54,7 +47,6 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metadata(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file of `ir_metadata` says of a run, or the ``problem`` with it."""
     try:
         return said_in_file(Path(UPLOAD))
     except MetadataUnreadable as refused:
@@ -62,7 +54,6 @@ def metadata(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
-    """By instance what a run that people can judge says."""
     chosen, name = task_type(given["task_type"]), given["filename"]
     assert chosen.human_evaluation is not None
     files = open_input(Path(UPLOAD), shown=name)
@@ -70,14 +61,12 @@ def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
 
 
 def sources(given: Mapping[str, Any]) -> dict[str, Any]:
-    """By instance what its texts were written from, by the public inputs."""
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
     return dict(chosen.human_evaluation.sources(open_input(Path(UPLOAD), shown="inputs.zip")))
 
 
 def references(given: Mapping[str, Any]) -> dict[str, str]:
-    """By instance the gold text that people judge against, by the archive of gold."""
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
     assert chosen.human_evaluation.references is not None
@@ -85,7 +74,6 @@ def references(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def unpacked_size(path: Path) -> int:
-    """In bytes: of an archive, what its files claim, which is all that is ever read of them."""
     if not zipfile.is_zipfile(path):
         return path.stat().st_size
     with zipfile.ZipFile(path) as archive:
@@ -135,7 +123,6 @@ for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
 
 
 def said_in_header(files: Sequence[InputFile]) -> Said:
-    """In the first file that begins with a header."""
     for file in files:
         try:
             header = header_of(file)
@@ -150,7 +137,6 @@ def said_in_header(files: Sequence[InputFile]) -> Said:
 
 
 def said_in_file(path: Path) -> Said:
-    """In a file of its own, with or without the marks and comment signs of a header."""
     with path.open("rb") as file:
         content = file.read(MAX_FILE + 1)
     if len(content) > MAX_FILE:
@@ -172,7 +158,6 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
 
 
 def _parsed(text: bytes) -> Mapping[str, Any]:
-    """Raises MetadataUnreadable."""
     try:
         found = yaml.load(text.decode("utf-8"), _Loader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as fault:
@@ -188,7 +173,6 @@ def _parsed(text: bytes) -> Mapping[str, Any]:
 
 
 def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str]:
-    """What has no field in the card."""
     method = _mapping(metadata, "method")
     if isinstance(method.get("automatic"), bool):
         yield f"{'Automatic' if method['automatic'] else 'Manual'} run."
@@ -213,7 +197,6 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
 
 
 def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The fields of the run card; what our own part of the file says of them comes last and wins."""
     repository = _text(_mapping(metadata, "implementation", "source").get("repository"))
     if _is_link(repository):
         yield "code", repository
@@ -235,7 +218,6 @@ def _publication(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
-    """A DOI or a number of arXiv may stand there alone."""
     for name, host in _PUBLICATION.items():
         text = _text(publication.get(name))
         if _is_link(text):
@@ -245,7 +227,6 @@ def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """What TIREx Tracker writes: times in milliseconds and memory in kilobytes, each with its unit."""
     runtime = _mapping(metadata, "resources", "runtime")
     wall, user, system = (_amount(runtime.get(name), _SECONDS) for name in ("wallclock", "user", "system"))
     memory = _amount(_mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES)
@@ -258,20 +239,17 @@ def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _amount(value: object, units: Mapping[str, float]) -> float | None:
-    """`12010 ms` in the unit of the site; None for what has another unit, or none."""
     found = _AMOUNT.fullmatch(_text(value))
     return float(found[1]) * units[found[2]] if found and found[2] in units else None
 
 
 def _stage(stage: Mapping[str, Any]) -> str:
-    """`bm25 (method org.apache…, b 0.4, k1 0.9)`."""
     said = [f"{name} {text}" for name, value in stage.items() if name != "name" and (text := _text(value))]
     name = _text(stage.get("name"))
     return f"{name} ({', '.join(said)})" if name and said else name or ", ".join(said)
 
 
 def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    """What stands at the path, and nothing where that is no mapping."""
     for name in path:
         below = value.get(name)
         value = below if isinstance(below, Mapping) else {}
@@ -287,7 +265,6 @@ def _is_link(text: str) -> bool:
 
 
 def _text(value: object) -> str:
-    """A scalar, or a list of them, on one line."""
     if isinstance(value, list):
         return "; ".join(text for part in value if not isinstance(part, list) and (text := _text(part)))
     if isinstance(value, dt.date):

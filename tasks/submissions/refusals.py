@@ -44,7 +44,6 @@ class RunRejected(RunUnusable):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> RunRejected:
-        """With the warnings beside what is fatal, as a check tells them."""
         return cls(*capped(problems))
 
 

@@ -45,10 +45,7 @@ class PhaseOver(NotInThisState):
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Stop a run that is not scored yet; it no longer counts. Once more changes nothing.
-
-    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
-    """
+    """Stop a run that is not scored yet; it no longer counts. Raises PhaseOver or NotInThisState."""
     _move(submission, Status.CANCELLED, allowed=Submission.MOVING, by=user, reason=reason)
     if submission.status != Status.CANCELLED:
         raise NotInThisState(
@@ -59,10 +56,7 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Take a scored run off the board; it keeps its number and still counts. Once more changes nothing.
-
-    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
-    """
+    """Take a scored run off the board; it keeps its number and still counts."""
     _move(submission, Status.WITHDRAWN, allowed=(Status.SCORED,), by=user, reason=reason)
     if submission.status != Status.WITHDRAWN:
         raise NotInThisState(
@@ -73,7 +67,6 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
 
 
 def take_back(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Cancel a run that still moves, withdraw one that is scored: for teams that do not see which it is."""
     try:
         return cancel(submission, user, reason)
     except NotInThisState as refused:
@@ -116,7 +109,6 @@ def note_change(
 
 
 def replace(before: Submission, new: Submission) -> None:
-    """Let a baseline give way to a later run of the same system."""
     allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
     with transaction.atomic():
         _set(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
@@ -124,7 +116,6 @@ def replace(before: Submission, new: Submission) -> None:
 
 
 def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], by: User, reason: str) -> None:
-    """To the status, from one of those that allow it; the object then says what the database says."""
     done = status.value.capitalize()
     told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
     with transaction.atomic():
@@ -164,7 +155,6 @@ def disqualify(submission: Submission, user: User, reason: str) -> Submission:
 
 
 def hide(submission: Submission, user: User, reason: str) -> Submission:
-    """It is scored and compared by its team and organisers as before, and stands on no board."""
     return _exclude(submission, user, reason, Exclusion.HIDDEN)
 
 
@@ -174,7 +164,6 @@ def reinstate(submission: Submission, user: User, reason: str) -> Submission:
 
 
 def _exclude(submission: Submission, user: User, reason: str, exclusion: str) -> Submission:
-    """Raises NotInThisState for a run of no team."""
     if submission.team_id is None:
         raise NotInThisState(_("a run of no team is set and replaced with the season's baselines"))
     told = reason if exclusion else ""
@@ -198,10 +187,7 @@ MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
 def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Let this run count instead of its team's others; once more changes nothing.
-
-    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
-    """
+    """Let this run count instead of its team's others; once more changes nothing."""
     if submission.phase.counting != Phase.Counting.SELECTED:
         raise NotInThisState(_("in this phase the counting run is not chosen"))
     if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
@@ -267,10 +253,7 @@ def give_priority(submission: Submission, place: int | None) -> None:
 
 
 def set_priority(submission: Submission, user: User, reason: str = "", *, place: int) -> Submission:
-    """Move the run to this place among its team's runs; the same place changes nothing.
-
-    With a reason it is an organiser's act, without one its team's. Raises PhaseOver or NotInThisState.
-    """
+    """Move the run to this place among its team's runs; the same place changes nothing."""
     if submission.phase.counting != Phase.Counting.PRIORITY:
         raise NotInThisState(_("in this phase runs have no priority"))
     with transaction.atomic():
@@ -314,9 +297,7 @@ def describe_run(
     by: User,
     card: Mapping[str, object] | None = None,
 ) -> Submission:
-    """Without a ``card`` it stays. Raises ValidationError by field, also for what the phase requires and
-    would be gone. The same words once more change nothing.
-    """
+    """Without a ``card`` it stays."""
     wanted: dict[str, Any] = {
         "description": checked_description(description),
         "links": checked_links(links),
@@ -354,10 +335,7 @@ def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -
 
 
 def delete_file(*, submission: Submission, by: User) -> Submission:
-    """Of a withdrawn run: its numbers, its name and its digest stay. Once more changes nothing.
-
-    A file that entered several tasks goes with the last of its runs. Raises NotInThisState.
-    """
+    """Of a withdrawn run: its numbers, its name and its digest stay. Raises NotInThisState."""
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
@@ -371,7 +349,6 @@ def delete_file(*, submission: Submission, by: User) -> Submission:
 
 
 def _remove(name: str) -> None:
-    """Where this process ends before, the sweeper removes what no run names."""
     if not Submission.objects.filter(file=name).exists():
         storage.runs.delete(name)
 

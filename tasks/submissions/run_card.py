@@ -41,7 +41,6 @@ class Metadata:
     figures: Mapping[str, float] = field(default_factory=dict)
 
     def before(self, other: Metadata) -> Metadata:
-        """With what the other says where this one says nothing."""
         return Metadata(
             description=self.description or other.description,
             card={**other.card, **self.card},
@@ -70,7 +69,6 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
 
 
 def _judged(known: CardField, value: object) -> str:
-    """Raises ValueError with a clause for its sender."""
     text = one_line("" if value is None else str(value))
     if not text:
         return ""
@@ -95,7 +93,6 @@ def _judged(known: CardField, value: object) -> str:
 
 
 def _listed(text: str) -> str:
-    """Each name once, in the order of the alphabet, in small letters."""
     names = sorted({name.strip().lower() for name in text.split(",")} - {""})
     for name in names:
         if not _NAME.fullmatch(name):
@@ -117,7 +114,6 @@ def require_card(
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
-    """For a check: each field that the phase requires and nobody has filled in."""
     missing = missing_from(phase, description=said.description, card=said.card, figures=said.figures)
     return [
         Problem(
@@ -135,16 +131,12 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
 def missing_from(
     phase: Phase, *, description: str, card: Mapping[str, str], figures: Mapping[str, float]
 ) -> list[str]:
-    """What the phase requires and the card lacks."""
     there = {**card, METHOD: description, COSTS: figures}
     return [name for name in phase.card_required if not there.get(name)]
 
 
 def read_metadata(upload: Upload, task_type: TaskType, by: User | None) -> Metadata:
-    """What a file of `ir_metadata` says, read in a confined process.
-
-    Raises ValidationError for a file that is none, or that says what a card cannot hold; PoolFull.
-    """
+    """What a file of `ir_metadata` says, read in a confined process."""
     try:
         with read_upload(READER, upload.path, {}, owner=by) as done:
             said: dict[str, Any] = done.result
@@ -181,11 +173,7 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What is wrong with a run, warnings included.
-
-    One that is too large to be read while its sender waits was only opened. ``about`` is what its header says
-    of how it was made.
-    """
+    """What is wrong with a run, warnings included."""
 
     problems: list[Problem] = field(default_factory=list)
     is_read: bool = True
@@ -199,10 +187,7 @@ class Findings:
 def findings_of(
     upload: Upload, *, task_type: TaskType, index: Path, options: Options, by: User | None
 ) -> Findings:
-    """Everything that is wrong with a run, warnings included; each problem names a file.
-
-    It is read in a confined process, for the account of ``by``. Raises PoolFull.
-    """
+    """Everything that is wrong with a run, warnings included; each problem names a file. Raises PoolFull."""
     given = {
         "task_type": task_type.slug,
         "options": task_type.checked_options(options),
@@ -222,7 +207,6 @@ def findings_of(
 
 
 def checked_later() -> Problem:
-    """What is said of such a file to who only asks for a check."""
     return Problem(
         message=_(
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
@@ -234,7 +218,6 @@ def checked_later() -> Problem:
 
 
 def as_warnings(problems: Sequence[Problem], more: int) -> list[dict[str, str | int | bool | None]]:
-    """What a submission keeps of its warnings."""
     told = [problem.as_dict() for problem in problems]
     if more:
         told.append(Problem(message=f"and {more:,} more warnings", fatal=False).as_dict())
@@ -294,16 +277,12 @@ def checked_details(
 
 
 def shortened_description(text: str) -> str:
-    """A description that no person wrote here, made plain and cut to what fits."""
     return plain_paragraphs(text)[:MAX_DESCRIPTION].rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamMeasure:
-    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``.
-
-    ``english`` and ``asks`` are English; ``label`` and ``help`` are the same in the language of who reads.
-    """
+    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``."""
 
     name: str
     english: str
@@ -322,7 +301,6 @@ class TeamMeasure:
 
     @property
     def titled(self) -> str:
-        """`Wall time (s)`."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
@@ -357,7 +335,6 @@ EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
 
 
 def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
-    """What runs for the task type may be given with."""
     return (*COST_MEASURES, *(SCORES[name] for name in task_type.team_scores))
 
 
@@ -390,7 +367,6 @@ def checked_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[st
 
 
 def readable_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[str, float]:
-    """The same of what nobody typed: what cannot be meant is passed over."""
     found: dict[str, float] = {}
     for name, value in given.items():
         try:

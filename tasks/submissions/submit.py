@@ -72,12 +72,7 @@ def check_run(
     said: Metadata | None = None,
     metadata: Upload | None = None,
 ) -> Findings:
-    """Everything that is wrong with a run, warnings included; nothing is stored or counted.
-
-    What the phase asks to be ``said`` of a run and is not, there, in the file ``metadata`` or in the run's
-    header, is a warning. The account ``by`` gets its share of what is read at a time, and no more. Raises
-    NoGold, PoolFull, or ValidationError for metadata that cannot be read.
-    """
+    """Everything that is wrong with a run, warnings included; nothing is stored or counted."""
     said = said or Metadata()
     if metadata is not None:
         said = said.before(read_metadata(metadata, phase.task.task_type, by))
@@ -111,13 +106,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     metadata: Upload | None = None,
     priority: int | None = None,
 ) -> Submission:
-    """Store a run that can be scored and queue it; one that is refused costs its team nothing.
-
-    Raises a RunNotTaken, or a ValidationError by field for what its sender says of it. A key that came before
-    with the same file gives the submission of that time, whatever has changed since. What description,
-    figures and ``card`` leave empty is filled by the file ``metadata``, then by the header of the run.
-    ``priority`` is its place among the team's runs, where the phase goes by that.
-    """
+    """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
     check_priority(phase, kind, priority)
     details = checked_details(
         system=system, description=description, kind=kind, idempotency_key=idempotency_key
@@ -150,7 +139,6 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
 
 
 def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: str = "") -> Submission:
-    """Store and queue a run that organisers set beside those of teams; it needs no open phase or quota."""
     details = RunDetails(system=system, description=description, kind=Submission.Kind.BASELINE)
     sha256 = checksum(upload.path)
     found = _checked(phase, upload, None)
@@ -179,7 +167,6 @@ def _current_gold(phase: Phase) -> Gold:
 
 
 def _checked(phase: Phase, upload: Upload, by: User | None) -> Findings:
-    """The warnings of a run that can be scored. Raises RunRejected with everything that is fatal."""
     found = findings(phase, upload, by)
     if found.errors:
         raise RunRejected.of(found.problems)
@@ -229,13 +216,11 @@ def _sent_before(phase: Phase, team: Team, details: RunDetails, sha256: str) -> 
 
 
 def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:
-    """The team's first run of the very same bytes that has used up a try, if there is one."""
     same = counted_runs(phase, team).filter(sha256=checksum(upload.path))
     return same.order_by("number").first()
 
 
 def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
-    """The same file again may be meant, after a new gold or by mistake: it is taken, and its team is told."""
     before = Submission.objects.filter(phase=phase, team=team, sha256=sha256).order_by("number").first()
     if before is None:
         return []
@@ -287,10 +272,7 @@ def queue_run(
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """What is left of each limit, None where there is none; at ``renews_at`` the day's limit begins anew.
-
-    ``extra`` are the tries that organisers have given to the team alone; the limits have them in already.
-    """
+    """What is left of each limit, None where there is none; at ``renews_at`` the day's limit begins anew."""
 
     left_today: int | None
     left_in_total: int | None
@@ -346,11 +328,9 @@ def check_quota(phase: Phase, team: Team, at: dt.datetime) -> None:
 
 
 def day_of(at: dt.datetime, zone: ZoneInfo) -> tuple[dt.datetime, dt.datetime]:
-    """The instants at which the day begins and ends in a time zone; a day may have 23 or 25 hours."""
     date = at.astimezone(zone).date()
     return midnight(date, zone), midnight(date + dt.timedelta(days=1), zone)
 
 
 def midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
-    """When the day begins, in UTC; where the clock skips midnight, that is the moment of the change."""
     return dt.datetime.combine(date, dt.time(), zone).astimezone(dt.UTC)

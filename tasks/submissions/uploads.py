@@ -65,7 +65,6 @@ class Upload:
 
 
 def safe_filename(name: str) -> str:
-    """The last part of a name with letters, digits and a few signs; it leads nowhere and hides nothing."""
     name = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
     name = re.sub(r"[^\w.()+,= -]", "_", name).strip(" .")
     stem, dot, suffix = name.rpartition(".")
@@ -75,15 +74,11 @@ def safe_filename(name: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """At most so many bytes of the text, and whole characters."""
     return text.encode()[:most].decode(errors="ignore")
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Writes uploaded files to disk as they arrive, and of one request no more than a run may have.
-
-    A file that is too large is still read to its end, so that its sender gets an answer, and has its size.
-    """
+    """Writes uploaded files to disk as they arrive, and of one request no more than a run may have."""
 
     def __init__(self, request: HttpRequest | None = None) -> None:
         super().__init__(request)
@@ -107,11 +102,7 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
 
 
 def _close_with(request: HttpRequest, files: list[UploadedFile[Any]]) -> None:
-    """Close, and so remove, the files when the request ends.
-
-    Django does it for files that arrived whole. One whose connection broke would stay on disk until the
-    garbage collector comes by.
-    """
+    """Close, and so remove, the files when the request ends. Django does it for files that arrived whole."""
     close = request.close
 
     def close_all() -> None:
@@ -141,13 +132,11 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
 
 @contextmanager
 def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
-    """The same of a file that need not be there."""
     with nullcontext() if file is None else received(file) as upload:
         yield upload
 
 
 def upload_limit() -> int:
-    """In bytes."""
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
@@ -160,11 +149,7 @@ log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    """Half uploads of this machine, and unnamed runs of one folder; returns how many.
-
-    The folder is one at random, so that a large storage is never listed at once and each has its turn
-    whatever the pace of the sweepers: with a sweep in ten seconds nearly always within four hours.
-    """
+    """Half uploads of this machine, and unnamed runs of one folder; returns how many."""
     return remove_half_uploads(now) + remove_unnamed_runs(random.choice(FOLDERS), now)  # noqa: S311
 
 
@@ -183,7 +168,6 @@ def remove_half_uploads(now: dt.datetime | None = None) -> int:
 
 
 def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
-    """Those of one folder, such as ``3f``."""
     before = (now or timezone.now()) - SAFE_AGE
     old = [entry.name for entry in storage.runs.entries(folder) if entry.modified < before]
     # Asked after the files were found: a row that is written later belongs to a file that is younger.
@@ -242,7 +226,6 @@ def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[Sto
 
 
 def discard(file: str) -> None:
-    """A storage that does not answer now leaves it to a sweep."""
     try:
         storage.runs.delete(file)
     except storage.StorageAway as reason:

@@ -42,10 +42,7 @@ class Roots:
     data: Path | None = None
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        """What a relative path means: it is looked for in the folder, then in the data root.
-
-        Links are followed before it is judged where a path leads. What is wrong is noted on the key's line.
-        """
+        """What a relative path means: it is looked for in the folder, then in the data root."""
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
@@ -152,10 +149,7 @@ class SeasonEntry:
 
 
 def read_season_file(roots: Roots) -> SeasonEntry:
-    """The file of the season's folder; what is wrong with it stands in the findings of what is returned.
-
-    Raises InputRefused where it is missing, cannot be read, or is no TOML.
-    """
+    """The file of the season's folder; what is wrong with it stands in the findings of what is returned."""
     path = roots.folder / NAME
     try:
         content = path.read_bytes()
@@ -206,7 +200,6 @@ def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
 
 
 def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
-    """By the names of fields, as their fields say: of which kind, with what default, within which bounds."""
     zone, values = zone_of("UTC"), dict[str, Any]()
     if "time_zone" in model.SETTINGS:
         values["time_zone"] = _zone(table)
@@ -298,7 +291,6 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
 
 
 def _rules(table: Table, task_type: TaskType | None) -> list[str]:
-    """The rule sets of the file, under their names of today."""
     if "rules" in table and not table.values["rules"]:
         words = _("“%(name)s” is empty") % {"name": "rules"}
         table.refuse("rules", words, _("the rule sets to score under, the ranking one first"))
@@ -319,7 +311,6 @@ def _rules(table: Table, task_type: TaskType | None) -> list[str]:
 def _files_of_options(
     table: Table, task_type: TaskType, options: Mapping[str, str], roots: Roots
 ) -> dict[str, str]:
-    """Where the files lie that options name by relative paths; a name that is no such path stays as it is."""
     if isinstance(roots, FileAlone):
         return {}
     folders = [root for root in (roots.folder, roots.data) if root is not None]
@@ -358,7 +349,6 @@ def _free_slug(table: Table, reserved: Sequence[str]) -> str:
 
 
 def _summary(table: Table, roots: Roots) -> str:
-    """The task's own text, in the file or in a Markdown file beside it."""
     summary, card = table.text("summary", ""), table.text("card", "")
     if summary and card:
         table.refuse("card", _("“summary” and “card” are two texts for one place"), _("one of them"))
@@ -374,7 +364,6 @@ def _summary(table: Table, roots: Roots) -> str:
 
 
 def _phase(table: Table) -> PhaseEntry | None:
-    """None where its times are not known; then there is nothing that the rest could be compared with."""
     slug = _free_slug(table, RESERVED_PHASES)
     values = _values(table, Phase, {"card_required": _card_required(table)})
     table.close()
@@ -405,7 +394,6 @@ def _phase(table: Table) -> PhaseEntry | None:
 
 
 def _card_required(table: Table) -> list[str]:
-    """In the order of the card."""
     names = table.texts("card_required", ())
     for name in names:
         if name not in REQUIRABLE:
@@ -489,12 +477,10 @@ def model_of(prefix: str) -> type[Configured]:
 
 
 def key_of(prefix: str, field: str) -> str:
-    """What the file calls a field, such as `season.public`."""
     return f"{prefix}.{model_of(prefix).key(field)}"
 
 
 def facts_of(entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]) -> dict[str, Facts]:
-    """By prefix, in the order of the file. ``placements`` are the published tables of each task."""
     facts = {SEASON: entry.values}
     for position, task in enumerate(entry.tasks):
         values = {**task.values, "published": placements.get(task.slug, []), "position": position}

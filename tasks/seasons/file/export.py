@@ -55,7 +55,6 @@ class Exported:
 
 
 def export_season(season: Season) -> Exported:
-    """Loaded elsewhere it makes the same season."""
     values = structure_of(season)
     files: list[Copied] = []
     organisers = sorted(season.organisers.values_list("user__email", flat=True))
@@ -70,7 +69,6 @@ def export_season(season: Season) -> Exported:
 
 
 def structure_of(season: Season) -> dict[str, Any]:
-    """The season, its tasks and phases as a season file has them; without people, gold and runs."""
     terms = current_terms(season)
     return {
         "season": _said(season) | ({"terms": terms_text(terms.text)} if terms else {}),
@@ -82,7 +80,6 @@ def structure_of(season: Season) -> dict[str, Any]:
 
 
 def _said(row: Season | Task | Phase) -> dict[str, Any]:
-    """The settings of a row, by their keys, that are not what the file means without them."""
     said: dict[str, Any] = {"slug": row.slug}
     for name in row.SETTINGS:
         value, default = getattr(row, name), row.field(name).get_default()
@@ -97,7 +94,6 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
 
 
 def _gold(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
-    """The newest version of each split."""
     newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
     for split, gold in newest.items():
         name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
@@ -106,7 +102,6 @@ def _gold(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
 
 
 def _baselines(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
-    """The file of each system's newest run, and the phases that have one."""
     runs = Submission.objects.filter(phase__task=task, kind=Submission.Kind.BASELINE, built_in="")
     standing = runs.exclude(status=Submission.Status.WITHDRAWN).select_related("phase").order_by("pk")
     by_system: dict[str, list[Submission]] = {}
@@ -124,7 +119,6 @@ def _baselines(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
 
 
 def _option(value: str, files: list[Copied]) -> str:
-    """A file that an option names goes along."""
     path = Path(value)
     if not path.is_absolute() or not path.is_file():
         return value

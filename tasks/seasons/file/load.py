@@ -64,11 +64,7 @@ FIRST_RELEASE = "First release."
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A season as it now stands on the site; no changes mean that it stood there already.
-
-    ``differences`` are the settings that were changed, each with what it was. Of a dry run nothing is written
-    and ``conflicts`` may be there.
-    """
+    """A season as it now stands on the site; no changes mean that it stood there already."""
 
     season: Season
     changes: list[str]
@@ -85,11 +81,7 @@ def load_season(
     decisions: Decisions = UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """Bring the site to what the folder's season file says; its files are in the folder or in ``data``.
-
-    Raises InputRefused with everything that is wrong, LoadConflicts where it would undo what was changed in
-    the site, and KeyNotKnown; then nothing is written.
-    """
+    """Bring the site to what the folder's season file says; its files are in the folder or in ``data``."""
     entry = read_season_file(Roots(folder, data))
     return apply_entry(entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None)
 
@@ -102,15 +94,11 @@ def load_season_text(
     decisions: Decisions = UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """The same for a season file that was sent alone: the files that it names stay as the site has them.
-
-    ``slug`` names the season that it has to be of; without one it has to be new. Raises as load_season does.
-    """
+    """The same for a season file that was sent alone: the files that it names stay as the site has them."""
     return apply_entry(_alone(text, slug), reason="", decisions=decisions, dry_run=dry_run, by=by)
 
 
 def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
-    """The same for settings that were chosen in the site, in the form of a season file."""
     entry = replace(_alone(document(values).encode(), slug), is_from_file=False)
     return apply_entry(entry, reason="", decisions=Decisions(frozenset({ALL})), dry_run=False, by=by)
 
@@ -264,7 +252,6 @@ def _write_task(
 
 
 def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan: Plan) -> Iterator[str]:
-    """A baseline is known by its name: another file under it is a new run, which replaces the one before."""
     sha256 = checksum(entry.run)
     for slug in plan.phases_of(task, entry):
         phase = Phase.objects.select_related("task__season").get(
@@ -293,7 +280,6 @@ def _write_baseline(season: Season, task: TaskEntry, entry: BaselineEntry, plan:
 
 
 def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> list[str]:
-    """Give the row these values; which of them changed where it is not new."""
     is_new = row.pk is None
     changed = [key for key, value in facts.items() if is_new or getattr(row, key) != value]
     for key in changed:
@@ -309,7 +295,6 @@ def _written(row: Configured, facts: Facts, name: str, changes: list[str]) -> li
 
 
 def _notices(season: Season, entry: SeasonEntry, plan: Plan) -> Iterator[str]:
-    """What can be loaded and still is perhaps not meant."""
     yield from map(str, plan.results.oddities)
     accounts = with_account(entry.organisers)
     for address in entry.organisers:
@@ -390,7 +375,6 @@ def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") ->
 
 
 def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
-    """False where there is no such key."""
     parts = _KEY.fullmatch(key)
     if parts is None or parts["name"] in _NO_SETTINGS:
         return False

@@ -161,12 +161,10 @@ class Plan:
         return facts_of(self.entry, self.placements)
 
     def facts_for(self, prefix: str) -> Facts:
-        """What is to be written of one row."""
         facts = self.facts[prefix]
         return {name: value for name, value in facts.items() if key_of(prefix, name) not in self.stays}
 
     def differences(self, season: Season) -> list[Difference]:
-        """Between the file and the rows that the site has; a row that it has not is new."""
         if season._state.adding:  # noqa: SLF001  (documented)
             return []
         rows, remembered = rows_of(season), remembered_of(season)
@@ -202,7 +200,6 @@ class Plan:
         ]
 
     def said(self) -> dict[str, Any]:
-        """What the site remembers of the file once it is loaded."""
         values = {
             key_of(prefix, name): as_json(value)
             for prefix, facts in self.facts.items()
@@ -213,7 +210,6 @@ class Plan:
         return values | ({TERMS_KEY: self.entry.terms} if self.entry.terms else {})
 
     def new_gold(self) -> list[str]:
-        """The keys of splits that the site has no gold of."""
         return [gold_key(*name) for name in self.gold if present_gold(self.entry, *name) is None]
 
     def new_baselines(self) -> Iterator[str]:
@@ -231,7 +227,6 @@ class Plan:
                         yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
 
     def phases_of(self, task: TaskEntry, baseline: BaselineEntry) -> list[str]:
-        """The slugs of the phases that a baseline stands in."""
         return list(baseline.phases) or [
             phase.slug
             for phase in task.phases
@@ -240,7 +235,6 @@ class Plan:
 
 
 def remembered_of(season: Season) -> Mapping[str, Any]:
-    """What the season's file said when it was last loaded."""
     file = SeasonFile.objects.filter(season=season.pk).first()
     return file.values if file else {}
 
@@ -250,7 +244,6 @@ def with_account(addresses: Iterable[str]) -> list[str]:
 
 
 def settings_now(season: Season) -> dict[str, Any]:
-    """Every setting by its key, as JSON has it."""
     values = {
         key_of(prefix, name): as_json(getattr(row, name))
         for prefix, row in rows_of(season, held=False).items()
@@ -260,7 +253,6 @@ def settings_now(season: Season) -> dict[str, Any]:
 
 
 def present_gold(season: SeasonEntry, task: str, split: str) -> Gold | None:
-    """The split's version on the site."""
     versions = Gold.objects.filter(task__season__slug=season.slug, task__slug=task, split=split)
     return versions.order_by("-number").first()
 
@@ -302,7 +294,6 @@ def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Deci
 
 
 def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
-    """The metrics of each of the task's rule sets, where its type and options are sound."""
     task_type = _sound_type(task)
     if task_type is None:
         return {}
@@ -315,7 +306,6 @@ def _metrics_of(task: TaskEntry) -> dict[str, tuple[str, ...]]:
 
 
 def _sound_type(task: TaskEntry) -> TaskType | None:
-    """The task's type, where it and its options can be used."""
     task_type = task_types().get(task.type)
     try:
         return task_type if task_type and task_type.checked_options(task.options) is not None else None
@@ -410,7 +400,6 @@ def _left_out(task: Task, entry: TaskEntry, season: SeasonEntry) -> Iterator[tup
 
 
 def _settle_files_of_options(entry: SeasonEntry, task: TaskEntry) -> None:
-    """Files that options name stay as they are on the site: a file that comes alone brings none."""
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     task_type = task_types().get(task.type)
     for option in task_type.options if task_type else ():
@@ -432,7 +421,6 @@ def _names_a_file(option: Option, value: str) -> bool:
 
 
 def _refuse_changes(entry: SeasonEntry, task: TaskEntry) -> None:
-    """What runs were made for cannot be turned into something else under them."""
     runs = Submission.objects.filter(
         phase__task__season__slug=entry.slug, phase__task__slug=task.slug, status__in=BINDING
     )

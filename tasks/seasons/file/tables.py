@@ -37,10 +37,7 @@ class Findings:
 
 
 class Table:
-    """One table of the file. Each reader takes a key's value; `close` then refuses the keys nobody took.
-
-    A reader without a default wants its key. What is refused reads as something empty, and reading goes on.
-    """
+    """One table of the file. Each reader takes a key's value; `close` then refuses the keys nobody took."""
 
     def __init__(self, values: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
         self.values, self.path, self.findings = values, path, findings
@@ -122,7 +119,6 @@ class Table:
         return tuple(dict.fromkeys(value))
 
     def words(self, name: str) -> dict[str, str]:
-        """A table of texts; none where the key is left out."""
         value = self._value(name, {})
         if not isinstance(value, dict):
             self.refuse(name, _is(name, value), _('a table such as { key = "value" }'))
@@ -135,7 +131,6 @@ class Table:
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
     def moment(self, name: str, zone: ZoneInfo, default: object = REQUIRED) -> dt.datetime | None:
-        """An instant, in UTC; a time without an offset is meant in ``zone``."""
         value = self._value(name, default)
         if value is _MISSING or value is None:
             return None
@@ -151,7 +146,6 @@ class Table:
         return None
 
     def tables(self, name: str) -> list[Table]:
-        """The tables of an array, none where the key is left out."""
         value = self._value(name, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             below = _("tables under [[%(path)s]]") % {"path": _dotted(self.path, name)}
@@ -169,7 +163,6 @@ class Table:
         return Table({}, (*self.path, name), Findings(self.findings.file, self.findings.lines))
 
     def refuse(self, name: str, message: str, expected: str = "") -> None:
-        """Note something wrong with a key, on its line."""
         self.findings.add((*self.path, name), message, expected)
 
     def close(self) -> None:
@@ -190,7 +183,6 @@ class Table:
 
 
 def kind(value: object) -> str:
-    """What a TOML value is called in a message."""
     names: dict[type, str] = {
         bool: _("true or false"),
         int: _("a number"),
@@ -257,18 +249,15 @@ class KeyLines:
         self._lines: dict[KeyPath, int] = dict(_statements(text))
 
     def line(self, path: KeyPath) -> int:
-        """The line of the key, or of what it stands in where it has none of its own."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
     def path_at(self, line: int) -> KeyPath:
-        """What stands on a line of its own."""
         return max((path for path, own in self._lines.items() if own == line), key=len, default=())
 
 
 def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Each header and key with its line, in the order of the file."""
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
     place = _skip(text, 0)
@@ -295,7 +284,6 @@ def _skip(text: str, place: int) -> int:
 
 
 def _key(text: str, place: int) -> tuple[list[str], int]:
-    """The parts of a dotted key, and the place after it."""
     parts: list[str] = []
     while found := _KEY_PART.match(text, place):
         part = found[1]
@@ -309,7 +297,6 @@ def _key(text: str, place: int) -> tuple[list[str], int]:
 
 
 def _table(parts: list[str], counts: dict[KeyPath, int], *, is_array: bool) -> KeyPath:
-    """Where a header leads: a name of an array of tables means its last table so far."""
     path: KeyPath = ()
     for part in parts[:-1]:
         path = _last_of(path, part, counts)
@@ -326,7 +313,6 @@ def _last_of(path: KeyPath, part: str, counts: Mapping[KeyPath, int]) -> KeyPath
 
 
 def _end_of_value(text: str, place: int) -> int:
-    """The end of the line on which the value ends; strings and brackets may hold ends of lines."""
     depth = 0
     while place < len(text):
         if found := _STRING.match(text, place) or _COMMENT.match(text, place):
@@ -381,7 +367,6 @@ def _bare_key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of several lines stands in lines of its own."""
     if "\n" not in text:
         return _escaped(text)
     lines = [_escaped(line)[1:-1] for line in text.split("\n")]
@@ -389,5 +374,4 @@ def _text(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """JSON's escapes are TOML's, but for one character that JSON leaves as it is."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
