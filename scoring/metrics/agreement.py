@@ -74,13 +74,10 @@ def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
     # How often two ratings of one item, by different raters, are these two.
     pairs = (counts / (sizes - 1)[:, None]).T @ counts - np.diag((counts / (sizes - 1)[:, None]).sum(axis=0))
     totals = counts.sum(axis=0)
-    distances = _distances(values, totals, level)
+    if level == "nominal":
+        distances = 1 - np.eye(len(values))
+    else:
+        scale = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.array(values, dtype=np.float64)
+        distances = np.subtract.outer(scale, scale) ** 2
     chance = (np.outer(totals, totals) - np.diag(totals)) / (totals.sum() - 1)
     return float(1 - (pairs * distances).sum() / (chance * distances).sum())
-
-
-def _distances(values: Sequence[Any], totals: Floats, level: Level) -> Floats:
-    if level == "nominal":
-        return 1 - np.eye(len(values))
-    scale = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.array(values, dtype=np.float64)
-    return np.subtract.outer(scale, scale) ** 2

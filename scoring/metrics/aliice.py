@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.answers import ALCE
-from scoring.metrics.base import Floats, Requirement, looked_for, ratio
+from scoring.metrics.base import Floats, Parameters, Requirement, looked_for, ratio
 from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
-from scoring.metrics.entailment.verdicts import Case, Verdict, judged
+from scoring.metrics.entailment.verdicts import Case, judged
 from tasks.types.base import Options
-from tasks.types.positional_citations.claims import Claim, Sentence
+from tasks.types.positional_citations.claims import Claim
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.marks import are_in_range, is_in_range, marks, without_marks
 from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
@@ -49,7 +49,7 @@ class Aliice(CitationMetric):
         self.packages = ("spacy",) if rests_on_spacy(options[PARSER.name]) else ()
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         return {
             **super().parameters,
             "groups": "merged" if self.options[MERGE_GROUPS.name] == "yes" else "last",
@@ -72,19 +72,19 @@ class Aliice(CitationMetric):
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
         claims: Counter[str] = Counter()
-        found: Counter[str] = Counter()
+        marked: Counter[str] = Counter()
         for part, claim in self._claims(answers):
             claims[part.question.id] += 1
-            found[part.question.id] += len(claim.marks)
+            marked[part.question.id] += len(claim.marks)
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
-        return matrix(
-            [
-                {}
-                if part is None or self.claim(part) is None
-                else row(next(verdicts), claims=claims[part.question.id], marks=found[part.question.id])
-                for part in answers
-            ]
-        )
+        rows: list[Mapping[str, float]] = []
+        for answer in answers:
+            if answer is None or self.claim(answer) is None:
+                rows.append({})
+            else:
+                name = answer.question.id
+                rows.append(row(next(verdicts), claims=claims[name], marks=marked[name]))
+        return matrix(rows)
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
         """The sentences of each response with their parses and claims, the verdict on each claim, and the
@@ -95,31 +95,39 @@ class Aliice(CitationMetric):
             (part.question.id, part.sentence, part.place): verdict
             for part, verdict in zip(scored, judged(self.cases((), answers), self.judge), strict=True)
         }
-        return {
-            part.question.id: {
-                "question": part.question.question,
-                "passages": self._cited_passages(part),
+        found: dict[str, Mapping[str, Any]] = {}
+        for response in (part for part in answers if isinstance(part, Response)):
+            name, passages = response.question.id, response.question.passages
+            cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
+            found[name] = {
+                "question": response.question.question,
+                "passages": {
+                    str(mark): passages[mark - 1].facts()
+                    for mark in sorted(cited)
+                    if is_in_range(mark, len(passages), is_official=self.is_official)
+                },
                 "sentences": [
-                    _described_sentence(sentence, part.question.id, place, verdicts)
-                    for place, sentence in enumerate(part.sentences)
+                    {
+                        "text": sentence.text,
+                        "marks": marks(sentence.text),
+                        "fallback": sentence.fallback,
+                        "lost": sentence.lost,
+                        "tokens": list(sentence.parse.tokens) if sentence.parse else [],
+                        "heads": list(sentence.parse.heads) if sentence.parse else [],
+                        "relations": list(sentence.parse.relations) if sentence.parse else [],
+                        "claims": [
+                            described(claim.text, claim.marks, verdicts.get((name, place, number)))
+                            for number, claim in enumerate(sentence.claims)
+                        ],
+                    }
+                    for place, sentence in enumerate(response.sentences)
                 ],
             }
-            for part in answers
-            if isinstance(part, Response)
-        }
-
-    def _cited_passages(self, response: Response) -> dict[str, dict[str, str]]:
-        passages = response.question.passages
-        cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
-        return {
-            str(mark): passages[mark - 1].facts()
-            for mark in sorted(cited)
-            if is_in_range(mark, len(passages), is_official=self.is_official)
-        }
+        return found
 
     def _claims(self, answers: Sequence[Part | None]) -> list[tuple[Part, Claim]]:
-        found = [(part, self.claim(part)) for part in answers if part is not None]
-        return [(part, claim) for part, claim in found if claim is not None]
+        claims = [(part, self.claim(part)) for part in answers if part is not None]
+        return [(part, claim) for part, claim in claims if claim is not None]
 
 
 class AliiceDeviation(Aliice):
@@ -131,10 +139,7 @@ class AliiceDeviation(Aliice):
 
     per_unit = True
     higher_is_better = None
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (0.0, self.scale / 2)
+    ends = (0.0, 50.0)
 
     def unit_stats(self, sums: Floats) -> Floats:
         """A response's value, its square, whether it counts, and how many labels it lacks."""
@@ -147,8 +152,8 @@ class AliiceDeviation(Aliice):
     def aggregate(self, sums: Floats) -> Floats:
         total, squares, count, pending = (sums[..., place] for place in range(4))
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.sqrt(np.maximum(squares * count - total**2, 0)) / count
-        return np.where(pending > 0, np.nan, self.scale * found)
+            deviation = np.sqrt(np.maximum(squares * count - total**2, 0)) / count
+        return np.where(pending > 0, np.nan, self.scale * deviation)
 
     def total(self, rows: Floats) -> float:
         """From the values themselves, since sums of squares leave a trace where all are equal."""
@@ -172,42 +177,20 @@ class AliiceBySentence(Aliice):
     statistic = "aliice_by_sentence"
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        own = super().parameters
-        return {
-            **{name: own[name] for name in own if name not in ("groups", "parser")},
-            "claims": "sentences",
-        }
+    def parameters(self) -> Parameters:
+        shared = {key: value for key, value in super().parameters.items() if key not in ("groups", "parser")}
+        return {**shared, "claims": "sentences"}
 
     def claim(self, part: Part | None) -> Claim | None:
         if not isinstance(part, CitedSentence):
             return None
-        found, passages = marks(part.text), len(part.question.passages)
-        if not are_in_range(found, passages, is_official=self.is_official):
+        marked, passages = marks(part.text), len(part.question.passages)
+        if not are_in_range(marked, passages, is_official=self.is_official):
             return None
-        return Claim(without_marks(part.text), tuple(found))
+        return Claim(without_marks(part.text), tuple(marked))
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
         return {}
-
-
-def _described_sentence(
-    sentence: Sentence, question: str, place: int, verdicts: Mapping[tuple[str, int, int], Verdict]
-) -> dict[str, Any]:
-    parse = sentence.parse
-    return {
-        "text": sentence.text,
-        "marks": marks(sentence.text),
-        "fallback": sentence.fallback,
-        "lost": sentence.lost,
-        "tokens": list(parse.tokens) if parse else [],
-        "heads": list(parse.heads) if parse else [],
-        "relations": list(parse.relations) if parse else [],
-        "claims": [
-            described(claim.text, claim.marks, verdicts.get((question, place, number)))
-            for number, claim in enumerate(sentence.claims)
-        ],
-    }
 
 
 #: So many marks of a sentence are looked at unless all are.
@@ -238,10 +221,7 @@ class Alce(CitationMetric):
         super().__init__(name, rules, part=part, options=options, is_official=is_official)
         self.most = None if all_marks else MAX_MARKS
         self.statistic = "alce_all_marks" if all_marks else "alce"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "marks": "all" if self.most is None else self.most}
+        self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
 
     def marks(self, sentence: AlceSentence) -> tuple[int, ...]:
         """The marks that are looked at; none where one of all stands for no passage."""
@@ -252,7 +232,8 @@ class Alce(CitationMetric):
     def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
         return [
             case_of(sentence.question, sentence.text, self.marks(sentence))
-            for sentence in self._asked(answers)
+            for sentence in answers
+            if isinstance(sentence, AlceSentence) and self.marks(sentence)
         ]
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
@@ -266,7 +247,13 @@ class Alce(CitationMetric):
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                rows.append(self._whole(sentences[question.id], marks[question.id]))
+                # A response without marks that count has its precision so, one without a sentence everything.
+                counts = sentences[question.id] or not self.is_official
+                weights = {
+                    "recall_weight": not sentences[question.id],
+                    "precision_weight": not marks[question.id],
+                }
+                rows.append(weights if counts else {})
             elif not isinstance(answer, AlceSentence):
                 rows.append({})
             elif self.marks(answer):
@@ -282,17 +269,6 @@ class Alce(CitationMetric):
         for answer in answers:
             if isinstance(answer, AlceSentence):
                 verdict = next(verdicts) if self.marks(answer) else None
-                own = found.setdefault(answer.question.id, {self.statistic: []})
-                own[self.statistic].append(described(answer.text, answer.marks, verdict))
+                sentences = found.setdefault(answer.question.id, {self.statistic: []})[self.statistic]
+                sentences.append(described(answer.text, answer.marks, verdict))
         return found
-
-    def _asked(self, answers: Sequence[Part | None]) -> list[AlceSentence]:
-        return [answer for answer in answers if isinstance(answer, AlceSentence) and self.marks(answer)]
-
-    def _whole(self, sentences: int, marks: int) -> Mapping[str, float]:
-        """What a response weighs besides its sentences: all its precision where it has no marks that count,
-        and all of everything where it has no sentence.
-        """
-        if not sentences and self.is_official:
-            return {}
-        return {"recall_weight": float(not sentences), "precision_weight": float(not marks)}

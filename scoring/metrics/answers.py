@@ -1,4 +1,4 @@
-"""What an answer is beside its citations: right, long, and with marks within its sentences.
+"""What an answer is beside what its citations entail: right, long, like the gold, with marks inside.
 
 Exact match and ROUGE-Lsum are those of ALCE (Gao et al. 2023), on the answer without its marks.
 """
@@ -9,14 +9,13 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.metrics import rouge
-from scoring.metrics.base import Floats, MeanMetric, Metric, harmonic_mean
+from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, harmonic_mean, quotient
 from scoring.metrics.mauve import Mauve
-from scoring.metrics.texts import Text
+from scoring.metrics.rouge import Rouge, rouge
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.marks import first_line
@@ -26,8 +25,21 @@ from tasks.types.positional_citations.sentences import SPLITTERS, splitter_name
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
 ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
+#: So many words of question and answer together are read for MAUVE.
+MAX_WORDS = 100
+#: A variance that is smaller against the square of the mean is nothing but rounding.
+_ROUNDING = 1e-13
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalised(text: str) -> str:
+    """Lower case without punctuation and articles, and one space between words."""
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _plain(answer: object) -> str:
+    return answer.plain if isinstance(answer, Response) else ""
 
 
 class AnswerMetric(MeanMetric):
@@ -38,15 +50,12 @@ class AnswerMetric(MeanMetric):
     """
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
+        nothing = (0.0,) * (len(self.columns) + 1)
         rows = [
-            (*self.measured(question, answer), 1.0) if question and self.applies(question) else self._nothing
+            (*self.measured(question, answer), 1.0) if question and self.applies(question) else nothing
             for question, answer in zip(gold, answers, strict=True)
         ]
-        return np.array(rows, float).reshape(-1, len(self.columns) + 1)
-
-    @property
-    def _nothing(self) -> tuple[float, ...]:
-        return (0.0,) * (len(self.columns) + 1)
+        return np.array(rows, float).reshape(-1, len(nothing))
 
     def applies(self, question: Question) -> bool:
         return True
@@ -73,11 +82,11 @@ class ExactMatch(AnswerMetric):
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         plain = normalised(_plain(answer))
-        found = [
+        is_there = [
             any(normalised(spelling) in plain for spelling in spellings)
             for spellings in question.short_answers
         ]
-        return sum(found) / len(found), all(found)
+        return sum(is_there) / len(is_there), all(is_there)
 
 
 class ListAnswers(AnswerMetric):
@@ -102,12 +111,12 @@ class ListAnswers(AnswerMetric):
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
         line = first_line(_plain(answer)).rstrip().rstrip(".").rstrip(",")
-        given = [text for text in map(normalised, line.split(",")) if text]
+        parts = [text for text in map(normalised, line.split(",")) if text]
         wanted = [{normalised(spelling) for spelling in spellings} for spellings in question.answers]
         right = set().union(*wanted)
-        precision = sum(text in right for text in given) / len(given) if given else 0.0
-        found = sum(not own.isdisjoint(given) for own in wanted)
-        recalls = found / len(wanted), min(self.enough, found) / min(self.enough, len(wanted))
+        precision = sum(text in right for text in parts) / len(parts) if parts else 0.0
+        hits = sum(not spellings.isdisjoint(parts) for spellings in wanted)
+        recalls = hits / len(wanted), min(self.enough, hits) / min(self.enough, len(wanted))
         return precision, *recalls, *(float(harmonic_mean(precision, recall)) for recall in recalls)
 
 
@@ -120,32 +129,27 @@ class AnswerRouge(AnswerMetric):
     statistic = "answer_rouge_lsum"
     columns = ("f1",)
     scale = 100
-    citation = rouge.Rouge.citation
-    packages = rouge.Rouge.packages
+    citation = Rouge.citation
+    packages = Rouge.packages
+    fixed = {"references": "best", "stemmer": "porter", "tokenizer": "rouge-score"}
 
     def __init__(self, name: str, rules: str, *, options: Options, is_official: bool = False) -> None:
         super().__init__(name, rules, column="f1")
         self._splitter = chosen_splitter(options, is_official=is_official)
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {
-            **super().parameters,
-            "references": "best",
-            "sentences": splitter_name(self._splitter),
-            "stemmer": "porter",
-            "tokenizer": "rouge-score",
-        }
+    def parameters(self) -> Parameters:
+        return {**super().parameters, "sentences": splitter_name(self._splitter)}
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
-        places, references, given = [], [], []
+        places, references, texts = [], [], []
         for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             for reference in question.references if question else ():
                 places.append(place)
                 references.append(self._lines(reference))
-                given.append(self._lines(_plain(answer)))
+                texts.append(self._lines(_plain(answer)))
         stats = np.zeros((len(gold), 2))
-        f1 = rouge.rouge(references, given, ("lsum",), is_stemmed=True)["lsum"][:, 2]
+        f1 = rouge(references, texts, ("lsum",), is_stemmed=True)["lsum"][:, 2]
         np.maximum.at(stats[:, 0], places, f1)
         stats[places, 1] = 1
         return stats
@@ -188,21 +192,9 @@ class PositionalShare(AnswerMetric):
         return [isinstance(answer, Response) and answer.is_positional]
 
 
-def normalised(text: str) -> str:
-    """Lower case without punctuation and articles, and one space between words."""
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
-
-
-def _plain(answer: Part | None) -> str:
-    return answer.plain if isinstance(answer, Response) else ""
-
-
-#: A variance that is smaller against the square of the mean is nothing but rounding.
-_ROUNDING = 1e-13
-
-
 class Cvcp(Metric):
-    """Standard deviation over mean of the positions of a sentence's marks.
+    """The coefficient of variation of citation positions: standard deviation over mean of the positions of a
+    sentence's marks, 0 where all stand at one place, larger where they are spread.
 
     As in the paper's formula: within each cited sentence, over units; the mean over the cited sentences of a
     response, then over the responses that have one. Pooled, as released: over all marks of all responses, as
@@ -211,6 +203,7 @@ class Cvcp(Metric):
 
     statistic = "cvcp"
     higher_is_better = None
+    ends = (0.0, math.inf)
     citation = ALIICE
 
     def __init__(
@@ -220,11 +213,7 @@ class Cvcp(Metric):
         self.is_pooled, self._splitter = is_pooled, chosen_splitter(options, is_official=is_official)
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        return (0.0, math.inf)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         return {
             "positions": "characters" if self.is_pooled else "units",
             "average": "pooled" if self.is_pooled else "sentences-then-responses",
@@ -239,67 +228,43 @@ class Cvcp(Metric):
         stats = np.zeros((len(answers), 5))
         for place, answer in enumerate(answers):
             if isinstance(answer, CitedSentence):
-                units, offsets = (np.array(own) for own in (answer.positions.units, answer.positions.offsets))
+                units, offsets = np.array(answer.positions.units), np.array(answer.positions.offsets)
                 share = 1 / cited[answer.question.id]
-                stats[place] = (
-                    share * units.std() / units.mean(),
-                    share,
-                    len(offsets),
-                    offsets.sum(),
-                    (offsets**2).sum(),
-                )
+                sums = (len(offsets), offsets.sum(), (offsets**2).sum())
+                stats[place] = (share * units.std() / units.mean(), share, *sums)
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
+        if not self.is_pooled:
+            return quotient(sums[..., 0], sums[..., 1])
+        count, total, squares = (sums[..., place] for place in (2, 3, 4))
         with np.errstate(invalid="ignore", divide="ignore"):
-            if not self.is_pooled:
-                return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
-            count, total, squares = (sums[..., place] for place in (2, 3, 4))
             relative = squares * count / total**2 - 1
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
             # Marks that all stand at the very beginning have a mean of 0.
             return np.asarray(np.where(total > 0, spread, np.nan))
 
 
-#: So many words of question and answer together are read.
-MAX_WORDS = 100
-
-
 class AnswerMauve(Mauve):
-    """MAUVE of questions with their answers against questions with the gold's answer in full.
+    """MAUVE of questions with their answers against questions with the gold's answer in full, as ALCE and
+    ALiiCE take it.
 
     Where annotators gave several, the gold's field ``answer`` says which, as in the released programs;
     else it is the first. The first 100 words of each, without marks and without punctuation at the end. A
     question that has no answer in full does not count; one that the run does not answer stands there alone.
     """
 
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {
-            **super().parameters,
-            "reference": "answer-or-first",
-            "texts": f"question-answer-{MAX_WORDS}",
-        }
+    fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}
 
     def instance_stats(self, gold: Sequence[object], answers: Sequence[object]) -> Floats:
-        sides = list(zip(gold, answers, strict=True))
-        return super().instance_stats(
-            [_of_gold(question) for question, _ in sides],
-            [_of_run(question, answer) for question, answer in sides],
-        )
-
-
-def _of_gold(question: object) -> Text | None:
-    if not isinstance(question, Question):
-        return None
-    answer = question.answer or next(iter(question.references), "")
-    return _read(question, answer) if answer else None
-
-
-def _of_run(question: object, answer: object) -> Text | None:
-    if not isinstance(question, Question):
-        return None
-    return _read(question, answer.plain if isinstance(answer, Response) else "")
+        references: list[str | None] = [None] * len(gold)
+        texts: list[str | None] = [None] * len(gold)
+        for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
+            if isinstance(question, Question):
+                reference = question.answer or next(iter(question.references), "")
+                references[place] = _read(question, reference) if reference else None
+                texts[place] = _read(question, _plain(answer))
+        return super().instance_stats(references, texts)
 
 
 def _read(question: Question, answer: str) -> str:

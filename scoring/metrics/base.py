@@ -19,10 +19,40 @@ from numpy.typing import NDArray
 from tasks.types.unavailable import Unavailable
 
 Floats = NDArray[np.float64]
+Parameters = Mapping[str, str | int | float]
+PARTS = ("precision", "recall", "f1")
 
 
 class UnknownMetric(LookupError):
     """No metric has this name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """What a metric cannot do without besides this program, such as a model.
+
+    ``missing`` says what is not on this machine and what to do about it; empty where it is there.
+    ``place`` is where it lies, ``version`` its version or the beginning of its digest.
+    """
+
+    kind: str
+    name: str
+    place: str = ""
+    version: str = ""
+    missing: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        return not self.missing
+
+
+def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Requirement:
+    """``look`` gives place and version, or raises Unavailable; it loads nothing."""
+    try:
+        place, version = look()
+    except Unavailable as missing:
+        return Requirement(kind=kind, name=name, missing=str(missing))
+    return Requirement(kind=kind, name=name, place=place, version=version)
 
 
 class Metric(ABC):
@@ -38,6 +68,8 @@ class Metric(ABC):
     higher_is_better: bool | None = True
     #: 1 where the field publishes shares, 100 where percentages, 0 for counts, which have no end.
     scale: float = 1
+    #: Between which values it lies, where these are not 0 and the scale.
+    ends: tuple[float, float] | None = None
     #: Raised whenever the arithmetic changes.
     version: int = 1
     citation: str = ""
@@ -50,6 +82,8 @@ class Metric(ABC):
     is_exchangeable: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
     packages: tuple[str, ...] = ()
+    #: What of ``parameters`` is known from the start.
+    fixed: Parameters = {}
 
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
@@ -58,7 +92,7 @@ class Metric(ABC):
     @property
     def value_range(self) -> tuple[float, float]:
         """Between which values the metric lies, infinite where it has no end; its interval lies there too."""
-        return (0.0, self.scale or math.inf)
+        return self.ends or (0.0, self.scale or math.inf)
 
     def has_enough_units(self, rows: Floats) -> bool:
         """Whether leaving out one unit at a time shows how far the value may be off.
@@ -68,9 +102,9 @@ class Metric(ABC):
         return True
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         """Whatever else can change the number; part of the signature."""
-        return {}
+        return self.fixed
 
     @abstractmethod
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -108,10 +142,7 @@ class Metric(ABC):
         return {}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """From (units, k) sums to (units, m) rows of which ``aggregate`` takes the sum.
-
-        Only where ``per_unit``.
-        """
+        """Where ``per_unit``: from (units, k) sums to the (units, m) rows that ``aggregate`` adds up."""
         return sums
 
     @abstractmethod
@@ -125,6 +156,74 @@ class Metric(ABC):
     def total(self, rows: Floats) -> float:
         """The value over a whole run, where a program publishes something else than that of the rows' sum."""
         return float(self.aggregate(rows.sum(axis=0)))
+
+
+class MeanMetric(Metric):
+    """The mean of one column of the matrix over the instances that count, times the scale (of
+    counts, by 1).
+
+    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count:
+    an answer without gold does not, a gold instance without an answer does, with 0. Over no instances the
+    mean is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a
+    macro average).
+    """
+
+    #: The names of the measured columns, in order.
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, name: str, rules: str, *, column: str, over_units: bool = False) -> None:
+        super().__init__(name, rules)
+        self.column, self.per_unit = column, over_units
+
+    @property
+    def parameters(self) -> Parameters:
+        return {"average": "units" if self.per_unit else "instances", **self.fixed}
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        return int(stats[:, -1].sum())
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        """The unit's mean and 1; zeros where none of its instances counts."""
+        count = sums[:, -1]
+        chosen = sums[:, self.columns.index(self.column)]
+        means = np.divide(chosen, count, out=np.zeros(len(sums)), where=count > 0)
+        return np.column_stack([means, count > 0]).astype(np.float64)
+
+    def aggregate(self, sums: Floats) -> Floats:
+        chosen = sums[..., 0 if self.per_unit else self.columns.index(self.column)]
+        return np.asarray((self.scale or 1) * quotient(chosen, sums[..., -1]))
+
+
+class CountMetric(Metric):
+    """Precision, recall or F1 of matrices with the columns true positive, false positive, false negative.
+
+    Micro pools the counts. Macro is the mean precision and the mean recall over units, and F1 is computed
+    *from those two means*, as the CL-SciSumm programs do. 0/0 is 0.
+    """
+
+    def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
+        super().__init__(name, rules)
+        self.part, self.average = part, average
+        self.per_unit = average == "macro"
+        self.fixed = {"average": average}
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        """Precision, recall and 1 for each unit: their sums give the two means."""
+        rows = sums.copy()
+        rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
+        rows[:, 1] = ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
+        rows[:, 2] = 1
+        return rows
+
+    def aggregate(self, sums: Floats) -> Floats:
+        if self.average == "macro":
+            precision, recall = ratio(sums[..., 0], sums[..., 2]), ratio(sums[..., 1], sums[..., 2])
+        else:
+            precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
+            recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
+        if self.part == "f1":
+            return harmonic_mean(precision, recall)
+        return precision if self.part == "precision" else recall
 
 
 def unit_rows(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> Floats:
@@ -164,6 +263,11 @@ def ratio(numerator: Floats | float, denominator: Floats | float) -> Floats:
     )
 
 
+def quotient(total: Floats, count: Floats) -> Floats:
+    """Total over count, NaN where the count is 0: a mean over nothing is undefined."""
+    return np.asarray(np.divide(total, count, out=np.full(np.shape(count), np.nan), where=count > 0))
+
+
 def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
     """0 where both are 0; NaN where one is undefined."""
     return ratio(2 * precision * recall, precision + recall)
@@ -175,106 +279,3 @@ def f1_of_counts(both: Floats | float, given: Floats | float, wanted: Floats | f
     The same as the harmonic mean of both ratios, but for the last digits.
     """
     return ratio(2 * both, given + wanted)
-
-
-class MeanMetric(Metric):
-    """The mean of one column of the matrix over the instances that count, times the scale (of
-    counts, by 1).
-
-    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count:
-    an answer without gold does not, a gold instance without an answer does, with 0. Over no instances the
-    mean is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a
-    macro average).
-    """
-
-    #: The names of the measured columns, in order.
-    columns: tuple[str, ...] = ()
-
-    def __init__(self, name: str, rules: str, *, column: str, over_units: bool = False) -> None:
-        super().__init__(name, rules)
-        self.column, self.per_unit = column, over_units
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "units" if self.per_unit else "instances"}
-
-    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        return int(stats[:, -1].sum())
-
-    def unit_stats(self, sums: Floats) -> Floats:
-        """The unit's mean and 1; zeros where none of its instances counts."""
-        count = sums[:, -1]
-        chosen = sums[:, self.columns.index(self.column)]
-        means = np.divide(chosen, count, out=np.zeros(len(sums)), where=count > 0)
-        return np.column_stack([means, count > 0]).astype(np.float64)
-
-    def aggregate(self, sums: Floats) -> Floats:
-        count = sums[..., -1]
-        chosen = sums[..., 0 if self.per_unit else self.columns.index(self.column)]
-        means = np.divide(chosen, count, out=np.full(count.shape, np.nan), where=count > 0)
-        return np.asarray((self.scale or 1) * means)
-
-
-PARTS = ("precision", "recall", "f1")
-
-
-class CountMetric(Metric):
-    """Precision, recall or F1 of matrices with the columns true positive, false positive, false negative.
-
-    Micro pools the counts. Macro is the mean precision and the mean recall over units, and F1 is computed
-    *from those two means*, as the CL-SciSumm programs do. 0/0 is 0.
-    """
-
-    def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
-        super().__init__(name, rules)
-        self.part, self.average = part, average
-        self.per_unit = average == "macro"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": self.average}
-
-    def unit_stats(self, sums: Floats) -> Floats:
-        """Precision, recall and 1 for each unit: their sums give the two means."""
-        rows = sums.copy()
-        rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
-        rows[:, 1] = ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
-        rows[:, 2] = 1
-        return rows
-
-    def aggregate(self, sums: Floats) -> Floats:
-        if self.average == "macro":
-            precision, recall = ratio(sums[..., 0], sums[..., 2]), ratio(sums[..., 1], sums[..., 2])
-        else:
-            precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
-            recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
-        if self.part == "f1":
-            return harmonic_mean(precision, recall)
-        return precision if self.part == "precision" else recall
-
-
-@dataclass(frozen=True, kw_only=True)
-class Requirement:
-    """``missing`` says what is not on this machine and what to do about it; empty where it is there.
-
-    ``place`` is where it lies, ``version`` its version or the beginning of its digest.
-    """
-
-    kind: str
-    name: str
-    place: str = ""
-    version: str = ""
-    missing: str = ""
-
-    @property
-    def is_there(self) -> bool:
-        return not self.missing
-
-
-def looked_for(kind: str, name: str, look: Callable[[], tuple[str, str]]) -> Requirement:
-    """``look`` gives place and version, or raises Unavailable; it loads nothing."""
-    try:
-        place, version = look()
-    except Unavailable as missing:
-        return Requirement(kind=kind, name=name, missing=str(missing))
-    return Requirement(kind=kind, name=name, place=place, version=version)

@@ -11,35 +11,35 @@ import csv
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from scoring.metrics import cache
-from scoring.metrics.base import Floats, MeanMetric, Requirement, harmonic_mean, looked_for
+from scoring.metrics.base import PARTS, Floats, Parameters, Requirement, harmonic_mean
 from scoring.metrics.local_models import (
     Embedded,
     Encoder,
+    NamedModel,
     encoder,
     folder_of,
     layer_of,
     missing,
     weights_digest,
 )
-from scoring.metrics.texts import ENGINE, PACKAGE, Text, signed_engine, texts_of
+from scoring.metrics.texts import ENGINE, PACKAGE, Text, TextMean, signed_engine
 from tasks.types.base import OptionRefused, Options
 from tasks.types.unavailable import Unavailable
 
-PARTS = ("precision", "recall", "f1")
 DEFAULT_MODEL = "distilbert-base-uncased"
 EQUAL_TO = "bert-score-0.3.13"
 #: So many pairs are matched at a time, and so many gold texts kept in one file.
 CHUNK = 1024
 
 
-class BertScore(MeanMetric):
+class BertScore(TextMean):
     """The mean over instances of precision, recall or F1 of BERTScore, times 100.
 
     Gold and answers are texts. An empty one scores 0 without going to the model. ``idf`` weighs tokens
@@ -56,27 +56,25 @@ class BertScore(MeanMetric):
         super().__init__(name, rules, column=part)
         self.settings = Settings(options)
         self.statistic = "bertscore"
+        if self.settings.baseline != "no":
+            # Rescaled to a baseline it has no end that is the same for all models.
+            self.ends = (-math.inf, math.inf)
         self.packages = ("torch", "transformers") if self.settings.is_asked else ()
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        """Rescaled to a baseline it has no end that is the same for all models."""
-        return super().value_range if self.settings.baseline == "no" else (-math.inf, math.inf)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         """Names the model by its weights, wherever it lies. Raises Unavailable where it is not there."""
-        own = self.settings
-        if not own.is_asked:
+        chosen = self.settings
+        if not chosen.is_asked:
             return {**super().parameters, "model": "none"}
         return {
             **super().parameters,
-            "model": own.signed_model,
-            "layer": own.layer,
-            "idf": "gold" if own.uses_idf else "no",
-            "baseline": own.signed_baseline,
+            "model": chosen.signed_model,
+            "layer": chosen.layer,
+            "idf": "gold" if chosen.uses_idf else "no",
+            "baseline": chosen.signed_baseline,
             "as": EQUAL_TO,
-            **({"engine": signed_engine("bert-score")} if own.by_package else {}),
+            **({"engine": signed_engine("bert-score")} if chosen.by_package else {}),
         }
 
     @property
@@ -84,19 +82,16 @@ class BertScore(MeanMetric):
         return self.settings.is_asked
 
     def requirements(self) -> Sequence[Requirement]:
-        own = self.settings
-        if not own.is_asked:
-            return ()
-        return (looked_for("BERTScore model", own.model, lambda: (own.place, f"sha256-{own.digest[:12]}")),)
+        chosen = NamedModel("BERTScore", self.settings.model)
+        return (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         if not self.settings.is_asked:
             return np.zeros((len(gold), len(PARTS) + 1))
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
-        computed = package_bertscore if self.settings.by_package else bertscore
-        scores = computed(texts_of(gold), texts_of(answers), self.settings)
-        # A baseline may leave something of a text that is not there.
-        return np.column_stack([scores * counts[:, None], counts])
+        return super().instance_stats(gold, answers)
+
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        return (package_bertscore if self.settings.by_package else bertscore)(gold, answers, self.settings)
 
 
 class Settings:
@@ -126,9 +121,7 @@ class Settings:
     @property
     def place(self) -> str:
         """The folder of its files. Raises Unavailable where the model cannot be used here."""
-        if reason := missing(self.model):
-            raise Unavailable(f"BERTScore: {reason}")
-        return str(folder_of(self.model))
+        return str(NamedModel("BERTScore", self.model).folder)
 
     @property
     def digest(self) -> str:
@@ -152,7 +145,12 @@ class Settings:
 
     def baseline_values(self) -> tuple[float, float, float]:
         """Precision, recall and F1 of unrelated texts under this model and layer."""
-        path = _package_table(self.model) if self.baseline == "yes" else Path(self.baseline)
+        path: Path | None = Path(self.baseline)
+        if self.baseline == "yes":
+            # The table that the package bert-score brings for English, found without importing it.
+            spec = find_spec("bert_score")
+            tables = Path(spec.origin).parent / "rescale_baseline" / "en" if spec and spec.origin else None
+            path = tables / f"{self.model}.tsv" if tables else None
         if path is None or not path.is_file():
             raise Unavailable(f"BERTScore: there is no baseline for {self.model} ({path or 'bert-score'})")
         with path.open(encoding="utf-8", newline="") as file:
@@ -160,14 +158,6 @@ class Settings:
                 if int(row["LAYER"]) == self.layer:
                     return float(row["P"]), float(row["R"]), float(row["F"])
         raise Unavailable(f"BERTScore: {path} has no line for layer {self.layer}")
-
-
-def _package_table(model: str) -> Path | None:
-    """The table that the package bert-score brings for English, found without importing it."""
-    spec = find_spec("bert_score")
-    if spec is None or spec.origin is None:
-        return None
-    return Path(spec.origin).parent / "rescale_baseline" / "en" / f"{model}.tsv"
 
 
 def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> Floats:
@@ -182,16 +172,20 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
         if asked:
             weights = weights or _Weights(settings, gold)
             # All of the chunk's gold, whatever is answered, so that the next run finds the same chunk.
-            wanted = _kept_tokens(settings, _distinct(own for own, _ in pairs))
-            given = settings.encoder().embed(answered := _distinct(pairs[row][1] for row in asked))
-            tokens = dict(zip(answered, given, strict=True))
+            wanted = _kept_tokens(settings, _distinct(text for text, _ in pairs))
+            answered = _distinct(pairs[row][1] for row in asked)
+            tokens = dict(zip(answered, settings.encoder().embed(answered), strict=True))
             for row in asked:
-                own, answer = pairs[row]
-                scores[start + row] = _matched(wanted[own], tokens[answer], weights)
-    if settings.baseline != "no":
-        base = np.array(settings.baseline_values())
-        scores = (scores - base) / (1 - base)
-    return scores
+                text, answer = pairs[row]
+                scores[start + row] = _matched(wanted[text], tokens[answer], weights)
+    return _rescaled(scores, settings)
+
+
+def _rescaled(scores: Floats, settings: Settings) -> Floats:
+    if settings.baseline == "no":
+        return scores
+    base = np.array(settings.baseline_values())
+    return np.asarray((scores - base) / (1 - base))
 
 
 def _matched(gold: Embedded, answer: Embedded, weights: _Weights) -> tuple[float, float, float]:
@@ -211,12 +205,12 @@ class _Weights:
     """How much each token counts: one, or its inverse document frequency among the gold texts."""
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
-        own = settings.encoder()
-        self._special = np.array(sorted(own.special_ids))
+        model = settings.encoder()
+        self._special = np.array(sorted(model.special_ids))
         self._idf: Floats | None = None
         if settings.uses_idf:
-            having = Counter(token for ids in own.ids(gold) for token in set(ids))
-            self._idf = np.full(len(own.tokenizer), math.log(len(gold) + 1))
+            having = Counter(token for ids in model.ids(gold) for token in set(ids))
+            self._idf = np.full(len(model.tokenizer), math.log(len(gold) + 1))
             for token, count in having.items():
                 self._idf[token] = math.log((len(gold) + 1) / (count + 1))
 
@@ -273,7 +267,4 @@ def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Set
             )
             parts = scorer.score([answers[place] for place in asked], [gold[place] for place in asked])
         scores[asked] = np.column_stack([part.numpy() for part in parts])
-    if settings.baseline != "no":
-        base = np.array(settings.baseline_values())
-        scores = (scores - base) / (1 - base)
-    return scores
+    return _rescaled(scores, settings)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Metric
+from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
+from tasks.types.columns import present
 
 #: Bins of equal width of the expected calibration error.
 BINS = 10
@@ -37,7 +38,7 @@ def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[s
     return Forecasts(
         given=np.array(given, dtype=np.float64).reshape(len(by_row), len(labels)),
         wanted=np.array([numbers.get(label, -1) for label in gold], dtype=np.intp),
-        has_gold=np.array([label is not None for label in gold], dtype=bool),
+        has_gold=present(gold),
         is_given=np.array([bool(own) for own in by_row], dtype=bool),
     )
 
@@ -51,6 +52,7 @@ class Brier(MeanMetric):
     """
 
     higher_is_better = False
+    ends = (0.0, 2.0)
     citation = BRIER
     columns = ("loss", "missing")
 
@@ -58,14 +60,7 @@ class Brier(MeanMetric):
         super().__init__(name, rules, column="loss")
         self.labels = tuple(labels)
         self.statistic = f"brier:{','.join(labels)}"
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (0.0, 2.0)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "labels": ",".join(self.labels), "unanswered": 1}
+        self.fixed = {"labels": ",".join(labels), "unanswered": 1}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): the loss, whether probabilities are missing, and whether the instance counts."""
@@ -99,10 +94,7 @@ class CalibrationError(Metric):
         super().__init__(name, rules)
         self.labels, self.bins = tuple(labels), bins
         self.statistic = f"calibration:{bins}:{','.join(labels)}"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"bins": self.bins, "labels": ",".join(self.labels)}
+        self.fixed = {"bins": bins, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
@@ -122,6 +114,4 @@ class CalibrationError(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         counts, confidence, right = np.split(sums, 3, axis=-1)
-        total = counts.sum(axis=-1)
-        distance = np.abs(confidence - right).sum(axis=-1)
-        return np.asarray(np.divide(distance, total, out=np.full(total.shape, np.nan), where=total > 0))
+        return quotient(np.abs(confidence - right).sum(axis=-1), counts.sum(axis=-1))

@@ -6,13 +6,12 @@ Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, ratio
-from scoring.metrics.texts import Text, texts_of
+from scoring.metrics.base import Floats, ratio
+from scoring.metrics.texts import TextMean
 from tasks.types.citation_text.self_reference import refers_to_itself
 
 CITEBENCH = (
@@ -21,7 +20,7 @@ CITEBENCH = (
 )
 
 
-class Length(MeanMetric):
+class Length(TextMean):
     """The mean number of words between white space; an instance without a prediction has an empty one."""
 
     statistic = "length"
@@ -30,14 +29,11 @@ class Length(MeanMetric):
     scale = 0
     citation = CITEBENCH
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        """(n, 3): the words of the answer, those of the gold, and whether the row counts."""
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
-        words, wanted = (
-            np.array([len(text.split()) for text in texts_of(side)], dtype=np.float64)
-            for side in (answers, gold)
-        )
-        return np.column_stack([words * counts, wanted, counts])
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        return np.array(
+            [(len(answer.split()), len(text.split())) for text, answer in zip(gold, answers, strict=True)],
+            float,
+        ).reshape(-1, 2)
 
 
 class LengthRatio(Length):
@@ -47,21 +43,15 @@ class LengthRatio(Length):
     """
 
     scale = 1
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (0.0, math.inf)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "sums"}
+    ends = (0.0, math.inf)
+    fixed = {"average": "sums"}
 
     def aggregate(self, sums: Floats) -> Floats:
         words, wanted = sums[..., 0], sums[..., 1]
         return np.asarray(np.where(wanted > 0, ratio(words, wanted), np.nan))
 
 
-class SelfReference(MeanMetric):
+class SelfReference(TextMean):
     """The share of texts, in percent, that speak of the paper that they stand in.
 
     That is, that have one of five phrases in lower case: our work, in this paper, we present, we introduce,
@@ -74,9 +64,5 @@ class SelfReference(MeanMetric):
     scale = 100
     citation = CITEBENCH
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
-        speaks: NDArray[np.bool_] = np.array(
-            [refers_to_itself(text) for text in texts_of(answers)], dtype=bool
-        )
-        return np.column_stack([speaks * counts, counts])
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        return np.array([[refers_to_itself(text)] for text in answers], float).reshape(-1, 1)

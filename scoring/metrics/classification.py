@@ -7,14 +7,14 @@ it, and that have and were given it. Weighted kappa needs the confusions themsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, f1_of_counts, ratio
+from scoring.metrics.base import Floats, Metric, f1_of_counts, quotient, ratio
+from tasks.types.columns import present
 
-PARTS = ("precision", "recall", "f1")
 AVERAGES = ("macro", "micro", "weighted")
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 KAPPA = (
@@ -42,38 +42,27 @@ class Classification(Metric):
     """
 
     citation = CITATION
+    #: What the matrix holds.
+    kind = "classes"
 
     def __init__(self, name: str, rules: str, *, labels: Sequence[Label] | None = None) -> None:
         super().__init__(name, rules)
         self.labels = labels
-        known = "gold" if labels is None else ",".join(map(str, labels))
-        self.statistic = f"{self.kind}:{known}"
-
-    #: What the matrix holds.
-    kind = "classes"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"labels": "gold" if self.labels is None else ",".join(map(str, self.labels)), "zero": 0}
+        named = "gold" if labels is None else ",".join(map(str, labels))
+        self.statistic, self.fixed = f"{self.kind}:{named}", {"labels": named, "zero": 0}
 
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
         """The class numbers of gold and answers, -1 for none, and how many classes there are."""
         labels = self.labels or sorted(
-            {gold_answer for gold_answer in gold if gold_answer is not None},
-            key=lambda gold_answer: (str(type(gold_answer)), gold_answer),
+            {label for label in gold if label is not None}, key=lambda label: (str(type(label)), label)
         )
-        numbers = {label: number for number, label in enumerate(labels)}
-        wanted = np.array(
-            [-1 if gold_answer is None else numbers.get(gold_answer, -1) for gold_answer in gold],
-            dtype=np.intp,
+        numbers: dict[Label | None, int] = {label: number for number, label in enumerate(labels)}
+        wanted, given = (
+            np.array([numbers.get(label, -1) for label in side], dtype=np.intp) for side in (gold, answers)
         )
-        given = np.array(
-            [-1 if answer is None else numbers.get(answer, -1) for answer in answers], dtype=np.intp
-        )
-        has_gold = np.array([gold_answer is not None for gold_answer in gold], dtype=bool)
-        return wanted, np.where(has_gold, given, -1), len(labels)
+        return wanted, np.where(present(gold), given, -1), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, 3c + 1): in the gold, given, and both, for each of c classes side by side; and 1 where there
@@ -84,7 +73,7 @@ class Classification(Metric):
         for part, codes in enumerate((wanted, given, np.where(wanted == given, wanted, -1))):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
-        stats[:, -1] = [gold_answer is not None for gold_answer in gold]
+        stats[:, -1] = present(gold)
         return stats
 
 
@@ -99,8 +88,7 @@ class Accuracy(Classification):
 
     def aggregate(self, sums: Floats) -> Floats:
         _, _, both, count = class_counts(sums)
-        found = both.sum(axis=-1)
-        return np.asarray(np.divide(found, count, out=np.full(count.shape, np.nan), where=count > 0))
+        return quotient(both.sum(axis=-1), count)
 
 
 class ClassAverage(Classification):
@@ -116,6 +104,7 @@ class ClassAverage(Classification):
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.average = part, average
+        self.fixed = {**self.fixed, "average": average}
 
     def has_enough_units(self, rows: Floats) -> bool:
         """A mean over classes needs each class in some units: what is left out must be able to come."""
@@ -123,10 +112,6 @@ class ClassAverage(Classification):
             return True
         support = class_counts(rows)[0]
         return bool(((support > 0).sum(axis=0) >= MIN_UNITS_OF_A_CLASS).all())
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "average": self.average}
 
     def aggregate(self, sums: Floats) -> Floats:
         support, given, both, _ = class_counts(sums)
@@ -161,17 +146,13 @@ class Kappa(Classification):
     """
 
     citation = KAPPA
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (-1.0, 1.0)
+    ends = (-1.0, 1.0)
+    kind = "agreement"
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         stats = super().instance_stats(gold, answers)
         wanted, given, _ = self.codes(gold, answers)
         return stats * ((wanted >= 0) & (given >= 0))[:, None]
-
-    kind = "agreement"
 
     def aggregate(self, sums: Floats) -> Floats:
         support, given, both, count = class_counts(sums)
@@ -189,10 +170,7 @@ class Matthews(Classification):
     """
 
     citation = MATTHEWS
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (-1.0, 1.0)
+    ends = (-1.0, 1.0)
 
     def aggregate(self, sums: Floats) -> Floats:
         support, given, both, count = class_counts(sums)
@@ -211,11 +189,8 @@ class QuadraticKappa(Classification):
     """
 
     citation = WEIGHTED_KAPPA
+    ends = (-1.0, 1.0)
     kind = "confusions"
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (-1.0, 1.0)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, c * c): a 1 in the cell of gold and answer, row by row of the table; none where either is no

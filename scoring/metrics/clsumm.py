@@ -7,7 +7,7 @@ official programs, which under the corrected rules meets other pairs but counts 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,9 @@ class Overlap(GoldFileCounts):
 
     def counts(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[int, int, int]:
         wanted = gold.sentences if gold else ()
-        given = answer.sentences if answer else ()
-        found = sum(sid in given for sid in wanted)
-        return found, sum(sid not in wanted for sid in given), len(wanted) - found
+        listed = answer.sentences if answer else ()
+        hits = sum(sid in listed for sid in wanted)
+        return hits, sum(sid not in wanted for sid in listed), len(wanted) - hits
 
 
 class Facet(GoldFileCounts):
@@ -79,10 +79,7 @@ class Facet(GoldFileCounts):
         self.pooled_statistic = "facet" if is_conditional else "facet_unconditional"
         super().__init__(name, rules, part=part, average=average)
         self.is_conditional = is_conditional
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "given": "1a" if self.is_conditional else "nothing"}
+        self.fixed = {**self.fixed, "given": "1a" if is_conditional else "nothing"}
 
     def counts(self, gold: str | None, answer: FacetAnswer) -> tuple[int, int, int]:
         return facet_counts(gold, answer, is_conditional=self.is_conditional)
@@ -108,10 +105,7 @@ class WeightedFacet(Metric):
         super().__init__(name, rules)
         self.is_conditional = is_conditional
         self.statistic = "facet_by_facet" if is_conditional else "facet_by_facet_unconditional"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "weighted", "given": "1a" if self.is_conditional else "nothing"}
+        self.fixed = {"average": "weighted", "given": "1a" if is_conditional else "nothing"}
 
     def instance_stats(self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]) -> Floats:
         """Three columns for each facet; a facet that is none of them has the last three."""
@@ -124,25 +118,23 @@ class WeightedFacet(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         blocks = sums.reshape(*sums.shape[:-1], -1, 3)
-        found, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
-        support = found + missed
-        f1 = f1_of_counts(found, found + wrong, support)
+        hits, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
+        support = hits + missed
+        f1 = f1_of_counts(hits, hits + wrong, support)
         return ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
 
 
 def in_file_blocks(rows: Floats, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
     """(n, files * (k + 1)) from (n, k): gold or answer of each row says by ``file`` which block it is in."""
-    files = np.array([_file(*pair) for pair in zip(gold, answers, strict=True)], dtype=np.intp)
+    pairs = zip(gold, answers, strict=True)
+    numbers = [next(side.file for side in pair if hasattr(side, "file")) for pair in pairs]
+    files = np.array(numbers, dtype=np.intp)
     count, width = rows.shape
     blocks = np.zeros((count, files.max(initial=0) + 1, width + 1))
     places = np.arange(count)
     blocks[places, files, :width] = rows
     blocks[places, files, width] = 1
     return blocks.reshape(count, -1)
-
-
-def _file(gold: Any, answer: Any) -> int:
-    return int(next(side.file for side in (gold, answer) if hasattr(side, "file")))
 
 
 def over_files(sums: Floats, *, width: int, value: Callable[[Floats], Floats]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,9 +16,11 @@ from scoring.metrics.base import (
     Floats,
     MeanMetric,
     Metric,
+    Parameters,
     Requirement,
     harmonic_mean,
     looked_for,
+    quotient,
     ratio,
 )
 from scoring.metrics.clsumm import CITATION, PILOT, in_file_blocks, over_files
@@ -41,10 +43,13 @@ PROGRAM = {"rouge": "1.5.5", "stemmer": "porter"}
 MEASURES = {"1": rouge_n(1), "2": rouge_n(2), "l": ROUGE_L, "su4": rouge_su(4)}
 #: What the program of 2018 adds to the number of citances before it divides by it.
 ALMOST_NOTHING = 1e-7
+RESAMPLES = 1000
 
 
 class References(Protocol):
-    """What an answer is compared with: texts by kind, all of them for None."""
+    """What an answer is compared with: texts by kind, all of them for None; one for each annotator, in the
+    order of their files' names.
+    """
 
     def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
 
@@ -87,7 +92,7 @@ class PlainRouge(MeanMetric):
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         return {
             **super().parameters,
             **PROGRAM,
@@ -110,7 +115,43 @@ class PlainRouge(MeanMetric):
         return precision, recall, f1, 1
 
 
-class SpanRougeS(Metric):
+class OfficialRouge(Metric):
+    """What the programs of the shared tasks share: stemmed, without the stop words of a file.
+
+    Undefined without the list of stop words, which is not ours to ship.
+    """
+
+    def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
+        super().__init__(name, rules)
+        self.part, self.stop_words = part, options["stopwords"]
+        self.is_later = options["program"] == "python3"
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """How texts are read. Raises OptionRefused where the file of stop words cannot be."""
+        if not self.stop_words:
+            return None
+        try:
+            return Reading(stop_words=read_stop_words(Path(self.stop_words)))
+        except OSError as fault:
+            raise OptionRefused(f"option stopwords={self.stop_words}: {fault.strerror or fault}") from None
+
+    @property
+    def parameters(self) -> Parameters:
+        stop_words = self.reading.stop_words_digest if self.reading else "not given"
+        return {**PROGRAM, "stopwords": stop_words, **self.fixed}
+
+    def requirements(self) -> Sequence[Requirement]:
+        def look() -> tuple[str, str]:
+            try:
+                return self.stop_words, self.reading.stop_words_digest if self.reading else ""
+            except OptionRefused as refused:
+                raise Unavailable(str(refused)) from None
+
+        return [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+
+
+class SpanRougeS(OfficialRouge):
     """ROUGE-S* as the programs of 2017 and 2018 print it.
 
     Peer and model exchanged, so that precision is recall.
@@ -132,26 +173,12 @@ class SpanRougeS(Metric):
         options: Options,
         over_citances: bool = False,
     ) -> None:
-        super().__init__(name, rules)
-        self.part, self.counts_missing, self.per_unit = part, counts_missing, not over_citances
-        self.stop_words = options["stopwords"]
-        self.order = "listed" if options["program"] == "python3" else "python2"
+        super().__init__(name, rules, part=part, options=options)
+        self.counts_missing, self.per_unit = counts_missing, not over_citances
         self.statistic = "rouge_s_star" if over_citances else "rouge_s_star_by_file"
-
-    @cached_property
-    def reading(self) -> Reading | None:
-        return official_reading(self.stop_words)
-
-    def requirements(self) -> Sequence[Requirement]:
-        return stop_words_need(self.stop_words)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {
-            "average": "gold files" if self.per_unit else "citances",
-            **PROGRAM,
-            "stopwords": self.reading.stop_words_digest if self.reading else "not given",
-            "order": self.order,
+        self.fixed = {
+            "average": "citances" if over_citances else "gold files",
+            "order": "listed" if self.is_later else "python2",
         }
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
@@ -165,7 +192,7 @@ class SpanRougeS(Metric):
     def _row(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[float, float, float, int]:
         if gold is None or answer is None or self.reading is None:
             return 0.0, 0.0, 0.0, int(gold is not None and self.counts_missing)
-        model, peer = (_words(self.reading, side.lines) for side in (answer, gold))
+        model, peer = (_flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold))
         counts = skip_counts(model, peer)
         # F1 is from the counts, not from the rounded precision and recall.
         return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
@@ -181,9 +208,7 @@ class SpanRougeS(Metric):
         column = PARTS.index(self.part)
         if not self.per_unit:
             return np.asarray(self._means(sums)[..., column])
-        files = sums[..., 3]
-        undefined = np.full(files.shape, np.nan)
-        return np.asarray(np.divide(sums[..., column], files, out=undefined, where=files > 0))
+        return quotient(sums[..., column], sums[..., 3])
 
     def _means(self, sums: Floats) -> Floats:
         """The means of precision, recall and F1 over the citances that count."""
@@ -193,47 +218,7 @@ class SpanRougeS(Metric):
         return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
 
 
-def _words(reading: Reading, lines: Sequence[str]) -> list[str]:
-    return [word for sentence in reading.sentences([" ".join(lines)]) for word in sentence]
-
-
-RESAMPLES = 1000
-
-
-def official_reading(path: str) -> Reading | None:
-    """Stemmed and without the stop words of the file; read when a text is.
-
-    None where the list of stop words, which is not ours to ship, is not given. Raises OptionRefused where
-    the file cannot be read.
-    """
-    if not path:
-        return None
-    try:
-        return Reading(stop_words=read_stop_words(Path(path)))
-    except OSError as fault:
-        raise OptionRefused(f"option stopwords={path}: {fault.strerror or fault}") from None
-
-
-def stop_words_need(path: str) -> Sequence[Requirement]:
-    """The file, where one is named."""
-
-    def look() -> tuple[str, str]:
-        try:
-            reading = official_reading(path)
-        except OptionRefused as refused:
-            raise Unavailable(str(refused)) from None
-        return path, reading.stop_words_digest if reading else ""
-
-    return [looked_for("stop words", Path(path).name, look)] if path else []
-
-
-class Annotated(Protocol):
-    """References of a kind, one for each annotator, in the order of their files' names."""
-
-    def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
-
-
-class PooledRouge(Metric):
+class PooledRouge(OfficialRouge):
     """ROUGE-2 or ROUGE-SU* (printed as RSU4), stemmed, without stop words, gold files read with their tags.
 
     Of several annotators one file decides: the program takes the last that the directory listing gives,
@@ -257,36 +242,21 @@ class PooledRouge(Metric):
         kind: str | None = None,
         end: str | None = None,
     ) -> None:
-        super().__init__(name, rules)
-        self.measure, self.part, self.kind, self.end = self.measures[measure], part, kind, end
-        self.stop_words = options["stopwords"]
-        self.is_later = options["program"] == "python3"
+        super().__init__(name, rules, part=part, options=options)
+        self.measure, self.kind, self.end = self.measures[measure], kind, end
         self.statistic = ".".join(filter(None, [f"rouge_{measure}", kind, end]))
-
-    @cached_property
-    def reading(self) -> Reading | None:
-        return official_reading(self.stop_words)
-
-    def requirements(self) -> Sequence[Requirement]:
-        return stop_words_need(self.stop_words)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {
+        self.fixed = {
             "average": "pooled, mean of 1000 resamples",
-            "rouge": "1.5.5",
-            "stemmer": "porter",
-            "stopwords": self.reading.stop_words_digest if self.reading else "not given",
-            "references": self.kind or "all",
-            "annotator": self.end or (("last" if self.is_later else "first") if self.kind else "all"),
+            "references": kind or "all",
+            "annotator": end or (("last" if self.is_later else "first") if kind else "all"),
             "tags": "removed" if self.is_later else "kept",
         }
 
-    def instance_stats(self, gold: Sequence[Annotated | None], answers: Sequence[Any]) -> Floats:
+    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Any]) -> Floats:
         rows = [self._counts(g, a) for g, a in zip(gold, answers, strict=True)]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
-    def _counts(self, gold: Annotated | None, answer: Any) -> Counts:
+    def _counts(self, gold: References | None, answer: Any) -> Counts:
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None or self.reading is None:
             return NOTHING
@@ -302,9 +272,8 @@ class PooledRouge(Metric):
         if self.measure.kind == "n":
             return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
         peer = _flat_words(self.reading, answer.lines)
-        by_reference = [
-            skip_counts(_flat_words(self.reading, own), peer, with_words=True) for own in references
-        ]
+        models = [_flat_words(self.reading, reference) for reference in references]
+        by_reference = [skip_counts(model, peer, with_words=True) for model in models]
         return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -328,19 +297,17 @@ def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
 
 @cache
 def bootstrap_weights(topics: int) -> Floats:
-    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0."""
-    draws = np.stack([_drawn(seed, topics) for seed in range(RESAMPLES)])
-    return np.stack([np.bincount(own, minlength=topics) for own in draws]).astype(np.float64)
+    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0.
 
-
-def _drawn(seed: int, topics: int) -> NDArray[np.intp]:
-    """``int(rand(n))`` n times, from the 48-bit generator of the C library that Perl uses."""
-    state = (seed << 16) + 0x330E
-    drawn = np.empty(topics, dtype=np.intp)
-    for place in range(topics):
-        state = (0x5DEECE66D * state + 0xB) & 0xFFFFFFFFFFFF
-        drawn[place] = int(state / 2**48 * topics)
-    return drawn
+    A draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.
+    """
+    weights = np.zeros((RESAMPLES, topics))
+    for seed in range(RESAMPLES):
+        state = (seed << 16) + 0x330E
+        for _ in range(topics):
+            state = (0x5DEECE66D * state + 0xB) & 0xFFFFFFFFFFFF
+            weights[seed, int(state / 2**48 * topics)] += 1
+    return weights
 
 
 Places = NDArray[np.intp]
@@ -357,17 +324,18 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
     )
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
-    return Counts(_total(len(model), with_words), _total(len(peer), with_words), hits)
-
-
-def _total(words: int, with_words: bool) -> int:
-    return words * (words - 1) // 2 + (max(words - 1, 0) if with_words else 0)
+    # A text of n words has n(n-1)/2 skip-bigrams.
+    totals = (
+        words * (words - 1) // 2 + (max(words - 1, 0) if with_words else 0)
+        for words in (len(model), len(peer))
+    )
+    return Counts(*totals, hits)
 
 
 def _places(words: Sequence[str], known: dict[str, int]) -> tuple[Places, Places]:
     """Where the text has known words, and which."""
-    found = [(place, known[word]) for place, word in enumerate(words) if word in known]
-    places, numbers = np.array(found, dtype=np.intp).reshape(-1, 2).T
+    rows = [(place, known[word]) for place, word in enumerate(words) if word in known]
+    places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T
     return places, numbers
 
 

@@ -1,5 +1,5 @@
 """What the citation metrics of ALiiCE and ALCE share: shares and weights from verdicts on claims, and their
-means.
+means; and the two measures that ask whether one premise entails each of some sentences.
 
 Each row adds its share to the mean over responses. So the rows of some class give that class's value, in
 which every response has the weight that it has in the whole.
@@ -8,13 +8,13 @@ which every response has the weight that it has in the whole.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from scoring.metrics.answers import ALCE
-from scoring.metrics.base import Floats, Metric, Requirement, harmonic_mean
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement, harmonic_mean, quotient
 from scoring.metrics.entailment.judges import deciders, judge_of
 from scoring.metrics.entailment.verdicts import Case, Judge, Verdict, Watched, judged, passage_text
 from tasks.types.base import Options
@@ -38,6 +38,8 @@ COLUMNS = (
     "pending_pairs",
 )
 PLACES = {name: place for place, name in enumerate(COLUMNS)}
+#: How `Consistency` splits a citation text.
+SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
@@ -69,10 +71,10 @@ class CitationMetric(Metric):
         return judge_of(self.options)
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        own = {} if self.part == RECALL else {"precision": "per-claim" if self.per_claim else "per-mark"}
+    def parameters(self) -> Parameters:
+        per = {} if self.part == RECALL else {"precision": "per-claim" if self.per_claim else "per-mark"}
         splitter = splitter_name(chosen_splitter(self.options, is_official=self.is_official))
-        return {"entailment": self.judge.name, "splitter": splitter, **own}
+        return {"entailment": self.judge.name, "splitter": splitter, **per, **self.fixed}
 
     @property
     def needs_model(self) -> bool:
@@ -99,14 +101,14 @@ class CitationMetric(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         column = {name: sums[..., place] for name, place in PLACES.items()}
-        recall = _mean(column["recall"], column["recall_weight"])
+        recall = quotient(column["recall"], column["recall_weight"])
         recall = np.where(column["pending_claims"] > 0, np.nan, recall)
         if self.part == RECALL:
             return self.scale * recall
         if self.per_claim:
-            precision = _mean(column["precision_per_claim"], column["recall_weight"])
+            precision = quotient(column["precision_per_claim"], column["recall_weight"])
         else:
-            precision = _mean(column["precision"], column["precision_weight"])
+            precision = quotient(column["precision"], column["precision_weight"])
         precision = np.where(column["pending_pairs"] > 0, np.nan, precision)
         return self.scale * (precision if self.part == PRECISION else harmonic_mean(precision, recall))
 
@@ -121,13 +123,13 @@ def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
     """A claim's shares, in a response of so many claims and marks."""
-    own = len(verdict.credits)
+    of_claim = len(verdict.credits)
     return {
         "recall": (verdict.entailed is True) / claims,
         "recall_weight": 1 / claims,
         "precision": verdict.credit / marks,
-        "precision_weight": own / marks,
-        "precision_per_claim": verdict.credit / own / claims,
+        "precision_weight": of_claim / marks,
+        "precision_per_claim": verdict.credit / of_claim / claims,
         "pending_claims": verdict.entailed is None,
         "pending_pairs": len(verdict.pending),
     }
@@ -135,9 +137,8 @@ def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
 
 def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
     """Rows with the columns in their order, zero where a row does not say."""
-    return np.array([[row.get(name, 0.0) for name in COLUMNS] for row in rows], float).reshape(
-        -1, len(COLUMNS)
-    )
+    ordered = [[row.get(name, 0.0) for name in COLUMNS] for row in rows]
+    return np.array(ordered, float).reshape(-1, len(COLUMNS))
 
 
 def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, Any]:
@@ -155,12 +156,40 @@ def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[
     }
 
 
-def _mean(total: Floats, weight: Floats) -> Floats:
-    undefined: Floats = np.full(np.shape(weight), np.nan)
-    return np.divide(total, weight, out=undefined, where=weight > 0)
+class ShareEntailed(CitationMetric):
+    """The share of a row's sentences that one premise entails, then the mean over the rows that count."""
+
+    @property
+    def parameters(self) -> Parameters:
+        return {"entailment": self.judge.name, **self.fixed}
+
+    @abstractmethod
+    def asked(self, gold: Any, answer: Any) -> list[Case]:
+        """What is put to the judge of one row."""
+
+    @abstractmethod
+    def size(self, gold: Any, asked: int) -> int | None:
+        """Of how many sentences the share is, in a row of which so many are asked; None where it does not
+        count.
+        """
+
+    def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
+        return [case for pair in zip(gold, answers, strict=True) for case in self.asked(*pair)]
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+        rows: list[Mapping[str, float]] = []
+        for pair in zip(gold, answers, strict=True):
+            labels = [next(verdicts).entailed for _ in self.asked(*pair)]
+            size, pending = self.size(pair[0], len(labels)), labels.count(None)
+            counted = {"recall": labels.count(True) / max(size or 0, 1), "recall_weight": 1.0}
+            rows.append(
+                {} if size is None else {**counted, "pending_claims": pending, "pending_pairs": pending}
+            )
+        return matrix(rows)
 
 
-class ClaimRecall(CitationMetric):
+class ClaimRecall(ShareEntailed):
     """The share of a question's claims that the answer entails, then the mean over questions.
 
     The premise is the first line of the answer without marks, the hypothesis the claim. An empty or missing
@@ -170,42 +199,16 @@ class ClaimRecall(CitationMetric):
     statistic = "claim_recall"
     citation = ALCE
 
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"entailment": self.judge.name}
+    def asked(self, gold: Question | None, answer: Part | None) -> list[Case]:
+        if not isinstance(answer, Response) or not (premise := first_line(answer.plain).strip()):
+            return []
+        return [Case(claim, (premise,)) for claim in answer.question.claims]
 
-    def cases(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> list[Case]:
-        return [case for answer in answers for case in self._asked(answer)]
-
-    def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
-        verdicts = iter(judged(self.cases(gold, answers), self.judge))
-        rows: list[Mapping[str, float]] = []
-        for question, answer in zip(gold, answers, strict=True):
-            own = [next(verdicts).entailed for _ in self._asked(answer)]
-            if question is None or not question.claims:
-                rows.append({})
-                continue
-            pending = sum(entailed is None for entailed in own)
-            rows.append(
-                {
-                    "recall": sum(entailed is True for entailed in own) / len(question.claims),
-                    "recall_weight": 1,
-                    "pending_claims": pending,
-                    "pending_pairs": pending,
-                }
-            )
-        return matrix(rows)
-
-    def _asked(self, answer: Part | None) -> Iterator[Case]:
-        premise = first_line(answer.plain).strip() if isinstance(answer, Response) else ""
-        if premise and answer is not None:
-            yield from (Case(claim, (premise,)) for claim in answer.question.claims)
+    def size(self, gold: Question | None, asked: int) -> int | None:
+        return len(gold.claims) if gold and gold.claims else None
 
 
-SPLITTER = "rules"
-
-
-class Consistency(CitationMetric):
+class Consistency(ShareEntailed):
     """The share of a text's sentences that the cited abstracts together entail, then the mean over instances.
 
     The premise is the abstracts, one a line, the hypothesis a sentence without its marks; sentences without a
@@ -217,39 +220,14 @@ class Consistency(CitationMetric):
         "Maynez et al. 2020, On Faithfulness and Factuality in Abstractive Summarization, ACL; labels as in "
         "Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL"
     )
+    fixed = {"premise": "cited abstracts", "sentences": splitter_name(SPLITTER)}
 
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {
-            "entailment": self.judge.name,
-            "premise": "cited abstracts",
-            "sentences": splitter_name(SPLITTER),
-        }
+    def asked(self, gold: Instance | None, answer: Prediction | None) -> list[Case]:
+        if gold is None or answer is None:
+            return []
+        premise = "\n".join(abstract.strip() for abstract in gold.cited)
+        sentences = (without_marks(sentence).strip() for sentence in SPLITTERS[SPLITTER](answer.text))
+        return [Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))]
 
-    def cases(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> list[Case]:
-        asked = zip(gold, answers, strict=True)
-        return [case for instance, answer in asked for case in _cases(instance, answer)]
-
-    def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
-        verdicts = iter(judged(self.cases(gold, answers), self.judge))
-        rows: list[Mapping[str, float]] = []
-        for instance, answer in zip(gold, answers, strict=True):
-            own = [next(verdicts).entailed for _ in _cases(instance, answer)]
-            pending = sum(entailed is None for entailed in own)
-            rows.append(
-                {
-                    "recall": sum(entailed is True for entailed in own) / max(len(own), 1),
-                    "recall_weight": instance is not None,
-                    "pending_claims": pending,
-                    "pending_pairs": pending,
-                }
-            )
-        return matrix(rows)
-
-
-def _cases(instance: Instance | None, answer: Prediction | None) -> list[Case]:
-    if instance is None or answer is None:
-        return []
-    premise = "\n".join(abstract.strip() for abstract in instance.cited)
-    sentences = (without_marks(sentence).strip() for sentence in SPLITTERS[SPLITTER](answer.text))
-    return [Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))]
+    def size(self, gold: Instance | None, asked: int) -> int | None:
+        return None if gold is None else asked

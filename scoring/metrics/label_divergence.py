@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, Requirement, looked_for
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement, looked_for, quotient
 from scoring.metrics.discourse.labelling import (
     GOLD,
     RUN,
@@ -40,6 +40,9 @@ class Divergence(Metric):
     """
 
     higher_is_better = False
+    #: Few sentences make a divergence larger than it is, so that an interval may reach below 0.
+    ends = (-math.inf, math.inf)
+    fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
 
     def __init__(
@@ -52,13 +55,8 @@ class Divergence(Metric):
         self.packages = self.labelling.packages
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        """Few sentences make a divergence larger than it is, so that an interval may reach below 0."""
-        return (-math.inf, math.inf)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"form": "pooled", **self.labelling.parameters}
+    def parameters(self) -> Parameters:
+        return {**self.fixed, **self.labelling.parameters}
 
     @property
     def needs_model(self) -> bool:
@@ -102,9 +100,7 @@ class SmoothedDivergence(Divergence):
     Encoding.
     """
 
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "form": "smoothed"}
+    fixed = {"form": "smoothed"}
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
@@ -122,18 +118,13 @@ class PublishedDivergence(Divergence):
     """
 
     is_decomposable = False
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "form": "published"}
+    fixed = {"form": "published"}
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums)
         values = published_divergence(counts[..., RUN, :], counts[..., GOLD, :])
-        known = ~np.isnan(values)
-        total = np.where(known, values, 0.0).sum(axis=-1)
-        undefined = np.full(total.shape, np.nan)
-        return np.asarray(np.divide(total, known.sum(axis=-1), out=undefined, where=known.any(axis=-1)))
+        is_known = ~np.isnan(values)
+        return quotient(np.where(is_known, values, 0.0).sum(axis=-1), is_known.sum(axis=-1))
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         gold = self.counts(sums)[..., GOLD, :].sum(axis=-2)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Requirement, looked_for
-from scoring.metrics.local_models import chosen_device, folder_of, missing, weights_digest
+from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement
+from scoring.metrics.local_models import NamedModel, chosen_device
 from scoring.metrics.texts import Text, texts_of
+from tasks.types.columns import present
 from tasks.types.unavailable import Unavailable
 
 OPTION = "learned_model"
@@ -31,46 +32,33 @@ class Learned(MeanMetric):
 
     statistic = "learned"
     columns = ("score",)
+    ends = (-math.inf, math.inf)
     citation = "Sellam, Das and Parikh 2020, BLEURT: Learning Robust Metrics for Text Generation, ACL"
     packages = ("torch", "transformers")
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
         super().__init__(name, rules, column="score")
-        self.model = options[OPTION]
+        self.model = NamedModel(OPTION, options[OPTION])
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        return -math.inf, math.inf
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "model": f"sha256-{weights_digest(self._folder())[:12]}"}
+    def parameters(self) -> Parameters:
+        return {**super().parameters, "model": self.model.signed}
 
     @property
     def needs_model(self) -> bool:
         return True
 
     def requirements(self) -> Sequence[Requirement]:
-        return (looked_for("learned metric", self.model, self._found),)
-
-    def _found(self) -> tuple[str, str]:
-        folder = self._folder()
-        return str(folder), f"sha256-{weights_digest(folder)[:12]}"
-
-    def _folder(self) -> Path:
-        folder = folder_of(self.model)
-        if folder is None or missing(self.model):
-            raise Unavailable(f"{OPTION}: {missing(self.model)}")
-        return folder
+        return (self.model.requirement("learned metric"),)
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
+        counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.zeros(len(counts)), counts])
         asked = np.flatnonzero(counts)
         references, texts = texts_of(gold), texts_of(answers)
         if len(asked):
             pairs = [(references[place], texts[place]) for place in asked.tolist()]
-            stats[asked, 0] = judged(self._folder(), pairs)
+            stats[asked, 0] = judged(self.model.folder, pairs)
         return stats
 
 

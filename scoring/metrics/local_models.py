@@ -1,4 +1,4 @@
-"""The language model behind BERTScore: found, named by its weights, and loaded when it is first needed.
+"""Language models on this machine: found, named by their weights, and loaded when first needed.
 
 Torch and transformers (4.57 or 5) are imported on loading alone. Texts are prepared as the package
 bert-score 0.3.13 prepares them.
@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.metrics.base import Requirement, looked_for
 from tasks.types.unavailable import Unavailable
-
-if TYPE_CHECKING:
-    import torch
 
 Vectors = NDArray[np.float32]
 
@@ -78,10 +76,10 @@ def folder_of(model: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(model, "config.json")
+        path = try_to_load_from_cache(model, "config.json")
     except HFValidationError:
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(path).parent if isinstance(path, str) else None
 
 
 @lru_cache(maxsize=8)
@@ -97,6 +95,30 @@ def weights_digest(folder: Path) -> str:
             while block := file.read(_BLOCK):
                 digest.update(block)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """The model that an option names; ``label`` is how it is called where it cannot be used."""
+
+    label: str
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie. Raises Unavailable where it cannot be used here."""
+        folder = folder_of(self.name)
+        if folder is None or missing(self.name):
+            raise Unavailable(f"{self.label}: {missing(self.name)}")
+        return folder
+
+    @property
+    def signed(self) -> str:
+        """What signatures call it: the beginning of the digest of its weights. Raises Unavailable."""
+        return f"sha256-{weights_digest(self.folder)[:12]}"
+
+    def requirement(self, kind: str) -> Requirement:
+        return looked_for(kind, self.name, lambda: (str(self.folder), self.signed))
 
 
 def layer_of(model: str, asked: str) -> int:
@@ -135,7 +157,10 @@ class Encoder:
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
         self.layer = layer
         self._is_cut = _cut(self.model, config.num_hidden_layers, layer)
-        self._longest = _longest(self.tokenizer, config)
+        # A tokeniser that does not know how many tokens the model can take gives an astronomic number.
+        positions = getattr(config, "max_position_embeddings", None) or 512
+        most = int(min(self.tokenizer.model_max_length, 10**6))
+        self._longest = most if most < 10**6 else positions - 2
         self._start = " " if config.model_type in SPACE_SENSITIVE else ""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -143,18 +168,21 @@ class Encoder:
         if not texts:
             return []
         prepared = [self._start + text.strip() for text in texts]
-        found = self.tokenizer(prepared, truncation=True, max_length=self._longest)
-        return [list(own) for own in found["input_ids"]]
+        numbers = self.tokenizer(prepared, truncation=True, max_length=self._longest)["input_ids"]
+        return list(map(list, numbers))
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Each text's tokens, from batches of like length."""
         ids = self.ids(texts)
-        found: dict[int, Embedded] = {}
+        embedded: dict[int, Embedded] = {}
         at_once = GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
-        for batch in _batches([len(own) for own in ids], at_once):
+        waiting = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
+        while waiting:
+            size = max(1, at_once // len(ids[waiting[0]]))
+            batch, waiting = waiting[:size], waiting[size:]
             for place, vectors in zip(batch, self._forward([ids[place] for place in batch]), strict=True):
-                found[place] = Embedded(np.array(ids[place]), vectors)
-        return [found[place] for place in range(len(ids))]
+                embedded[place] = Embedded(np.array(ids[place]), vectors)
+        return [embedded[place] for place in range(len(ids))]
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Iterator[Vectors]:
         import torch
@@ -166,22 +194,22 @@ class Encoder:
             tokens[row, : len(ids)] = torch.tensor(ids)
             mask[row, : len(ids)] = 1
         with torch.inference_mode():
-            vectors = self._layer(tokens.to(self.device), mask.to(self.device)).float()
+            computed = self.model(
+                input_ids=tokens.to(self.device),
+                attention_mask=mask.to(self.device),
+                output_hidden_states=not self._is_cut,
+            )
+            layer = computed.last_hidden_state if self._is_cut else computed.hidden_states[self.layer]
+            vectors = layer.float()
             vectors /= vectors.norm(dim=-1, keepdim=True)
             vectors = vectors.cpu()
         for row, length in enumerate(lengths):
             yield vectors[row, :length].numpy()
 
-    def _layer(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        given = self.model(input_ids=tokens, attention_mask=mask, output_hidden_states=not self._is_cut)
-        chosen: torch.Tensor = given.last_hidden_state if self._is_cut else given.hidden_states[self.layer]
-        return chosen
-
     @cached_property
     def special_ids(self) -> frozenset[int]:
         """The two tokens that stand around a text and weigh nothing."""
-        found = (self.tokenizer.cls_token_id, self.tokenizer.sep_token_id)
-        return frozenset(token for token in found if token is not None)
+        return frozenset({self.tokenizer.cls_token_id, self.tokenizer.sep_token_id} - {None})
 
 
 @lru_cache(maxsize=1)
@@ -199,23 +227,6 @@ def _cut(model: Any, layers: int, layer: int) -> bool:
             del module[layer:]
             return True
     return False
-
-
-def _longest(tokenizer: Any, config: Any) -> int:
-    """So many tokens the model can take; a tokeniser that does not know gives an astronomic number."""
-    positions = getattr(config, "max_position_embeddings", None) or 512
-    most = int(min(tokenizer.model_max_length, 10**6))
-    return most if most < 10**6 else positions - 2
-
-
-def _batches(lengths: Sequence[int], at_once: int) -> Iterator[list[int]]:
-    """The places of all texts, longest first, in batches that hold so many tokens with their padding."""
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    start = 0
-    while start < len(order):
-        size = max(1, at_once // lengths[order[start]])
-        yield order[start : start + size]
-        start += size
 
 
 #: `cpu`, `cuda`, `cuda:1`; anything else is `auto`.

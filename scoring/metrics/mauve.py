@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, Requirement, looked_for
-from scoring.metrics.local_models import folder_of, missing, weights_digest
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement
+from scoring.metrics.local_models import NamedModel
 from scoring.metrics.texts import Text, texts_of
-from tasks.types.unavailable import Unavailable
+from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
@@ -47,24 +47,14 @@ class Mauve(Metric):
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
         super().__init__(name, rules)
-        self.model = options[OPTION]
+        self.model = NamedModel(OPTION, options[OPTION])
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"model": f"sha256-{weights_digest(self._folder())[:12]}", "as": EQUAL_TO}
+    def parameters(self) -> Parameters:
+        return {"model": self.model.signed, "as": EQUAL_TO, **self.fixed}
 
     def requirements(self) -> Sequence[Requirement]:
-        return (looked_for("MAUVE model", self.model, self._found),)
-
-    def _found(self) -> tuple[str, str]:
-        folder = self._folder()
-        return str(folder), f"sha256-{weights_digest(folder)[:12]}"
-
-    def _folder(self) -> Path:
-        folder = folder_of(self.model)
-        if folder is None or missing(self.model):
-            raise Unavailable(f"{OPTION}: {missing(self.model)}")
-        return folder
+        return (self.model.requirement("MAUVE model"),)
 
     def has_enough_units(self, rows: Floats) -> bool:
         return False
@@ -74,13 +64,12 @@ class Mauve(Metric):
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         """The cluster of the gold's text, that of the answer, and whether the row counts."""
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
+        counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.full((len(gold), 2), EMPTY, dtype=np.float64), counts])
-        sides = [features(self._folder(), texts) for texts in (texts_of(gold), texts_of(answers))]
+        sides = [features(self.model.folder, texts) for texts in (texts_of(gold), texts_of(answers))]
         rows = [[row for row in np.flatnonzero(counts).tolist() if row in side] for side in sides]
-        vectors = [np.array([side[row] for row in own]) for side, own in zip(sides, rows, strict=True)]
-        found = clusters(*vectors) if all(map(len, vectors)) else (0, 0)
-        for column, labels in enumerate(found):
+        vectors = [np.array([side[row] for row in kept]) for side, kept in zip(sides, rows, strict=True)]
+        for column, labels in enumerate(clusters(*vectors) if all(map(len, vectors)) else (0, 0)):
             stats[rows[column], column] = labels
         return stats
 
@@ -92,7 +81,7 @@ class Mauve(Metric):
         counted = rows[rows[:, -1] > 0, :2].astype(np.intp) - EMPTY
         if len(counted) < 2:
             return math.nan
-        shares = [np.bincount(own, minlength=counted.max() + 1) / len(counted) for own in counted.T]
+        shares = [np.bincount(side, minlength=counted.max() + 1) / len(counted) for side in counted.T]
         return self.scale * area(*shares)
 
 
@@ -130,27 +119,18 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     count = max(2, round(min(len(first), len(second)) / 10))
     both = np.vstack([second, first]).astype(np.float64)
     lengths = np.linalg.norm(both, axis=1, keepdims=True)
-    points = _principal(both / np.where(lengths > 0, lengths, 1))
-    labels = _closest_of_tries(points, count)
-    return labels[len(second) :], labels[: len(second)]
-
-
-def _principal(vectors: Floats) -> Vectors:
-    """On the fewest principal axes that explain enough of the variance."""
-    centred = vectors - vectors.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    vectors = both / np.where(lengths > 0, lengths, 1)
+    # The fewest principal axes that explain enough of the variance.
+    left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     variance = sizes**2
     explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)
     dimensions = int(np.argmax(explained >= EXPLAINED)) + 1
     points: Vectors = (left[:, :dimensions] * sizes[:dimensions]).astype(np.float32)
-    return points
-
-
-def _closest_of_tries(points: Vectors, count: int) -> Labels:
-    if len(points) <= count:
-        return np.arange(len(points))
-    tries = (_k_means(points, _drawn(points, count, SEED + 3 + number * _STRIDE)) for number in range(TRIES))
-    return min(tries, key=lambda found: found[1])[0]
+    labels = np.arange(len(points))
+    if len(points) > count:
+        starts = (_drawn(points, count, SEED + 3 + number * _STRIDE) for number in range(TRIES))
+        labels = min((_k_means(points, centres) for centres in starts), key=lambda found: found[1])[0]
+    return labels[len(second) :], labels[: len(second)]
 
 
 def _drawn(points: Vectors, count: int, seed: int) -> Vectors:
@@ -168,7 +148,10 @@ def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
     for _ in range(MAX_STEPS):
         before = labels
         sizes = np.bincount(labels, minlength=len(centres)).astype(np.float32)
-        centres = _means(points, labels, sizes)
+        order, occurring = np.argsort(labels, kind="stable"), np.flatnonzero(sizes)
+        firsts = np.searchsorted(labels[order], occurring)
+        centres = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
+        centres[occurring] = np.add.reduceat(points[order], firsts, axis=0) / sizes[occurring, None]
         is_whole = bool(sizes.all())
         if not is_whole:
             _split(centres, sizes, len(points))
@@ -184,15 +167,6 @@ def _nearest(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
     labels = squares.argmin(axis=1)
     distances = squares[np.arange(len(points)), labels] + (points**2).sum(axis=1)
     return labels, float(np.maximum(distances, 0).sum(dtype=np.float64))
-
-
-def _means(points: Vectors, labels: Labels, sizes: Vectors) -> Vectors:
-    order = np.argsort(labels, kind="stable")
-    occurring = np.flatnonzero(sizes)
-    starts = np.searchsorted(labels[order], occurring)
-    centres = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
-    centres[occurring] = np.add.reduceat(points[order], starts, axis=0) / sizes[occurring, None]
-    return centres
 
 
 def _split(centres: Vectors, sizes: Vectors, points: int) -> None:

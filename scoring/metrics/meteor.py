@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Requirement, looked_for
-from scoring.metrics.texts import Text, texts_of
+from scoring.metrics.base import Floats, Parameters, Requirement, looked_for
+from scoring.metrics.texts import TextMean
 from tasks.types.base import Options
 from tasks.types.unavailable import Unavailable
 
 OPTION = "wordnet"
 
 
-class NltkMeteor(MeanMetric):
+class NltkMeteor(TextMean):
     """The mean over instances of NLTK's METEOR, times 100; an empty text has 0.
 
     Words match as they are, by their Porter stem, or by a synonym of WordNet; recall counts nine times as
@@ -43,50 +43,36 @@ class NltkMeteor(MeanMetric):
         self.folder = Path(folder) if folder else None
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         version = reader(self.folder).get_version() if self.folder else "not given"
         return {**super().parameters, "tokenizer": "treebank", "stemmer": "porter", "wordnet": version}
 
     def requirements(self) -> Sequence[Requirement]:
-        return (looked_for("WordNet", str(self.folder), self._found),) if self.folder else ()
+        folder = self.folder
 
-    def _found(self) -> tuple[str, str]:
-        assert self.folder is not None
-        if fault := missing_files(self.folder):
-            raise Unavailable(fault)
-        return str(self.folder), ""
+        def look() -> tuple[str, str]:
+            if folder and (fault := missing_files(folder)):
+                raise Unavailable(fault)
+            return str(folder), ""
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
+        return (looked_for("WordNet", str(folder), look),) if folder else ()
+
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         if self.folder is None:
-            return np.column_stack([np.full(len(counts), np.nan), counts])
-        return np.column_stack([self._scores(texts_of(gold), texts_of(answers)) * counts, counts])
-
-    def _scores(self, references: Sequence[str], texts: Sequence[str]) -> Floats:
+            return np.full((len(gold), 1), np.nan)
         from nltk.tokenize.destructive import NLTKWordTokenizer
         from nltk.translate.meteor_score import single_meteor_score
 
         words = NLTKWordTokenizer().tokenize
         synonyms = Synonyms(reader(self.folder))
-        return np.array(
-            [
-                single_meteor_score(words(reference), words(text), wordnet=synonyms)
-                for reference, text in zip(references, texts, strict=True)
-            ],
-            dtype=np.float64,
-        )
+        scores = [
+            single_meteor_score(words(reference), words(text), wordnet=synonyms)
+            for reference, text in zip(gold, answers, strict=True)
+        ]
+        return np.array(scores, dtype=np.float64).reshape(-1, 1)
 
 
-NEEDED = (
-    "data.noun",
-    "data.verb",
-    "data.adj",
-    "data.adv",
-    "index.noun",
-    "index.verb",
-    "index.adj",
-    "index.adv",
-)
+NEEDED = tuple(f"{kind}.{part}" for kind in ("data", "index") for part in ("noun", "verb", "adj", "adv"))
 #: How many lexicographer files there are; Debian leaves the list of their names out, and nothing asks for it.
 LEXICOGRAPHER_FILES = 45
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from scoring.metrics.declared import metrics_of
+from scoring.metrics import metrics_of
 from tasks.types import OptionRefused, task_type
 
 
@@ -15,10 +15,10 @@ def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) ->
 
 @lru_cache(maxsize=256)
 def _needs_models(slug: str, rules: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> bool:
-    own = task_type(slug)
+    kind = task_type(slug)
     try:
-        options = own.checked_options(dict(given))
+        options = kind.checked_options(dict(given))
     except OptionRefused:
         # Its jobs fail with these words, on any worker.
         return False
-    return any(metric.needs_model for name in rules for metric in metrics_of(own, name, options))
+    return any(metric.needs_model for name in rules for metric in metrics_of(kind, name, options))

@@ -1,20 +1,19 @@
 """Measures of rankings, equal to ir_measures: recall, reciprocal rank, nDCG, success and average precision
-at a cut-off.
+at a cut-off; F1; measures of grades; perplexity of declared probabilities.
 
-Relevance is a yes or no, and the order of an answer's list is its ranking. Everything follows from the
-ranks of the gold candidates.
+The order of an answer's list is its ranking. Everything follows from the ranks of the gold candidates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Metric
+from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
 from tasks.types.ranking.declared import DeclaredLists
 from tasks.types.ranking.lists import GradedLists, Lists, Numbers, ranks_of
 
@@ -38,18 +37,25 @@ MEASURES = {
         "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press",
     ),
 }
+GRADED_MEASURES = {
+    "ndcg_graded": "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20",
+    "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
+    "unjudged": "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR",
+}
 #: Without a cut-off the whole list counts.
 WHOLE = 2**31 - 1
+#: How likely a reader goes on to the next answer.
+PATIENCE = 0.8
 
 
 class Ranking(MeanMetric):
     """The mean over instances of one measure of the first ``cut`` places.
 
-    Recall is the share of the gold candidates among them; the reciprocal rank is 1 over the rank of the
-    first of these, 0 where there is none; nDCG discounts by the binary logarithm of rank + 1 and
-    divides by the best possible; success says whether there is one; average precision is the mean over
-    all gold candidates of the precision at their ranks, 0 for those that are not there. A gold instance
-    without an answer has 0 everywhere, an instance without gold candidates does not count.
+    Relevance is a yes or no. Recall is the share of the gold candidates among them; the reciprocal rank is 1
+    over the rank of the first of these, 0 where there is none; nDCG discounts by the binary logarithm of
+    rank + 1 and divides by the best possible; success says whether there is one; average precision is the
+    mean over all gold candidates of the precision at their ranks, 0 for those that are not there. A gold
+    instance without an answer has 0 everywhere, an instance without gold candidates does not count.
     """
 
     columns = tuple(column for column, _ in MEASURES.values())
@@ -59,12 +65,8 @@ class Ranking(MeanMetric):
     ) -> None:
         column, self.citation = MEASURES[measure]
         super().__init__(name, rules, column=column, over_units=over_units)
-        self.cut = cut
+        self.cut, self.fixed = cut, {"cut": "none" if cut == WHOLE else cut}
         self.statistic = "ranking" if cut == WHOLE else f"ranking@{cut}"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "cut": "none" if self.cut == WHOLE else self.cut}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Gold and answers are lists of candidates, best first in the answers; in columns of numbers, or
@@ -87,25 +89,21 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     rows = np.repeat(np.arange(count), sizes)[hits]
     # In the order of the ranks, so that the first of a row is its best and sums are those of other programs.
     order = np.lexsort((ranks[hits], rows))
-    rows, own = rows[order], ranks[hits][order].astype(np.float64)
+    rows, at = rows[order], ranks[hits][order].astype(np.float64)
     found = np.bincount(rows, minlength=count)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
     nth = np.arange(len(rows)) - np.repeat(firsts, found[rows[firsts]]) + 1
     size = np.maximum(sizes, 1)
     stats[:, 0] = found / size
-    stats[rows[firsts], 1] = 1 / own[firsts]
-    discounts = _discounts(int(own.max(initial=0)), min(cut, int(sizes.max(initial=0))))
-    gain = np.bincount(rows, weights=discounts[own.astype(np.int64)], minlength=count)
-    ideal = np.cumsum(discounts)[np.minimum(size, cut)]
-    stats[:, 2] = gain / ideal
+    stats[rows[firsts], 1] = 1 / at[firsts]
+    last = max(int(at.max(initial=0)), min(cut, int(sizes.max(initial=0))), 1)
+    # What a hit at each rank is worth, from rank 0, which is worth nothing.
+    discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
+    gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
+    stats[:, 2] = gain / np.cumsum(discounts)[np.minimum(size, cut)]
     stats[:, 3] = found > 0
-    stats[:, 4] = np.bincount(rows, weights=nth / own, minlength=count) / size
+    stats[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
     return stats
-
-
-def _discounts(*ranks: int) -> Floats:
-    """What a hit at each rank is worth, from rank 0, which is worth nothing, to the largest of these."""
-    return np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, max(*ranks, 1) + 1))])
 
 
 def numbered(
@@ -122,22 +120,13 @@ def numbered(
         return [numbers.setdefault(candidate, len(numbers)) for candidate in candidates]
 
     wanted = [
-        None if gold_answer is None else list(dict.fromkeys(row(gold_answer) or ())) for gold_answer in gold
+        None if candidates is None else list(dict.fromkeys(row(candidates) or ())) for candidates in gold
     ]
     ranked = [row(answer) for answer in answers]
     for place, ranking in enumerate(ranked):
         if ranking is not None and len(set(ranking)) < len(ranking):
             raise ValueError(f"answer {place} has a candidate twice")
     return Lists.of(wanted), Lists.of(ranked)
-
-
-#: How likely a reader goes on to the next answer.
-PATIENCE = 0.8
-GRADED_MEASURES = {
-    "ndcg_graded": "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20",
-    "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
-    "unjudged": "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR",
-}
 
 
 class GradedRanking(MeanMetric):
@@ -158,32 +147,32 @@ class GradedRanking(MeanMetric):
         self.needs_grades = measure != "rbp"
         self.higher_is_better = None if measure == "unjudged" else True
         self.statistic = f"graded@{cut}" if self.needs_grades else f"rbp@{cut}"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        more = {} if self.needs_grades else {"persistence": PATIENCE}
-        return {**super().parameters, "cut": self.cut, **more}
+        self.fixed = {"cut": cut, **({} if self.needs_grades else {"persistence": PATIENCE})}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Gold and answers are lists of candidates in columns of numbers; gold may have grades."""
         assert isinstance(gold, Lists)
         assert isinstance(answers, Lists)
-        stats = np.zeros((len(gold), len(self.columns) + 1))
+        count = len(gold)
+        stats = np.zeros((count, len(self.columns) + 1))
         if self.needs_grades and not isinstance(gold, GradedLists):
             return stats
         judged, grades = graded(gold)
-        rows = np.repeat(np.arange(len(gold)), judged.lengths)
+        rows = np.repeat(np.arange(count), judged.lengths)
         ranks = ranks_of(judged, answers)
         hits = (ranks > 0) & (ranks <= self.cut)
-        gains = np.bincount(rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=len(gold))
-        ideal = _ideal(rows, grades, len(gold), self.cut)
-        found = hits & (grades > 0)
-        chances = (1 - PATIENCE) * PATIENCE ** (ranks[found] - 1.0)
+        gains = np.bincount(rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=count)
+        best_first = np.lexsort((-grades, rows))
+        places = np.arange(len(rows)) - np.searchsorted(rows, np.arange(count))[rows]
+        best_gains = np.where(places < self.cut, grades[best_first] / np.log2(places + 2), 0.0)
+        ideal = np.bincount(rows, best_gains, minlength=count).astype(np.float64)
+        relevant = hits & (grades > 0)
+        chances = (1 - PATIENCE) * PATIENCE ** (ranks[relevant] - 1.0)
         shown = np.minimum(answers.lengths, self.cut)
-        known = np.bincount(rows[hits], minlength=len(gold))
-        stats[:, 0] = np.divide(gains, ideal, out=np.zeros(len(gold)), where=ideal > 0)
-        stats[:, 1] = np.bincount(rows[found], chances, minlength=len(gold))
-        stats[:, 2] = np.divide(shown - known, shown, out=np.zeros(len(gold)), where=shown > 0)
+        with_grade = np.bincount(rows[hits], minlength=count)
+        stats[:, 0] = np.divide(gains, ideal, out=np.zeros(count), where=ideal > 0)
+        stats[:, 1] = np.bincount(rows[relevant], chances, minlength=count)
+        stats[:, 2] = np.divide(shown - with_grade, shown, out=np.zeros(count), where=shown > 0)
         stats[:, 3] = gold.present & (ideal > 0)
         stats[:, :3] *= stats[:, 3:]
         return stats
@@ -194,15 +183,6 @@ def graded(gold: Lists) -> tuple[Lists, Floats]:
     if isinstance(gold, GradedLists):
         return gold.judged, gold.grades.astype(np.float64)
     return gold, np.ones(len(gold.values))
-
-
-def _ideal(rows: np.ndarray[Any, Any], grades: Floats, count: int, cut: int) -> Floats:
-    """What the best possible ranking gains."""
-    order = np.lexsort((-grades, rows))
-    firsts = np.searchsorted(rows, np.arange(count))
-    places = np.arange(len(rows)) - firsts[rows]
-    gains = np.where(places < cut, grades[order] / np.log2(places + 2), 0.0)
-    return np.bincount(rows, gains, minlength=count).astype(np.float64)
 
 
 class RankingF1(MeanMetric):
@@ -219,11 +199,7 @@ class RankingF1(MeanMetric):
 
     def __init__(self, name: str, rules: str, *, cut: int) -> None:
         super().__init__(name, rules, column="f1")
-        self.cut, self.statistic = cut, f"f1@{cut}"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {**super().parameters, "cut": self.cut, "f1": self.form}
+        self.cut, self.statistic, self.fixed = cut, f"f1@{cut}", {"cut": cut, "f1": self.form}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Gold and answers are lists of candidates, best first in the answers."""
@@ -252,8 +228,9 @@ class F1OfMeans(RankingF1):
 
 
 class Perplexity(Metric):
-    """exp of the mean over instances of -ln p, p the probability of the gold candidate; of several, the mean
-    of their -ln p.
+    """How surprised a run is by what was cited, from the probabilities of candidates that it declares: exp of
+    the mean over instances of -ln p, p the probability of the gold candidate; of several, the mean of their
+    -ln p.
 
     What the probabilities of an instance leave of 1 is shared evenly by the candidates that have none, so
     that an instance without any, or without an answer, has 1 / candidates. It is 1 at best, the number of
@@ -262,16 +239,10 @@ class Perplexity(Metric):
     """
 
     higher_is_better = False
+    ends = (1.0, math.inf)
     statistic = "perplexity"
     citation = "Jelinek, Mercer, Bahl and Baker 1977, Perplexity, JASA 62"
-
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return (1.0, math.inf)
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "instances", "base": "e", "rest": "even"}
+    fixed = {"average": "instances", "base": "e", "rest": "even"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): -ln p, whether that is infinite (and then 0), and whether the instance counts."""
@@ -292,7 +263,6 @@ class Perplexity(Metric):
         return int(stats[:, -1].sum())
 
     def aggregate(self, sums: Floats) -> Floats:
-        count = sums[..., 2]
-        means = np.divide(sums[..., 0], count, out=np.full(count.shape, np.nan), where=count > 0)
+        means = quotient(sums[..., 0], sums[..., 2])
         with np.errstate(over="ignore"):
             return np.where(sums[..., 1] > 0, np.inf, np.exp(means))

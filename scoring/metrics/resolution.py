@@ -5,12 +5,12 @@ Duma and Klein 2014, Citation Resolution (ACL).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric
+from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
 from tasks.types.citation_resolution.answers import Resolutions
 from tasks.types.ranking.lists import Lists, ranks_of
 
@@ -47,10 +47,7 @@ class FirstPerCitation(Metric):
 
     statistic = "resolution_citations"
     citation = CITATION
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float]:
-        return {"average": "citations"}
+    fixed = {"average": "citations"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         assert isinstance(gold, Lists), "gold is numbered"
@@ -58,9 +55,7 @@ class FirstPerCitation(Metric):
         return np.column_stack([best_ranks(gold, answers) == 1, gold.lengths]).astype(float)
 
     def aggregate(self, sums: Floats) -> Floats:
-        found, citations = sums[..., 0], sums[..., 1]
-        shares: Floats = np.divide(found, citations, out=np.full(found.shape, np.nan), where=citations > 0)
-        return shares
+        return quotient(sums[..., 0], sums[..., 1])
 
 
 class CocitedProbability(MeanMetric):

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, harmonic_mean
+from scoring.metrics.base import PARTS, Floats, Parameters, harmonic_mean
 from scoring.metrics.rouge_overlap import bigram_hits, blocks, lcs_lengths, unigram_hits, union_hits
-from scoring.metrics.rouge_tokens import Encoded, Numbers, encoded, encoded_gold
-from scoring.metrics.texts import ENGINE, PACKAGE, Text, signed_engine, texts_of
+from scoring.metrics.rouge_tokens import Numbers, encoded, encoded_gold
+from scoring.metrics.texts import ENGINE, PACKAGE, TextMean, signed_engine
 
-PARTS = ("precision", "recall", "f1")
 #: The measures that one look at the tokens gives, and the one that needs sentences besides.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
 
@@ -35,14 +34,7 @@ def rouge(
     gold, given = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, given = gold.stemmed(), given.stemmed()
-    return {
-        kind: _parts(hits, np.maximum(given.lengths - less, 1), np.maximum(gold.lengths - less, 1))
-        for kind, (hits, less) in _hits(gold, given, kinds).items()
-    }
-
-
-def _hits(gold: Encoded, given: Encoded, kinds: Sequence[str]) -> dict[str, tuple[Numbers, int]]:
-    """By kind the hits of each pair, and by how much a text has fewer units than tokens."""
+    # By kind the hits of each pair, and by how much a text has fewer units than tokens.
     found: dict[str, tuple[Numbers, int]] = {}
     if "1" in kinds or "2" in kinds:
         unigrams, bigrams = (np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2))
@@ -54,15 +46,16 @@ def _hits(gold: Encoded, given: Encoded, kinds: Sequence[str]) -> dict[str, tupl
         found["l"] = lcs_lengths(gold, given), 0
     if "lsum" in kinds:
         found["lsum"] = union_hits(gold, given), 0
-    return {kind: found[kind] for kind in kinds}
+    scores = {}
+    for kind in kinds:
+        hits, less = found[kind]
+        precision = hits / np.maximum(given.lengths - less, 1)
+        recall = hits / np.maximum(gold.lengths - less, 1)
+        scores[kind] = np.column_stack([precision, recall, harmonic_mean(precision, recall)])
+    return scores
 
 
-def _parts(hits: Numbers, given: Numbers, wanted: Numbers) -> Floats:
-    precision, recall = hits / given, hits / wanted
-    return np.column_stack([precision, recall, harmonic_mean(precision, recall)])
-
-
-class Rouge(MeanMetric):
+class Rouge(TextMean):
     """The mean over instances of one of precision, recall and F1 of ROUGE-1, -2, -L or -Lsum, times 100.
 
     Gold and answers are texts. A gold instance without an answer has 0; over no instances the value is
@@ -92,7 +85,7 @@ class Rouge(MeanMetric):
         self.statistic = f"{family}_stemmed" if is_stemmed else family
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         return {
             **super().parameters,
             "stemmer": "porter" if self.is_stemmed else "none",
@@ -101,11 +94,10 @@ class Rouge(MeanMetric):
             **({"engine": signed_engine("rouge-score")} if self.by_package else {}),
         }
 
-    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
-        computed = package_rouge if self.by_package else rouge
-        found = computed(texts_of(gold), texts_of(answers), self.kinds, is_stemmed=self.is_stemmed)
-        return np.column_stack([*(found[kind] for kind in self.kinds), counts])
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        compute = package_rouge if self.by_package else rouge
+        scores = compute(gold, answers, self.kinds, is_stemmed=self.is_stemmed)
+        return np.hstack([scores[kind] for kind in self.kinds])
 
 
 def package_rouge(
@@ -118,8 +110,8 @@ def package_rouge(
         kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}" for kind in kinds
     }
     scorer = RougeScorer(list(names.values()), use_stemmer=is_stemmed)
-    found = [scorer.score(*pair) for pair in zip(references, predictions, strict=True)]
+    scored = [scorer.score(*pair) for pair in zip(references, predictions, strict=True)]
     return {
-        kind: np.array([tuple(scores[name]) for scores in found], dtype=np.float64).reshape(-1, 3)
+        kind: np.array([tuple(scores[name]) for scores in scored], dtype=np.float64).reshape(-1, 3)
         for kind, name in names.items()
     }

@@ -102,8 +102,14 @@ def rouge155(
     """
     given = reading.sentences(peer)
     by_model = [_against(reading.sentences(model), given, measures) for model in models]
-    combined = _added if references == ALL else _best
-    return {measure: combined([counts[measure] for counts in by_model]) for measure in measures}
+    combined = {}
+    for measure in measures:
+        counts = [of_model[measure] for of_model in by_model]
+        if references == ALL and counts:
+            combined[measure] = Counts(*(sum(part) for part in zip(*counts, strict=True)))
+        else:
+            combined[measure] = max(counts, key=lambda count: count.recall, default=NOTHING)
+    return combined
 
 
 def _against(
@@ -111,15 +117,15 @@ def _against(
 ) -> dict[Measure, Counts]:
     encoded = encoded_words([model]), encoded_words([peer])
     wanted, given = _renumbered(encoded[0].words, encoded[1].words)
-    found = {}
+    counts = {}
     for measure in measures:
         if measure.kind == "l":
-            found[measure] = Counts(len(wanted), len(given), int(union_hits(*encoded)[0]))
+            counts[measure] = Counts(len(wanted), len(given), int(union_hits(*encoded)[0]))
         elif measure.kind == "n":
-            found[measure] = _clipped(*_ngrams(wanted, given, measure.size))
+            counts[measure] = _clipped(*_ngrams(wanted, given, measure.size))
         else:
-            found[measure] = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(given, measure))
-    return found
+            counts[measure] = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(given, measure))
+    return counts
 
 
 def _renumbered(wanted: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
@@ -130,15 +136,11 @@ def _renumbered(wanted: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
 
 def _ngrams(wanted: Numbers, given: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """A number for each n-gram of either side: that of its first words, and its last one."""
-    own = wanted, given
+    grams = wanted, given
     for end in range(1, size):
-        own = _renumbered(
-            *(
-                _PAIR * grams[: len(words) - end] + words[end:]
-                for grams, words in zip(own, (wanted, given), strict=True)
-            )
-        )
-    return own
+        longer = zip(grams, (wanted, given), strict=True)
+        grams = _renumbered(*(_PAIR * own[: len(words) - end] + words[end:] for own, words in longer))
+    return grams
 
 
 def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
@@ -155,14 +157,6 @@ def _clipped(wanted: Numbers, given: Numbers) -> Counts:
     _, places, other_places = np.intersect1d(units, other_units, assume_unique=True, return_indices=True)
     hits = np.minimum(counts[places], other_counts[other_places]).sum()
     return Counts(len(wanted), len(given), int(hits))
-
-
-def _added(counts: Sequence[Counts]) -> Counts:
-    return Counts(*(sum(part) for part in zip(*counts, strict=True))) if counts else NOTHING
-
-
-def _best(counts: Sequence[Counts]) -> Counts:
-    return max(counts, key=lambda count: count.recall, default=NOTHING)
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
@@ -191,51 +185,33 @@ class Reading:
         return hashlib.sha256("\n".join(sorted(self.stop_words)).encode()).hexdigest()[:12]
 
     def sentences(self, lines: Sequence[str | bytes]) -> list[list[str]]:
-        """The words of each line, within the limits."""
+        """The words of each line, within the limits: of words between white space, or of bytes."""
         encoded = [line if isinstance(line, bytes) else line.encode("utf-8", "replace") for line in lines]
-        return [self._words(line) for line in self._within_limits(encoded)]
-
-    def _within_limits(self, lines: Sequence[bytes]) -> list[bytes]:
-        if self.most_words is not None:
-            return _first_words(lines, self.most_words)
-        if self.most_bytes is not None:
-            return _first_bytes(lines, self.most_bytes)
-        return list(lines)
+        most = self.most_words if self.most_words is not None else self.most_bytes
+        if most is None:
+            return [self._words(line) for line in encoded]
+        within: list[bytes] = []
+        for line in encoded:
+            if self.most_words is not None:
+                words = line.split()
+                within.append(b" ".join(words[:most]))
+                most -= len(words)
+            else:
+                within.append(line[:most])
+                most -= len(line)
+            if most <= 0:
+                break
+        return [self._words(line) for line in within]
 
     def _words(self, line: bytes) -> list[str]:
         spaced = _NO_WORD.sub(b" ", line.lower().replace(b"-", b" - ")).decode("ascii")
         words = [word for word in spaced.split() if word not in self.stop_words and word[0] != "-"]
-        return [self._stem(word) for word in words] if self.is_stemmed else words
-
-    def _stem(self, word: str) -> str:
-        if len(word) <= SHORT:
-            return word
-        return self.exceptions.get(word) or rouge155_stem(word)
+        if not self.is_stemmed:
+            return words
+        stem = self.exceptions.get
+        return [word if len(word) <= SHORT else stem(word) or rouge155_stem(word) for word in words]
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
     """The words of a file, one a line; the program's own list is not ours to ship."""
     return frozenset(path.read_text(encoding="utf-8", errors="replace").split())
-
-
-def _first_words(lines: Sequence[bytes], most: int) -> list[bytes]:
-    """The lines up to so many words between white space."""
-    kept: list[bytes] = []
-    for line in lines:
-        words = line.split()
-        kept.append(b" ".join(words[:most]))
-        most -= len(words)
-        if most <= 0:
-            break
-    return kept
-
-
-def _first_bytes(lines: Sequence[bytes], most: int) -> list[bytes]:
-    """The lines up to so many bytes, their ends not counted."""
-    kept: list[bytes] = []
-    for line in lines:
-        kept.append(line[:most])
-        most -= len(line)
-        if most <= 0:
-            break
-    return kept

@@ -6,14 +6,15 @@ own; its signature stands inside ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.metrics.base import Floats, Metric, ratio
+from scoring.metrics.base import Floats, Metric, Parameters, ratio
 from scoring.metrics.texts import Text, texts_of
+from tasks.types.columns import present
 
 ORDER = 4
 CHARACTERS = 6
@@ -30,14 +31,13 @@ class Counted(Metric):
 
     scale = 100
     packages = ("sacrebleu",)
-    settings: Mapping[str, Any] = {}
 
     def counter(self) -> Any:
         """sacreBLEU's metric of this kind, which counts."""
         raise NotImplementedError
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float]:
+    def parameters(self) -> Parameters:
         counter = self.counter()
         counter.num_refs = 1
         signature = counter.get_signature().format().replace("|", ",")
@@ -45,11 +45,10 @@ class Counted(Metric):
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         """sacreBLEU's counts and a 1; zeros for an answer without gold."""
-        counts = np.array([text is not None for text in gold], dtype=np.float64)
+        counts = present(gold).astype(np.float64)
         if not len(counts):
             return np.zeros((0, 1))
-        found = self.counts_of(texts_of(answers), texts_of(gold))
-        return np.column_stack([found * counts[:, None], counts])
+        return np.column_stack([self.counts_of(texts_of(answers), texts_of(gold)) * counts[:, None], counts])
 
     def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
         """What sacreBLEU counts in each pair, a row each."""

@@ -40,10 +40,6 @@ class Text(Protocol):
     def labels(self) -> Mapping[str, Sequence[str]]: ...
 
 
-def _digest(labels: Sequence[str]) -> str:
-    return hashlib.sha256(",".join(labels).encode()).hexdigest()[:8]
-
-
 @dataclass(frozen=True)
 class Labelling:
     """One scheme under options. Nothing is read before the first text is labelled.
@@ -100,8 +96,9 @@ class Labelling:
     def parameters(self) -> Mapping[str, str]:
         """What of it is part of a signature. Raises Unavailable."""
         tagger = self.tagger
+        digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
-            "labels": f"{len(self.labels)}-{_digest(self.labels)}",
+            "labels": f"{len(self.labels)}-{digest}",
             "labelled": self._option(LABELS),
             "sentences": splitter_name(self.splitter),
             "short": "dropped",

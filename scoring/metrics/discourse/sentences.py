@@ -73,7 +73,12 @@ def splitter_name(option: str) -> str:
     """What a signature calls a splitter: our own rules by their number, others by their package."""
     if option == "rules":
         return RULES
-    return punkt_name() if option == "punkt" else f"{option}-spacy-{_version('spacy')}"
+    if option == "punkt":
+        return punkt_name()
+    try:
+        return f"{option}-spacy-{version('spacy')}"
+    except ModuleNotFoundError:
+        return f"{option}-spacy-missing"
 
 
 def counted_sentences(text: str, splitter: str, *, marked_only: bool = False) -> list[str]:
@@ -110,13 +115,6 @@ def _sentencizer() -> Any:
     tokenizer: Any = pipeline.tokenizer
     tokenizer.token_match = _LONG_RUN.match
     return pipeline
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except ModuleNotFoundError:
-        return "missing"
 
 
 #: Named in every data sheet; raised when a rule changes.

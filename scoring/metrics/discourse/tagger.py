@@ -48,18 +48,16 @@ class Tagger:
 
     def tag(self, sentences: Sequence[str]) -> list[str]:
         """A label for each sentence; of labels that are equally likely the first."""
-        found: list[str] = []
-        for start in range(0, len(sentences), BATCH):
-            found += [self.labels[place] for place in self._places(sentences[start : start + BATCH])]
-        return found
-
-    def _places(self, sentences: Sequence[str]) -> list[int]:
         from scipy.sparse import hstack
 
-        inputs = hstack([block.transform(sentences) for block in self._vectorizers], format="csr")
-        scores: Floats = np.asarray(inputs @ self.weights.T) + self.intercepts
-        places = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return [int(place) for place in places]
+        tags: list[str] = []
+        for start in range(0, len(sentences), BATCH):
+            batch = sentences[start : start + BATCH]
+            inputs = hstack([block.transform(batch) for block in self._vectorizers], format="csr")
+            scores: Floats = np.asarray(inputs @ self.weights.T) + self.intercepts
+            places = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            tags += [self.labels[int(place)] for place in places]
+        return tags
 
     @cached_property
     def _vectorizers(self) -> list[Any]:

@@ -47,7 +47,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record)) or [
                 (f"the run has no {_shown(item)}", "a claim as the run's details spell it")
-                for _, item, _ in _said(record)
+                for _, item, _ in _stated(record)
                 if not is_known(item)
             ]
             if not faults:
@@ -56,7 +56,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
                         f"{quoted(record['annotator'])} says otherwise on an earlier line",
                         "one judgement of each",
                     )
-                    for kind, item, value in _said(record)
+                    for kind, item, value in _stated(record)
                     if found.answers[kind][item].setdefault(record["annotator"], value) != value
                 ]
             for message, expected in faults:
@@ -68,7 +68,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
     return found
 
 
-def _said(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
+def _stated(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
     name, claim, mark = record["id"], record.get("claim"), record.get("mark")
     if RECALL in record:
         yield RECALL, (name, claim), record[RECALL]

@@ -38,7 +38,7 @@ class EntailmentLabels:
 
     def __init__(self, entailed: Mapping[Key, bool], model: str) -> None:
         self._entailed = entailed
-        self.model = model
+        self.name = self.model = model
         self._has_sha1 = any(len(premise) == 40 for premise, _ in entailed)
 
     def __len__(self) -> int:
@@ -47,20 +47,13 @@ class EntailmentLabels:
     def __contains__(self, pair: Pair) -> bool:
         return self.decide([pair])[0] is not None
 
-    @property
-    def name(self) -> str:
-        return self.model
-
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
-        return [self._decision(pair) for pair in pairs]
-
-    def _decision(self, pair: Pair) -> bool | None:
-        premise, hypothesis = pair.key
-        found = self._entailed.get((premise, hypothesis))
-        if found is None and self._has_sha1:
-            older = hashlib.sha1(pair.premise.encode(), usedforsecurity=False).hexdigest()
-            found = self._entailed.get((older, hypothesis))
-        return found
+        labels = [self._entailed.get(pair.key) for pair in pairs]
+        if self._has_sha1:
+            for place in (place for place, label in enumerate(labels) if label is None):
+                older = hashlib.sha1(pairs[place].premise.encode(), usedforsecurity=False).hexdigest()
+                labels[place] = self._entailed.get((older, pairs[place].key[1]))
+        return labels
 
 
 def stored_labels(path: Path) -> EntailmentLabels:
@@ -115,7 +108,12 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
             faults = [*_faults(record)]
             if not faults:
                 models.setdefault(str(record.get("model") or default), (file.shown, line))
-                key, value = _key(record), bool(_value(record))
+                premise = next((record[key] for key in _DIGESTS if key in record), None)
+                hypothesis, value = _hypothesis(record), bool(_value(record))
+                key = (
+                    premise or sha256(record["premise"]),
+                    record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
+                )
                 if found.entailed.setdefault(key, value) != value:
                     faults.append(("an earlier line decides this pair otherwise", "one label for each pair"))
                 found.places.setdefault(key, (file.shown, line))
@@ -125,7 +123,10 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
             ]
         if default and not models:
             models[default] = (file.shown, 1)
-    problems += _several(models)
+    if len(models) > 1:
+        (first, _), (second, (name, line)), *_ = models.items()
+        message = f"labels of “{second}”, before of “{first}”"
+        problems.append(Problem(file=name, line=line, message=message, expected="a file for each model"))
     if problems:
         raise InputRefused(problems)
     return LabelFile(next(iter(models), ""), found.entailed, found.places)
@@ -135,13 +136,6 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
 def _read(path: Path, digest: str) -> EntailmentLabels:
     found = read_entailment_labels(path)
     return EntailmentLabels(found.entailed, found.model or f"labels-{digest}")
-
-
-def _several(models: Mapping[str, tuple[str, int]]) -> Iterator[Problem]:
-    if len(models) > 1:
-        (first, _), (second, (shown, line)), *_ = models.items()
-        message = f"labels of “{second}”, before of “{first}”"
-        yield Problem(file=shown, line=line, message=message, expected="a file for each model")
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -165,12 +159,6 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"the label is {found}", "“entailed”: 1 or 0"
     if record.get("model") is not None and not isinstance(record["model"], str):
         yield f"“model” is {json_kind(record['model'])}", "a text"
-
-
-def _key(record: Mapping[str, Any]) -> Key:
-    premise = next((record[key] for key in _DIGESTS if key in record), None) or sha256(record["premise"])
-    text = _hypothesis(record)
-    return premise, record["hypothesis_sha256"] if text is None else sha256(text)
 
 
 def _hypothesis(record: Mapping[str, Any]) -> Any:
