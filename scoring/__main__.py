@@ -17,15 +17,13 @@ from typing import NoReturn
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
 from scoring.offline.claim_check_commands import add_commands as add_claim_check
-from scoring.offline.commands import add_entailment, add_power, add_verify
+from scoring.offline.commands import add_commands
 from scoring.offline.scoring import (
     Checking,
-    Comparing,
     Progress,
     Scoring,
     as_json,
     check,
-    compare,
     described,
     no_progress,
     score,
@@ -75,35 +73,34 @@ EXIT_CODES = """exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
+    as_objects = getattr(given, "progress", False)
     try:
         return int(given.command(given))
     except Refused as refused:
-        print(f"python -m scoring: {refused}", file=sys.stderr)
-        for line in refused.details:
-            print(line, file=sys.stderr)
-        return refused.exit_code
+        return stopped(str(refused), *refused.details, code=refused.exit_code)
     except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
-        print(f"python -m scoring: {refused}", file=sys.stderr)
+        return stopped(str(refused))
     except InputRefused as refused:
-        report(refused.problems, as_objects=getattr(given, "progress", False))
+        report(refused.problems, as_objects=as_objects)
     except Pending as missing:
-        shown = {"pending": missing.pending, "pairs": missing.pairs}
-        is_told = getattr(given, "progress", False)
-        print(as_json(shown) if is_told else f"python -m scoring: {missing}", file=sys.stderr)
+        if not as_objects:
+            return stopped(str(missing), code=UNAVAILABLE)
+        print(as_json({"pending": missing.pending, "pairs": missing.pairs}), file=sys.stderr)
         return UNAVAILABLE
     except Unavailable as missing:
-        print(f"python -m scoring: {missing}", file=sys.stderr)
-        return UNAVAILABLE
+        return stopped(str(missing), code=UNAVAILABLE)
     except PATH_FAULTS as fault:
-        if getattr(given, "progress", False) or fault.filename is None:
+        if as_objects or fault.filename is None:
             raise  # A site's worker gives no paths that could be wrong: it tries again.
         report([Problem(file=str(fault.filename), message=str(fault.strerror).lower())], as_objects=False)
     except ModuleNotFoundError as missing:
-        print(
-            f"python -m scoring: this needs a package that is not installed: {missing.name}", file=sys.stderr
-        )
-        return UNAVAILABLE
+        return stopped(f"this needs a package that is not installed: {missing.name}", code=UNAVAILABLE)
     return USAGE_FAULT
+
+
+def stopped(reason: str, *details: str, code: int = USAGE_FAULT) -> int:
+    print(f"python -m scoring: {reason}", *details, sep="\n", file=sys.stderr)
+    return code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -127,49 +124,6 @@ def parser() -> argparse.ArgumentParser:
     checked.set_defaults(command=check_run)
 
     scored = commands.add_parser("score", help="score a run", allow_abbrev=False)
-    add_score_options(scored)
-    compared = commands.add_parser("compare", help="test whether two runs differ", allow_abbrev=False)
-    add_compare_options(compared)
-    for command in (checked, scored):
-        command.add_argument("--run-name", metavar="NAME", help="what problems call the run")
-        command.add_argument(
-            "--progress", action="store_true", help="one JSON object per step on standard error"
-        )
-    checked.add_argument("--json", action="store_true")
-    for command in (scored, compared):
-        command.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH", required=True)
-        command.add_argument("--rules", metavar="NAME")
-        command.add_argument("--seed", type=whole_number, default=0, metavar="S")
-        command.add_argument("--json", action="store_true")
-    for command in (checked, scored, compared):
-        command.add_argument("type")
-        command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
-    for command in (checked, scored):
-        command.add_argument("--run", type=Path, required=True, metavar="PATH")
-    add_entailment(commands, options_of)
-    add_claim_check(commands, options_of)
-    add_power(commands, options_of)
-    add_builders(commands)
-    add_context_check(commands)
-    add_topics(commands)
-    add_baselines(commands, options_of)
-    add_positional(commands)
-    add_writing(commands)
-    add_discourse(commands)
-    add_verify(commands)
-    add_client(commands)
-    return top
-
-
-class Version(argparse.Action):
-    """Looked up when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
-        print(f"citeboard {installed_version()}")
-        parser.exit()
-
-
-def add_score_options(scored: argparse.ArgumentParser) -> None:
     scored.add_argument(
         "--intervals",
         type=whole_number,
@@ -189,13 +143,48 @@ def add_score_options(scored: argparse.ArgumentParser) -> None:
     )
     scored.set_defaults(command=score_run)
 
-
-def add_compare_options(compared: argparse.ArgumentParser) -> None:
+    compared = commands.add_parser("compare", help="test whether two runs differ", allow_abbrev=False)
     compared.add_argument(
         "--run", type=Path, action="append", required=True, metavar="PATH", help="given twice: a, then b"
     )
     compared.add_argument("--tests", type=whole_number, default=10_000, metavar="N", help="exchanges tried")
     compared.set_defaults(command=compare_runs)
+
+    for command in (checked, scored):
+        command.add_argument("--run-name", metavar="NAME", help="what problems call the run")
+        command.add_argument(
+            "--progress", action="store_true", help="one JSON object per step on standard error"
+        )
+    checked.add_argument("--json", action="store_true")
+    for command in (scored, compared):
+        command.add_argument("--gold", type=Path, nargs="+", action="extend", metavar="PATH", required=True)
+        command.add_argument("--rules", metavar="NAME")
+        command.add_argument("--seed", type=whole_number, default=0, metavar="S")
+        command.add_argument("--json", action="store_true")
+    for command in (checked, scored, compared):
+        command.add_argument("type")
+        command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    for command in (checked, scored):
+        command.add_argument("--run", type=Path, required=True, metavar="PATH")
+    add_commands(commands, options_of)
+    add_claim_check(commands, options_of)
+    add_builders(commands)
+    add_context_check(commands)
+    add_topics(commands)
+    add_baselines(commands, options_of)
+    add_positional(commands)
+    add_writing(commands)
+    add_discourse(commands)
+    add_client(commands)
+    return top
+
+
+class Version(argparse.Action):
+    """Looked up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
+        print(f"citeboard {installed_version()}")
+        parser.exit()
 
 
 def whole_number(text: str) -> int:
@@ -229,13 +218,13 @@ def check_run(given: argparse.Namespace) -> int:
         inputs=given.inputs or (),
     )
     with progress_of(given) as progress:
-        found = check(checking, progress)
+        result = check(checking, progress)
     if given.json:
-        print(as_json(found))
+        print(as_json(result))
         return 0
-    warnings = [Problem(**problem) for problem in found["warnings"]]
-    told, more = capped(warnings)
-    for problem in told:
+    warnings = [Problem(**problem) for problem in result["warnings"]]
+    first, more = capped(warnings)
+    for problem in first:
         print(problem_line(problem, sys.stdout))
     if more:
         print(f"and {more} more warnings")
@@ -273,21 +262,16 @@ def score_run(given: argparse.Namespace) -> int:
 def compare_runs(given: argparse.Namespace) -> int:
     if len(given.run) != 2:
         raise OptionRefused(f"two runs are compared, {len(given.run)} given: --run A --run B")
+    from scoring.offline.compare import compare, read_runs
+
     chosen = task_type(given.type)
-    comparing = Comparing(
-        task_type=chosen,
-        gold=given.gold,
-        runs=(given.run[0], given.run[1]),
-        rules=chosen.checked_rules(given.rules),
-        options=options_of(chosen, given.option),
-        trials=given.tests,
-        seed=given.seed,
-    )
-    found = compare(comparing)
+    rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
+    read = read_runs(chosen, given.gold, given.run, rules=rules, options=options)
+    result = compare(read, trials=given.tests, seed=given.seed)
     if given.json:
-        print(as_json(found))
+        print(as_json(result))
         return 0
-    for name, metric in found["metrics"].items():
+    for name, metric in result["metrics"].items():
         a, b, difference = (shown(metric[part], infinite=False) for part in ("a", "b", "difference"))
         print(f"{name:<40} {a} - {b} = {difference}  {between(metric)}")
         print(
@@ -300,7 +284,7 @@ def compare_runs(given: argparse.Namespace) -> int:
 def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
     """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
     if given.progress:
-        yield json_progress
+        yield lambda step, done: print(as_json({"step": step, "done": done}), file=sys.stderr, flush=True)
     elif is_terminal(sys.stderr):
         with bar(given.type, 1.0) as at:
             yield lambda step, done: at(done)
@@ -308,13 +292,9 @@ def progress_of(given: argparse.Namespace) -> Iterator[Progress]:
         yield no_progress
 
 
-def json_progress(step: str, done: float) -> None:
-    print(as_json({"step": step, "done": done}), file=sys.stderr, flush=True)
-
-
 def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
-    told, more = capped(problems)
-    for problem in told:
+    first, more = capped(problems)
+    for problem in first:
         line = problem_line(problem, sys.stderr)
         print(json.dumps({"problem": problem.as_dict()}) if as_objects else line, file=sys.stderr)
     if more:

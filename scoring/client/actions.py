@@ -57,7 +57,8 @@ def seasons(given: argparse.Namespace) -> int:
     if given.json:
         print(as_json(found))
     else:
-        print_table(heads, rows)
+        for line in table_lines(heads, rows):
+            print(line)
     return 0
 
 
@@ -133,23 +134,22 @@ def _follow(site: Site, numbers: list[int], given: argparse.Namespace) -> int:
             run = answer.body
             if seen.get(number) != run["status"]:
                 seen[number] = run["status"]
-                _say_status(run)
+                colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
+                place = f", place {run['place']} in the queue" if run["place"] else ""
+                words = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
+                print(f"run {run['id']}: {words}".rstrip(), file=sys.stderr)
             if run["status"] in ENDED:
                 ended[number] = run
-            pause = min(pause, _pause(run, answer.headers))
+            # What the site asks for; else a quarter of the time that it expects the run to take.
+            asked = answer.headers.get("Retry-After", "")
+            seconds = float(asked) if asked.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
+            pause = min(pause, max(seconds, MIN_PAUSE))
         if len(ended) < len(set(numbers)):
             time.sleep(pause)
     if given.json:
         print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
         return 0 if all(run["status"] in (SCORED, RECEIVED) for run in ended.values()) else NOT_SCORED
     return max(_print_scores(ended[number], given) for number in dict.fromkeys(numbers))
-
-
-def _pause(run: Mapping[str, Any], headers: Mapping[str, str]) -> float:
-    """What the site asks for; else a quarter of the time that it expects the run to take."""
-    asked = headers.get("Retry-After", "")
-    seconds = float(asked) if asked.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
-    return min(max(seconds, MIN_PAUSE), MAX_PAUSE)
 
 
 def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
@@ -167,13 +167,6 @@ def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
         for line in score_lines(run["scores"]["metrics"]):
             print(line)
     return 0
-
-
-def _say_status(run: Mapping[str, Any]) -> None:
-    colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
-    place = f", place {run['place']} in the queue" if run["place"] else ""
-    status = painted(run["status"], colour, sys.stderr)
-    print(f"run {run['id']}: {status}{place} {printable(run['reason'])}".rstrip(), file=sys.stderr)
 
 
 def _site(given: argparse.Namespace, *, needs_token: bool = False) -> Site:
@@ -202,11 +195,6 @@ def _say(given: argparse.Namespace, content: Mapping[str, Any], words: str) -> N
 def _warn(answer: Mapping[str, Any]) -> None:
     for line in warning_lines(answer["warnings"]):
         print(line, file=sys.stderr)
-
-
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    for line in table_lines(heads, rows):
-        print(line)
 
 
 def table_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -239,18 +227,14 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
         return
     first = board["columns"][0]["name"] if board["columns"] else ""
     heads = ("rank", "team", "system", "run", *([first, "from", "to"] if first else []))
-    yield from table_lines(heads, [_board_row(row, first) for row in board["rows"]])
-
-
-def _board_row(row: Mapping[str, Any], first: str) -> tuple[object, ...]:
-    score = row["scores"].get(first, {})
-    numbers = [_number(score.get(part)) for part in ("value", "low", "high")] if first else []
-    rank = "" if row["rank"] is None else row["rank"]
-    return (rank, row["team"] or row["kind"], row["system"], row["submission"], *numbers)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6f}"
+    rows: list[tuple[object, ...]] = []
+    for row in board["rows"]:
+        score = row["scores"].get(first, {})
+        numbers = [score.get(part) for part in ("value", "low", "high")] if first else []
+        written = ["" if number is None else f"{number:.6f}" for number in numbers]
+        rank = "" if row["rank"] is None else row["rank"]
+        rows.append((rank, row["team"] or row["kind"], row["system"], row["submission"], *written))
+    yield from table_lines(heads, rows)
 
 
 def warning_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:

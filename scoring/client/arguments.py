@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +18,14 @@ CARD = (
 
 
 def add_commands(commands: Any) -> None:
-    login = _added(commands, "login", "keep a token for a site, in a file that only you may read", "login")
+    login = _added(commands, "login", "keep a token for a site, in a file that only you may read")
     login.add_argument("url", metavar="URL")
-    seasons = _added(commands, "seasons", "list a site's seasons, or the tasks and phases of one", "seasons")
+    seasons = _added(commands, "seasons", "list a site's seasons, or the tasks and phases of one")
     seasons.add_argument("season", nargs="?", metavar="SEASON")
-    data = _added(commands, "data", "download the public inputs of a phase", "data")
+    data = _added(commands, "data", "download the public inputs of a phase")
     data.add_argument("phase", metavar="PHASE", help=PHASE)
     data.add_argument("--out", type=Path, metavar="FILE", help="a zip; named after the phase unless given")
-    submit = _added(commands, "submit", "submit a run to a phase", "submit")
-    _add_submit_options(submit)
-    follow = _added(commands, "follow", "wait until runs are scored", "follow")
-    follow.add_argument("runs", type=int, nargs="+", metavar="RUN", help="the number that submit prints")
-    scores = _added(commands, "scores", "print the scores of a run of yours", "scores")
-    scores.add_argument("run", type=int, metavar="RUN", help="the number that submit prints")
-    board = _added(commands, "board", "print the board of a phase", "board")
-    board.add_argument("phase", metavar="PHASE", help=PHASE)
-    board.add_argument("--rules", metavar="NAME")
-    for command in (seasons, data, submit, follow, scores, board):
-        command.add_argument("--site", metavar="URL", help="instead of CITEBOARD_SITE and of the last login")
-
-
-def _add_submit_options(submit: argparse.ArgumentParser) -> None:
+    submit = _added(commands, "submit", "submit a run to a phase")
     submit.add_argument("phase", metavar="PHASE", help=PHASE)
     submit.add_argument("--run", type=Path, required=True, metavar="PATH", help="a folder is sent as a zip")
     submit.add_argument("--system", required=True, metavar="NAME", help="what the board calls it")
@@ -59,6 +45,15 @@ def _add_submit_options(submit: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     submit.add_argument("--dry-run", action="store_true", help="let the site check it; nothing is stored")
     submit.add_argument("--follow", action="store_true", help="wait until it is scored, and print the scores")
+    follow = _added(commands, "follow", "wait until runs are scored")
+    follow.add_argument("runs", type=int, nargs="+", metavar="RUN", help="the number that submit prints")
+    scores = _added(commands, "scores", "print the scores of a run of yours")
+    scores.add_argument("run", type=int, metavar="RUN", help="the number that submit prints")
+    board = _added(commands, "board", "print the board of a phase")
+    board.add_argument("phase", metavar="PHASE", help=PHASE)
+    board.add_argument("--rules", metavar="NAME")
+    for command in (seasons, data, submit, follow, scores, board):
+        command.add_argument("--site", metavar="URL", help="instead of CITEBOARD_SITE and of the last login")
 
 
 def _card_entry(text: str) -> tuple[str, str]:
@@ -74,20 +69,15 @@ def _place(text: str) -> int:
     return int(text)
 
 
-def _added(commands: Any, name: str, words: str, does: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=words, allow_abbrev=False)
-    command.add_argument("--json", action="store_true")
-    command.set_defaults(command=_late(does))
-    return command
-
-
-def _late(name: str) -> Callable[[argparse.Namespace], int]:
-    """The command's own function, imported when it is called, as HTTP takes a while to import."""
-
+def _added(commands: Any, name: str, words: str) -> argparse.ArgumentParser:
     def call(given: argparse.Namespace) -> int:
+        # Imported when it is called, as HTTP takes a while to import.
         from scoring.client import actions
 
         status: int = getattr(actions, name)(given)
         return status
 
-    return call
+    command: argparse.ArgumentParser = commands.add_parser(name, help=words, allow_abbrev=False)
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=call)
+    return command

@@ -30,7 +30,10 @@ class SiteRefused(Refused):
         self.status, self.body = status, body
         if status == RUN_REFUSED:
             self.exit_code = Refused.exit_code
-        self.details = [*_by_field(body), *_problems(body)]
+        by_field = [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
+        problems = [problem_line(Problem(**own), sys.stderr) for own in body.get("problems") or ()]
+        more = [f"and {body['more']} more problems"] if body.get("more") else []
+        self.details = [*by_field, *problems, *more]
         super().__init__(str(body.get("detail") or f"the site answered with status {status}"))
 
     @property
@@ -48,13 +51,3 @@ class NoConnection(Refused):
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         self.is_final = is_final
         super().__init__(message)
-
-
-def _by_field(body: Mapping[str, Any]) -> list[str]:
-    return [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
-
-
-def _problems(body: Mapping[str, Any]) -> list[str]:
-    more = body.get("more")
-    found = [problem_line(Problem(**problem), sys.stderr) for problem in body.get("problems") or ()]
-    return [*found, *([f"and {more} more problems"] if more else [])]

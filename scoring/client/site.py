@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -79,21 +79,20 @@ class Site:
         ``more`` are small files beside the run.
         """
         key = uuid.uuid4().hex
-        for attempt in range(1, TRIES + 1):
-            try:
-                with (
-                    bar("sending", run.stat().st_size, "B") as moved,
-                    MultipartFile(fields, "run", run, moved, more or {}) as form,
-                ):
-                    headers = {
-                        "Content-Type": form.content_type,
-                        "Content-Length": str(form.length),
-                        "Idempotency-Key": key,
-                    }
-                    return self._once(self._api(path), headers, form).body
-            except (NoConnection, SiteRefused) as fault:
-                self._pause(fault, attempt)
-        raise AssertionError("the last attempt returns or raises")
+
+        def send() -> Answer:
+            with (
+                bar("sending", run.stat().st_size, "B") as moved,
+                MultipartFile(fields, "run", run, moved, more or {}) as form,
+            ):
+                headers = {
+                    "Content-Type": form.content_type,
+                    "Content-Length": str(form.length),
+                    "Idempotency-Key": key,
+                }
+                return self._once(self._api(path), headers, form)
+
+        return _retried(send).body
 
     def download(self, address: str, path: Path) -> int:
         """Write what an address of the site gives; the file is whole or is not there. Gives its size."""
@@ -123,12 +122,7 @@ class Site:
         return urlsplit(self.address)._replace(path="", query="", fragment="").geturl() + path
 
     def _sent(self, address: str) -> Answer:
-        for attempt in range(1, TRIES + 1):
-            try:
-                return self._once(address, {}, None)
-            except (NoConnection, SiteRefused) as fault:
-                self._pause(fault, attempt)
-        raise AssertionError("the last attempt returns or raises")
+        return _retried(lambda: self._once(address, {}, None))
 
     def _once(self, address: str, headers: Mapping[str, str], body: MultipartFile | None) -> Answer:
         with self._opened(address, headers, body) as answer:
@@ -159,17 +153,22 @@ class Site:
             ) from fault
         return opened
 
-    def _pause(self, fault: NoConnection | SiteRefused, attempt: int) -> None:
-        """Before the next attempt; raises the fault where there is none."""
-        if isinstance(fault, SiteRefused):
+
+def _retried(send: Callable[[], Answer]) -> Answer:
+    """What the request gives, sent again after a while where that may help."""
+    for attempt in range(1, TRIES):
+        try:
+            return send()
+        except SiteRefused as fault:
             # A quota that is used up is answered with 429 too, and does not come back in a minute.
-            is_final = fault.status not in BUSY or fault.retry_after is None
-            wait = fault.retry_after or 0.0
-        else:
-            wait, is_final = 2.0**attempt, fault.is_final
-        if is_final or attempt == TRIES:
-            raise fault
-        time.sleep(min(wait, MAX_PAUSE))
+            if fault.status not in BUSY or fault.retry_after is None:
+                raise
+            time.sleep(min(fault.retry_after, MAX_PAUSE))
+        except NoConnection as fault:
+            if fault.is_final:
+                raise
+            time.sleep(min(2.0**attempt, MAX_PAUSE))
+    return send()
 
 
 def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:

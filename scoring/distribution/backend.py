@@ -10,7 +10,7 @@ import hashlib
 import io
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,16 +93,17 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
         ("License-File", "LICENSE"),
         ("Requires-Python", project["requires-python"]),
         *(("Requires-Dist", needed) for needed in project["dependencies"]),
-        *_extras(project["optional-dependencies"]),
+        *(
+            head
+            for extra, packages in project["optional-dependencies"].items()
+            for head in (
+                ("Provides-Extra", extra),
+                *(("Requires-Dist", f'{needed} ; extra == "{extra}"') for needed in packages),
+            )
+        ),
         ("Description-Content-Type", "text/markdown"),
     ]
     return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme.read_text(encoding='utf-8')}"
-
-
-def _extras(extras: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
-    for extra, packages in extras.items():
-        yield "Provides-Extra", extra
-        yield from (("Requires-Dist", f'{needed} ; extra == "{extra}"') for needed in packages)
 
 
 def _record(files: Mapping[str, bytes], own: str) -> str:

@@ -8,15 +8,17 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.metrics import metrics_of
 from scoring.metrics.base import Floats, Metric, unit_rows
-from scoring.offline.scoring import RunsRead
+from scoring.offline.evaluate import matrices, numbered_units
+from scoring.offline.scoring import read_split
 from scoring.stats.significance import (
-    Difference,
     Paired,
     detectable_difference,
     differences,
@@ -24,6 +26,14 @@ from scoring.stats.significance import (
     smallest_p,
     typical_error,
 )
+from tasks.types import InputRefused, TaskType
+from tasks.types.files import input_digest, open_input
+from tasks.types.problems import fatal
+from tasks.types.runs import read_run
+
+#: Test sets of so many times the units are told of as well.
+TIMES = (1, 2, 4)
+TRIALS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +76,53 @@ def _rows(metric: Metric, own: Measurements, names: NDArray[np.str_]) -> Floats:
     return spread
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunsRead:
+    """Several runs beside one gold, and the head of what is printed of them."""
+
+    metrics: list[Metric]
+    measurements: list[Measurements]
+    described: dict[str, Any]
+
+
+def read_runs(
+    task_type: TaskType, gold: Sequence[Path], runs: Sequence[Path], *, rules: str, options: Mapping[str, str]
+) -> RunsRead:
+    """Raises InputRefused with every fatal problem of any run."""
+    split = read_split(task_type, gold, options)
+    metrics = metrics_of(task_type, rules, options)
+    inputs = [open_input(run) for run in runs]
+    answers = [
+        read_run(task_type, files, split.index, options, name=str(run))
+        for files, run in zip(inputs, runs, strict=True)
+    ]
+    if problems := fatal([problem for _, of_run in answers for problem in of_run]):
+        raise InputRefused(problems)
+    measurements = []
+    for read, _ in answers:
+        pairs = task_type.pair(split, read, rules, options)
+        names, units = numbered_units(pairs)
+        measurements.append(Measurements(matrices=matrices(metrics, pairs), units=units, unit_names=names))
+    return RunsRead(
+        metrics=metrics,
+        measurements=measurements,
+        described={
+            "task_type": task_type.slug,
+            "rules": rules,
+            "options": dict(options),
+            "gold": {"sha256": split.digest, "instances": split.instances},
+            "runs": [{"sha256": input_digest(files)} for files in inputs],
+        },
+    )
+
+
+def compare(read: RunsRead, *, trials: int, seed: int) -> dict[str, Any]:
+    """What `compare --json` prints of two runs."""
+    a, b = read.measurements
+    metrics = compare_runs(read.metrics, a, b, trials=trials, seed=seed)
+    return {**read.described, "seed": seed, "metrics": metrics}
+
+
 def compare_runs(
     metrics: Sequence[Metric], a: Measurements, b: Measurements, *, trials: int, seed: int
 ) -> dict[str, dict[str, Any]]:
@@ -73,26 +130,24 @@ def compare_runs(
     corrected for asking about all these metrics at once.
     """
     metrics = [metric for metric in metrics if metric.is_exchangeable]
-    found = differences([paired(metric, a, b) for metric in metrics], trials=trials, seed=seed)
-    adjusted = holm([comparison.test.p for comparison in found])
+    compared = differences([paired(metric, a, b) for metric in metrics], trials=trials, seed=seed)
+    adjusted = holm([difference.test.p for difference in compared])
     return {
-        metric.name: {**_as_dict(comparison), "p_holm": _number(p), "scale": metric.scale}
-        for metric, comparison, p in zip(metrics, found, adjusted, strict=True)
-    }
-
-
-def _as_dict(found: Difference) -> dict[str, Any]:
-    return {
-        "a": _number(found.a),
-        "b": _number(found.b),
-        "difference": _number(found.difference),
-        "error": _number(found.error),
-        "low": found.low,
-        "high": found.high,
-        "p": _number(found.test.p),
-        "test": found.test.kind,
-        "trials": found.test.trials,
-        "units": found.units,
+        metric.name: {
+            "a": _number(difference.a),
+            "b": _number(difference.b),
+            "difference": _number(difference.difference),
+            "error": _number(difference.error),
+            "low": difference.low,
+            "high": difference.high,
+            "p": _number(difference.test.p),
+            "test": difference.test.kind,
+            "trials": difference.test.trials,
+            "units": difference.units,
+            "p_holm": _number(p),
+            "scale": metric.scale,
+        }
+        for metric, difference, p in zip(metrics, compared, adjusted, strict=True)
     }
 
 
@@ -100,38 +155,27 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-#: Test sets of so many times the units are told of as well.
-TIMES = (1, 2, 4)
-TRIALS = 10_000
-
-
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     """What `power --json` prints, without metrics whose rows cannot be exchanged. Differences are null where
     so few units can show none.
     """
     units = len({name for run in read.measurements for name in run.unit_names})
+    metrics = {}
+    for metric in (metric for metric in read.metrics if metric.is_exchangeable):
+        pairs = itertools.combinations(read.measurements, 2)
+        error = typical_error([paired(metric, a, b) for a, b in pairs])
+        low, high = metric.value_range
+        detectable = {
+            str(times): _number(
+                detectable_difference(error, units, at_units=times * units, largest=high - low)
+            )
+            for times in (TIMES if units else ())
+        }
+        metrics[metric.name] = {"error": _number(error), "detectable": detectable, "scale": metric.scale or 1}
     return {
         **read.described,
         "unit": unit,
         "units": units,
         "smallest_p": smallest_p(units, TRIALS),
-        "metrics": {
-            metric.name: _of_metric(metric, read.measurements, units)
-            for metric in read.metrics
-            if metric.is_exchangeable
-        },
-    }
-
-
-def _of_metric(metric: Metric, runs: Sequence[Measurements], units: int) -> dict[str, Any]:
-    error = typical_error([paired(metric, a, b) for a, b in itertools.combinations(runs, 2)])
-    low, high = metric.value_range
-    found = {
-        str(times): detectable_difference(error, units, at_units=times * units, largest=high - low)
-        for times in (TIMES if units else ())
-    }
-    return {
-        "error": _number(error),
-        "detectable": {times: _number(difference) for times, difference in found.items()},
-        "scale": metric.scale or 1,
+        "metrics": metrics,
     }

@@ -109,9 +109,14 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
         json.dumps(details[name], ensure_ascii=False).encode() if name in details else b""
         for name in unit_names
     ]
+    return _joined(texts, _TEXT, _ENDS)
+
+
+def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:
+    """The texts one behind the other, and where each ends."""
     return {
-        _TEXT: np.frombuffer(b"".join(texts), dtype=np.uint8),
-        _ENDS: np.cumsum([len(text) for text in texts], dtype=np.int64),
+        text: np.frombuffer(b"".join(texts), dtype=np.uint8),
+        ends: np.cumsum([len(own) for own in texts], dtype=np.int64),
     }
 
 
@@ -120,38 +125,36 @@ def load_page(
 ) -> tuple[list[tuple[str, dict[str, Any]]], int]:
     """So many units of which something is told, in their order from ``start``; and how many there are."""
     with np.load(source, allow_pickle=False) as kept:
-        told = _told(kept)
-        chosen = told[start : start + count]
+        units = _described(kept)
+        chosen = units[start : start + count]
         texts = _read(kept, [(begin, end) for _, begin, end in chosen])
-        return [(name, json.loads(text)) for (name, _, _), text in zip(chosen, texts, strict=True)], len(told)
+        return [(name, json.loads(text)) for (name, _, _), text in zip(chosen, texts, strict=True)], len(
+            units
+        )
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
     """The units of which something is told, in their order."""
     with np.load(source, allow_pickle=False) as kept:
-        return [name for name, _, _ in _told(kept)]
+        return [name for name, _, _ in _described(kept)]
 
 
 def load_details(source: Path | IO[bytes], unit: str) -> dict[str, Any] | None:
     """What is told of one unit, from a file of statistics; None where nothing is."""
     with np.load(source, allow_pickle=False) as kept:
-        parts = [(begin, end) for name, begin, end in _told(kept) if name == unit]
+        parts = [(begin, end) for name, begin, end in _described(kept) if name == unit]
         return next(map(json.loads, _read(kept, parts)), None)
 
 
-def _told(kept: NpzFile) -> list[tuple[str, int, int]]:
+def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     """The units of which something is told, each with where its text begins and ends."""
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()
-    places = zip(_unit_names(kept), [0, *ends[:-1]], ends, strict=True)
-    return [(name, begin, end) for name, begin, end in places if begin < end]
-
-
-def _unit_names(kept: NpzFile) -> list[str]:
-    """They come first among the texts; behind them are the classes of every row, which are not decoded."""
+    # The names come first among the texts; behind them are the classes of every row, which are not decoded.
     names: list[str] = _DECODER.raw_decode(kept["texts"].tobytes().decode(), len(_NAMES))[0]
-    return names
+    places = zip(names, [0, *ends[:-1]], ends, strict=True)
+    return [(name, begin, end) for name, begin, end in places if begin < end]
 
 
 def _read(kept: NpzFile, parts: Sequence[tuple[int, int]]) -> Iterator[bytes]:
@@ -177,33 +180,26 @@ _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 
 def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
     """As arrays: the instances one behind the other, and where each ends. Texts without an end are cut."""
+
+    def short(text: str) -> str:
+        return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rstrip()} …"
+
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        text = json.dumps(asdict(_cut(instance)), ensure_ascii=False).encode("utf-8", "replace")
+        cut = replace(
+            instance,
+            given=short(instance.given),
+            gold=short(instance.gold),
+            answer=short(instance.answer),
+            judged=tuple((outcome, short(sentence)) for outcome, sentence in instance.judged),
+        )
+        text = json.dumps(asdict(cut), ensure_ascii=False).encode("utf-8", "replace")
         size += len(text)
         if size > MAX_BYTES:
             break
         texts.append(text)
-    if not texts:
-        return {}
-    return {
-        _INSTANCES: np.frombuffer(b"".join(texts), dtype=np.uint8),
-        _INSTANCES_ENDS: np.cumsum([len(text) for text in texts], dtype=np.int64),
-    }
-
-
-def _cut(instance: ShownInstance) -> ShownInstance:
-    def short(text: str) -> str:
-        return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rstrip()} …"
-
-    return replace(
-        instance,
-        given=short(instance.given),
-        gold=short(instance.gold),
-        answer=short(instance.answer),
-        judged=tuple((outcome, short(sentence)) for outcome, sentence in instance.judged),
-    )
+    return _joined(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
 
 
 def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
@@ -212,10 +208,9 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
         if _INSTANCES not in kept.files:
             return {}
         text, ends = kept[_INSTANCES].tobytes(), kept[_INSTANCES_ENDS].tolist()
-    own = (json.loads(text[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True))
-    return {values["name"]: _shown(values) for values in own}
-
-
-def _shown(values: dict[str, Any]) -> ShownInstance:
-    judged = tuple((outcome, sentence) for outcome, sentence in values.pop("judged", ()))
-    return ShownInstance(**values, judged=judged)
+    instances = {}
+    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+        values = json.loads(text[begin:end])
+        judged = tuple((outcome, sentence) for outcome, sentence in values.pop("judged", ()))
+        instances[values["name"]] = ShownInstance(**values, judged=judged)
+    return instances

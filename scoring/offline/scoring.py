@@ -17,9 +17,7 @@ from tasks.types.showing import as_written
 from tasks.types.shown import ShownInstance
 
 if TYPE_CHECKING:
-    from scoring.metrics import Metric
-    from scoring.offline.compare import Measurements
-    from scoring.offline.evaluate import Resampling, Scores
+    from scoring.offline.evaluate import Scores
 
 Progress = Callable[[str, float], None]
 
@@ -41,12 +39,6 @@ class Scoring:
     #: Where pending pairs are written; a run that has any is then not scored.
     pending: Path | None = None
 
-    @property
-    def resampling(self) -> Resampling:
-        from scoring.offline.evaluate import Resampling
-
-        return Resampling(resamples=self.resamples, seed=self.seed, method=self.method)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Checking:
@@ -60,19 +52,6 @@ class Checking:
     run_name: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparing:
-    """What is asked of a comparison of two runs."""
-
-    task_type: TaskType
-    gold: Sequence[Path]
-    runs: tuple[Path, Path]
-    rules: str
-    options: Mapping[str, str]
-    trials: int = 10_000
-    seed: int = 0
-
-
 def no_progress(step: str, done: float) -> None:
     """For those who do not ask."""
 
@@ -81,30 +60,25 @@ def read_split(task_type: TaskType, gold: Sequence[Path], options: Mapping[str, 
     return task_type.read_gold(open_inputs(gold), options)
 
 
-def run_name(asked: Checking | Scoring) -> str:
-    """What problems call the run."""
-    return asked.run_name or str(asked.run)
-
-
 def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any]:
     """What `check --json` prints. Raises InputRefused with every problem where one is fatal."""
     task_type, options = checking.task_type, checking.options
-    found: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
+    result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if checking.gold:
         progress("reading gold", 0.0)
         split = read_split(task_type, checking.gold, options)
         index = split.index
-        found["gold"] = {"sha256": split.digest, "instances": split.instances}
+        result["gold"] = {"sha256": split.digest, "instances": split.instances}
     else:
         index = task_type.read_inputs(open_inputs(checking.inputs), options)
     progress("reading the run", 0.5)
     files = open_input(checking.run, shown=checking.run_name)
-    problems = read_run(task_type, files, index, options, name=run_name(checking))[1]
+    problems = read_run(task_type, files, index, options, name=checking.run_name or str(checking.run))[1]
     if fatal(problems):
         raise InputRefused(problems)
     progress("done", 1.0)
-    found["run"] = {"sha256": input_digest(files)}
-    return {**found, "warnings": [problem.as_dict() for problem in problems]}
+    result["run"] = {"sha256": input_digest(files)}
+    return {**result, "warnings": [problem.as_dict() for problem in problems]}
 
 
 def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
@@ -112,15 +86,14 @@ def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
 
     Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
     """
-    from scoring.offline.evaluate import evaluate
+    from scoring.offline.evaluate import Resampling, evaluate
 
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options)
     progress("reading the run", 0.2)
     files = open_input(scoring.run, shown=scoring.run_name)
-    answers, problems = read_run(
-        scoring.task_type, files, split.index, scoring.options, name=run_name(scoring)
-    )
+    name = scoring.run_name or str(scoring.run)
+    answers, problems = read_run(scoring.task_type, files, split.index, scoring.options, name=name)
     if fatal(problems):
         raise InputRefused(problems)
     progress("scoring", 0.4)
@@ -137,7 +110,7 @@ def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
         rules=scoring.rules,
         options=scoring.options,
         gold=split.digest,
-        resampling=scoring.resampling,
+        resampling=Resampling(resamples=scoring.resamples, seed=scoring.seed, method=scoring.method),
         progress=lambda share: progress("scoring", 0.4 + 0.5 * share),
     )
     if scoring.statistics:
@@ -173,66 +146,6 @@ def printed(scoring: Scoring, split: Split, scores: Scores) -> dict[str, Any]:
         "notes": dict(scores.notes),
         "warnings": [],
     }
-
-
-def compare(comparing: Comparing) -> dict[str, Any]:
-    """What `compare --json` prints. Raises InputRefused with every fatal problem of either run."""
-    from scoring.offline.compare import compare_runs
-
-    read = read_runs(
-        comparing.task_type, comparing.gold, comparing.runs, rules=comparing.rules, options=comparing.options
-    )
-    a, b = read.measurements
-    return {
-        **read.described,
-        "seed": comparing.seed,
-        "metrics": compare_runs(read.metrics, a, b, trials=comparing.trials, seed=comparing.seed),
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunsRead:
-    """Several runs beside one gold, and the head of what is printed of them."""
-
-    metrics: list[Metric]
-    measurements: list[Measurements]
-    described: dict[str, Any]
-
-
-def read_runs(
-    task_type: TaskType, gold: Sequence[Path], runs: Sequence[Path], *, rules: str, options: Mapping[str, str]
-) -> RunsRead:
-    """Raises InputRefused with every fatal problem of any run."""
-    from scoring.metrics import metrics_of
-
-    split = read_split(task_type, gold, options)
-    metrics = metrics_of(task_type, rules, options)
-    inputs = [open_input(run) for run in runs]
-    answers = [
-        read_run(task_type, files, split.index, options, name=str(run))
-        for files, run in zip(inputs, runs, strict=True)
-    ]
-    if problems := fatal([problem for _, found in answers for problem in found]):
-        raise InputRefused(problems)
-    return RunsRead(
-        metrics=metrics,
-        measurements=[_measured(metrics, task_type.pair(split, own, rules, options)) for own, _ in answers],
-        described={
-            "task_type": task_type.slug,
-            "rules": rules,
-            "options": dict(options),
-            "gold": {"sha256": split.digest, "instances": split.instances},
-            "runs": [{"sha256": input_digest(files)} for files in inputs],
-        },
-    )
-
-
-def _measured(metrics: Sequence[Metric], pairs: Pairs) -> Measurements:
-    from scoring.offline.compare import Measurements
-    from scoring.offline.evaluate import matrices, numbered_units
-
-    names, units = numbered_units(pairs)
-    return Measurements(matrices=matrices(metrics, pairs), units=units, unit_names=names)
 
 
 def described(task_type: TaskType) -> dict[str, Any]:

@@ -103,7 +103,12 @@ def _check_numbers(
     printed: dict[tuple[int, str], Evaluation] = {}
     for done, run in enumerate(season["runs"]):
         progress(done / len(season["runs"]))
-        for evaluation in _list_of(archive, run["scores"], verified):
+        try:
+            evaluations = read_json(archive, run["scores"])
+        except FileMissing as missing:
+            verified.differs(str(missing))
+            continue
+        for evaluation in evaluations:
             printed[run["id"], evaluation["rules"]] = evaluation
             gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
             _check_evaluation(archive, run, evaluation, gold_file, verified)
@@ -115,20 +120,11 @@ def _check_numbers(
                 verified.differs(str(missing))
 
 
-def _list_of(archive: Path, name: str, verified: Verified) -> list[Any]:
-    try:
-        found: list[Any] = read_json(archive, name)
-    except FileMissing as missing:
-        verified.differs(str(missing))
-        return []
-    return found
-
-
 def _check_evaluation(
     archive: Path, run: Mapping[str, Any], evaluation: Evaluation, gold: str | None, verified: Verified
 ) -> None:
-    own = dict(numbers(evaluation))
-    count = sum(len(parts) for parts, _ in own.values())
+    printed = dict(numbers(evaluation))
+    count = sum(len(parts) for parts, _ in printed.values())
     if not run["file"] or not gold:
         verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
         return
@@ -151,8 +147,8 @@ def _check_evaluation(
         if metric["column"] != column:
             verified.differs(f"{head} {name}: a number of {metric['column']}; computed again of {column}")
     expected = dict(numbers(again))
-    for place in dict.fromkeys([*own, *expected]):
-        parts, is_model = own.get(place, ({}, False))
+    for place in dict.fromkeys([*printed, *expected]):
+        parts, is_model = printed.get(place, ({}, False))
         # Classes of few instances are not shown to everybody.
         if parts or not place.startswith("breakdowns"):
             others = expected.get(place, ({}, False))[0]
@@ -187,17 +183,13 @@ def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
         place = existing(archive, path)
         options[name] = f"{LABELS}:{place}" if name == ENTAILMENT.name else str(place)
     for name in options.keys() - evaluation["files"].keys():
-        if _is_path(options[name]):
+        # A path of this machine is what an archive from elsewhere may not have read here.
+        head, _, rest = options[name].partition(":")
+        path = PurePosixPath(rest or head)
+        is_absolute = path.is_absolute() or PureWindowsPath(options[name]).is_absolute()
+        if is_absolute or head == LABELS or ".." in path.parts or (rest or head).startswith("~"):
             raise Unavailable(f"the file that the option {name} names is not in the archive")
     return options
-
-
-def _is_path(value: str) -> bool:
-    """What an archive from elsewhere may not have read here."""
-    head, _, rest = value.partition(":")
-    path = rest or head
-    is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(value).is_absolute()
-    return is_absolute or head == LABELS or ".." in PurePosixPath(path).parts or path.startswith("~")
 
 
 def _check_board(

@@ -11,8 +11,8 @@ from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import SIGNIFICANCE, trials_for
 from scoring.board.standings import standings
 from scoring.models import BoardOrder, Comparison, Evaluation
-from scoring.offline.scoring import Comparing
-from scoring.offline.scoring import compare as compare_offline
+from scoring.offline.compare import compare as compare_offline
+from scoring.offline.compare import read_runs
 from scoring.worker import compare_board
 from tasks.jobs import leases
 from tasks.jobs.groups import START, Watchdog
@@ -94,12 +94,9 @@ def test_a_comparison_is_what_the_offline_command_prints(phase, tmp_path):
     for run in runs:
         (folder := tmp_path / str(run.pk)).mkdir()
         paths.append(storage.local_copy(storage.runs, run.file, folder))
-    told = compare_offline(
-        Comparing(
-            task_type=phase.task.task_type, gold=[gold], runs=tuple(paths), rules="corrected",
-            options=phase.task.task_type.checked_options({}),
-        )
-    )["metrics"]["overlap_f1_micro"]  # fmt: skip
+    kind = phase.task.task_type
+    read = read_runs(kind, [gold], paths, rules="corrected", options=kind.checked_options({}))
+    told = compare_offline(read, trials=10_000, seed=0)["metrics"]["overlap_f1_micro"]
     kept = Comparison.objects.get()
     for name in ("difference", "error", "low", "high", "p", "test", "trials", "units"):
         assert getattr(kept, name) == told[name], name
