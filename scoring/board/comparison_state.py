@@ -1,29 +1,37 @@
 """Who compares the rows of a board, and since which version of its phase nothing is missing.
 
-As with jobs, the queue only wakes: a lease decides who works on a board, and a sweep asks again where a wake
-was lost, a worker died, or a board changed without a run being scored.
+A sweep asks again where a wake was lost, a worker died, or a board changed without a run being scored.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import logging
+from typing import ClassVar
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django_q.tasks import async_task
+from django.db.models import Exists, OuterRef, Q
 
 from citeboard.core.database import database_now, from_now
 from scoring.models import BoardOrder, Evaluation
-from tasks.jobs.queue import COMPARE
-from tasks.models import Job, Phase
+from tasks.jobs.engine import COMPARE, Kind, give_wake
+from tasks.models import Phase
 
-#: Seconds; longer than the longest comparison takes.
-LEASE = 120
 #: Boards asked about in one sweep.
 MAX_ASKED = 20
 
-log = logging.getLogger(__name__)
+
+class Boards(Kind[BoardOrder]):
+    """A board's row stays; it waits while ``asked_at`` says that the queue holds a wake for it."""
+
+    model = BoardOrder
+    related = ("phase__task",)
+    #: Longer than the longest comparison takes.
+    lease = 120
+    state, attempt = "", ""
+    when_idle: ClassVar = {"lease_owner": "", "asked_at": None}
+
+
+BOARDS = Boards()
 
 
 def ask(phase_id: int, rules: str) -> bool:
@@ -33,7 +41,7 @@ def ask(phase_id: int, rules: str) -> bool:
     unasked = BoardOrder.objects.filter(Q(asked_at=None) | Q(asked_at__lt=lost), pk=order.pk)
     if not unasked.update(asked_at=from_now()):
         return False
-    async_task(COMPARE, order.pk, task_name=f"board-{order.pk}", cluster=Job.LIGHT)
+    give_wake(COMPARE, order.pk, name="board")
     return True
 
 
@@ -45,44 +53,27 @@ def next_asked() -> int | None:
 
 def ask_again() -> int:
     """Ask about the boards that have changed since they were compared; returns about how many."""
-    known = {(state.phase_id, state.rules): state for state in BoardOrder.objects.all()}
-    now = database_now()
-    asked = 0
+    orders = {(order.phase_id, order.rules): order for order in BoardOrder.objects.all()}
+    now, asked = database_now(), 0
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     phases = Phase.objects.filter(Exists(scored)).order_by("pk")
     for pk, version, rule_sets in phases.values_list("pk", "version", "task__rules"):
         for rules in rule_sets:
-            order = known.get((pk, rules))
-            if (order is None or _is_behind(order, version, now)) and asked < MAX_ASKED:
+            order = orders.get((pk, rules))
+            is_leased = order and order.lease_expires_at is not None and order.lease_expires_at > now
+            is_behind = order is None or (order.version != version and not is_leased)
+            if is_behind and asked < MAX_ASKED:
                 asked += ask(pk, rules)
     return asked
 
 
-def _is_behind(order: BoardOrder, version: int, now: dt.datetime) -> bool:
-    is_held = order.lease_expires_at is not None and order.lease_expires_at > now
-    return order.version != version and not is_held
-
-
 def claim(order_id: int, owner: str) -> BoardOrder | None:
     """Take the board; None if another worker has it, who then looks again before it ends."""
-    free = BoardOrder.objects.filter(_is_free(), pk=order_id)
-    if not free.update(lease_owner=owner, lease_expires_at=from_now(LEASE), asked_at=None):
-        return None
-    return BoardOrder.objects.select_related("phase__task").get(pk=order_id)
+    return BOARDS.claim(BoardOrder.objects.filter(_is_free()), order_id, owner, asked_at=None)
 
 
 def _is_free() -> Q:
     return Q(lease_expires_at=None) | Q(lease_expires_at__lt=from_now())
-
-
-def renew(order: BoardOrder) -> bool:
-    """False once the board is no longer ours."""
-    return bool(_held(order).update(lease_expires_at=from_now(LEASE)))
-
-
-def renew_after_classes(order: BoardOrder) -> bool:
-    """The same, and pages of classes are made anew."""
-    return bool(_held(order).update(lease_expires_at=from_now(LEASE), classes_at=from_now()))
 
 
 def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
@@ -93,28 +84,12 @@ def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
 
 def finish(order: BoardOrder, version: int) -> bool:
     """Nothing is missing at this version. False where somebody has asked meanwhile: it is looked at again."""
-    done = _held(order).filter(asked_at=None)
+    done = BOARDS.leased(order).filter(asked_at=None)
     if done.update(lease_owner="", lease_expires_at=None, version=version):
         return True
-    return not _held(order).update(asked_at=None)
+    return not BOARDS.leased(order).update(asked_at=None)
 
 
 def release(order: BoardOrder) -> None:
     """There is more to compare, later."""
-    _held(order).update(lease_owner="", lease_expires_at=None, asked_at=None)
-
-
-def held_by(owner: str) -> int:
-    """How many boards the workers hold whose names begin so."""
-    return BoardOrder.objects.filter(lease_owner__startswith=owner, lease_expires_at__gt=from_now()).count()
-
-
-def end_leases(owner: str) -> int:
-    """What the processes of this group held, when the group is known to be gone."""
-    return BoardOrder.objects.filter(lease_owner__startswith=owner).update(
-        lease_owner="", lease_expires_at=None, asked_at=None
-    )
-
-
-def _held(order: BoardOrder) -> QuerySet[BoardOrder]:
-    return BoardOrder.objects.filter(pk=order.pk, lease_owner=order.lease_owner)
+    BOARDS.end_lease(order)

@@ -22,11 +22,12 @@ from citeboard.core.confined.pool import PRESENT_PER_PLACE
 from citeboard.core.database import NewerSchema, database_now, refuse_newer_schema
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
-from scoring.board import comparison_state as board_orders
+from scoring.board.comparison_state import BOARDS
 from scoring.ops.sweeping import attempt, post_until, sweep_all
-from scoring.worker import background
+from scoring.worker.background import WORK, sweep_background
 from tasks.jobs.groups import Watchdog, forget_group
-from tasks.jobs.sweeper import end_leases, sweep, wake_again
+from tasks.jobs.leases import JOBS
+from tasks.jobs.sweeper import sweep
 from tasks.submissions.uploads import remove_half_uploads
 
 SITE, WORKER = "site", "worker"
@@ -261,19 +262,18 @@ def _watchdog(owner: str) -> Watchdog:
 
 
 def _busy_besides(owner: str) -> int:
-    return board_orders.held_by(owner) + background.held_by(owner)
+    return BOARDS.leased_by(owner) + WORK.leased_by(owner)
 
 
 def _take_over(gone: str | None) -> bool:
     """A new group begins with what the one before it has left."""
     if gone is not None:
-        end_leases(gone)
-        board_orders.end_leases(gone)
-        background.end_leases(gone)
+        for kind in (JOBS, WORK, BOARDS):
+            kind.end_leases(gone)
         forget_group(gone)
         sweep()
-        background.sweep_background()
-    wake_again(before=database_now())
+        sweep_background()
+    JOBS.wake_again(before=database_now())
     return True
 
 

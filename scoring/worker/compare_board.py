@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
+from citeboard.core.database import from_now
 from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
 from scoring.board import comparison_state as board_orders
@@ -116,7 +117,7 @@ def _look_at_classes(order: BoardOrder, phase: Phase) -> bool:
     """A step towards who leads which class; pages of classes find out by themselves that it was made."""
     if not any(some_classes(phase, order.rules, gold) for gold in _golds(phase)):
         return False
-    if not board_orders.renew_after_classes(order):
+    if not board_orders.BOARDS.heartbeat(order, classes_at=from_now()):
         raise BoardLost
     return True
 
@@ -161,7 +162,7 @@ def _keep(order: BoardOrder, found: list[Comparison]) -> None:
     """In one transaction, while the board is ours; pages that show its order are made anew."""
     with transaction.atomic():
         save_comparisons(found)
-        if not board_orders.renew(order):
+        if not board_orders.BOARDS.heartbeat(order):
             raise BoardLost
         bump_version(order.phase_id)
 

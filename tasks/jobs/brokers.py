@@ -28,8 +28,8 @@ from redis.retry import Retry
 from citeboard.core.database import from_now
 from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
+from tasks.jobs.engine import BACKGROUND, COMPARE, SCORE
 from tasks.jobs.groups import SignOfLife
-from tasks.jobs.queue import BACKGROUND, COMPARE, SCORE
 from tasks.jobs.queue_choice import claimable
 from tasks.models import Job
 
@@ -39,9 +39,12 @@ PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
 #: Seconds after which every process has noticed that Redis is back, and gives wakes again.
 SETTLED = 30.0
 
-#: Named and not imported, since scoring stands to the right of tasks.
-NEXT_BOARD = "scoring.board.comparison_state.next_asked"
-NEXT_BACKGROUND = "scoring.worker.background.next_queued"
+#: What says which row waits beside runs, by priority: boards are compared last. Named and not imported, since
+#: scoring stands to the right of tasks.
+NEXT = {
+    BACKGROUND: "scoring.worker.background.next_queued",
+    COMPARE: "scoring.board.comparison_state.next_asked",
+}
 
 Wakes = list[tuple[Any, bytes | str]]
 
@@ -156,20 +159,17 @@ def _leave_alone(reason: RedisError) -> None:
 
 
 def _found() -> Wakes | None:
-    """A wake where something waits that this group may take; which job that is, its claim decides.
-
-    Boards are compared where no run waits, after what somebody waits for in the background.
-    """
+    """A wake where something waits that this group may take; which job that is, its claim decides."""
     time.sleep(LOOK)
     if _database_answers(claimable(group_name(os.getpgrp())).exists):
         return _wake(SCORE, 0)
     if settings.QUEUES and Job.LIGHT not in settings.QUEUES:
         return None
-    job: int | None = _database_answers(import_string(NEXT_BACKGROUND))
-    if job is not None:
-        return _wake(BACKGROUND, job)
-    board: int | None = _database_answers(import_string(NEXT_BOARD))
-    return None if board is None else _wake(COMPARE, board)
+    for function, next_of_it in NEXT.items():
+        number: int | None = _database_answers(import_string(next_of_it))
+        if number is not None:
+            return _wake(function, number)
+    return None
 
 
 def _wake(function: str, number: int) -> Wakes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,17 +19,18 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import Min
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import from_now
 from citeboard.core.models import Mailed
 from citeboard.core.words import counted
 from citeboard.teams.mailed_invitations import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
+from tasks.jobs.engine import DueKind
 from tasks.models import Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choices_of, unsubscribe_secret
@@ -38,13 +38,23 @@ from tasks.notifications.wording import words_of
 
 Mail = Mailed.Mail
 
-#: What e-mails are sent from, with the rows that each needs to be put into words.
-SENT_FROM: dict[type[Mailed], tuple[str, ...]] = {
-    Notification: ("user", "season", "team", "phase__task", "submission"),
-    MailedInvitation: ("team", "created_by"),
-}
 
-LEASE_SECONDS = 120
+class Mails(DueKind[Mailed]):
+    state, owner, expires = "mail", "mail_owner", "mail_lease_expires_at"
+    attempt, due_at = "mail_attempts", "mail_due_at"
+    lease = 120
+
+    def __init__(self, model: type[Mailed], *related: str) -> None:
+        self.model = model
+        self.related = related
+
+
+#: What e-mails are sent from, with the rows that each needs to be put into words.
+KINDS = (
+    Mails(Notification, "user", "season", "team", "phase__task", "submission"),
+    Mails(MailedInvitation, "team", "created_by"),
+)
+
 #: Sent in one sweep, in at most so many seconds: the sweep has other work.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
 #: After which an address that the server refuses is given up.
@@ -78,46 +88,55 @@ class MailState:
 
 def send_mails() -> int:
     """Send what is due; how many were sent. Ends where the mail server does not answer."""
-    owner, begun, sent = secrets.token_hex(8), time.monotonic(), 0
+    sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
-        for model, pk in list(islice(_all_due(), MAX_AT_ONCE)):
-            if time.monotonic() - begun > BUDGET_SECONDS:
-                break
-            row = _claim(model, pk, owner)
-            if row is None:
-                continue
+        for kind, row in islice(_leased_mails(until), MAX_AT_ONCE):
             if not _is_wanted(row):
-                _ended(row, Mail.NONE)
+                kind.end_lease(row, mail=Mail.NONE)
                 continue
             mail = mail_of(row)
             mail.connection = connection
+            pause = from_now(int(min(30 * 60, 60 * 2 ** min(row.mail_attempts - 1, 10))))
             try:
                 mail.send()
             except (OSError, SMTPException) as trouble:
+                error = _described(trouble)
                 if not _is_refusal(trouble):
-                    _server_is_away(row, trouble)
+                    log.warning("The mail server does not answer: %s", error)
+                    kind.end_lease(row, mail=Mail.QUEUED, mail_error=error, mail_due_at=pause)
+                    # All that is due waits, so that a server that does not answer is asked once at a time.
+                    for other in KINDS:
+                        other.due.filter(mail=Mail.QUEUED).order_by().update(mail_due_at=pause)
                     break
-                _refused(row, trouble)
+                log.warning(
+                    "The mail of %s %s was refused, attempt %s",
+                    type(row).__name__, row.pk, row.mail_attempts,
+                )  # fmt: skip
+                state = Mail.FAILED if row.mail_attempts >= MAX_REFUSALS else Mail.QUEUED
+                kind.end_lease(row, mail=state, mail_error=error, mail_due_at=pause)
             except ValueError as unwritable:
                 # After OSError, since a certificate that is refused is both.
-                words = f"no mail can be written to this address: {type(unwritable).__name__}"
-                _ended(row, Mail.FAILED, mail_error=words)
+                error = f"no mail can be written to this address: {type(unwritable).__name__}"
+                kind.end_lease(row, mail=Mail.FAILED, mail_error=error)
             else:
-                _ended(row, Mail.SENT, mail_sent_at=from_now(), mail_error="")
+                kind.end_lease(row, mail=Mail.SENT, mail_sent_at=from_now(), mail_error="")
                 sent += 1
     finally:
         connection.close()
     return sent
 
 
+def _leased_mails(until: float) -> Iterator[tuple[Mails, Any]]:
+    for kind in KINDS:
+        yield from ((kind, row) for row in kind.take_due(most=MAX_AT_ONCE, until=until))
+
+
 def try_again(*, by: User) -> int:
     """Queue the mails that were given up; how many there were."""
     with transaction.atomic():
-        failed = [rows.filter(mail=Mail.FAILED).order_by() for rows in _all()]
-        queued = sum(
-            rows.update(mail=Mail.QUEUED, mail_attempts=0, mail_due_at=from_now(-1)) for rows in failed
-        )
+        facts = {"mail": Mail.QUEUED, "mail_attempts": 0, "mail_due_at": from_now(-1)}
+        queued = sum(kind.rows.filter(mail=Mail.FAILED).order_by().update(**facts) for kind in KINDS)
         if queued:
             with audit.in_english():
                 words = f"queued {counted(queued, 'e-mail')} again that had been given up"
@@ -126,68 +145,26 @@ def try_again(*, by: User) -> int:
 
 
 def mail_state() -> MailState:
-    waiting = [rows.filter(mail__in=(Mail.QUEUED, Mail.SENDING)) for rows in _rows()]
-    failed = [rows.filter(mail=Mail.FAILED) for rows in _rows()]
-    since = [rows.aggregate(since=Min("created_at"))["since"] for rows in waiting]
-    troubled = [rows.exclude(mail_error="").order_by("-mail_attempts", "-pk") for rows in waiting]
-    errors = [rows.values_list("mail_error", flat=True).first() for rows in troubled]
+    rows = [kind.rows.select_related(*kind.related) for kind in KINDS]
+    waiting = [mails.filter(mail__in=(Mail.QUEUED, Mail.SENDING)) for mails in rows]
+    failed = [mails.filter(mail=Mail.FAILED) for mails in rows]
+    since = [mails.aggregate(since=Min("created_at"))["since"] for mails in waiting]
+    troubled = [mails.exclude(mail_error="").order_by("-mail_attempts", "-pk").first() for mails in waiting]
     return MailState(
-        waiting=sum(rows.count() for rows in waiting),
+        waiting=sum(mails.count() for mails in waiting),
         since=min((first for first in since if first is not None), default=None),
-        error=next((error for error in errors if error), ""),
-        failed=sum(rows.count() for rows in failed),
-        failures=[_failure(row) for rows in failed for row in rows[:SHOWN]][:SHOWN],
+        error=next((mail.mail_error for mail in troubled if mail is not None), ""),
+        failed=sum(mails.count() for mails in failed),
+        failures=[_failure(row) for mails in failed for row in mails[:SHOWN]][:SHOWN],
     )
 
 
-def _all() -> list[QuerySet[Any]]:
-    return [model._default_manager.all() for model in SENT_FROM]  # noqa: SLF001  (documented)
-
-
-def _rows() -> list[QuerySet[Any]]:
-    return [
-        model._default_manager.select_related(*related)  # noqa: SLF001  (documented)
-        for model, related in SENT_FROM.items()
-    ]
-
-
-def _failure(row: Notification | MailedInvitation) -> Failure:
-    to, what = (
-        (row.address, "invitation") if isinstance(row, MailedInvitation) else (row.user.email, row.kind)
-    )
-    return Failure(address=to, what=what, written_at=row.created_at, error=row.mail_error)
-
-
-def _all_due() -> Iterator[tuple[type[Mailed], int]]:
-    for model in SENT_FROM:
-        yield from ((model, pk) for pk in _due(model).values_list("pk", flat=True)[:MAX_AT_ONCE])
-
-
-def _due(model: type[Mailed]) -> QuerySet[Any]:
-    """Those whose time has come, and those whose sender is gone."""
-    # A second more, since SQLite counts in milliseconds.
-    now = database_now() + dt.timedelta(seconds=1)
-    due = Q(mail=Mail.QUEUED, mail_due_at__lte=now) | Q(mail=Mail.SENDING, mail_lease_expires_at__lt=now)
-    return model._default_manager.filter(due).order_by("mail_due_at", "pk")  # noqa: SLF001  (documented)
-
-
-def _claim(model: type[Mailed], pk: int, owner: str) -> Any:
-    """The row with its lease; None where another took it."""
-    taken = _due(model).order_by().filter(pk=pk)
-    claimed = taken.update(
-        mail=Mail.SENDING,
-        mail_owner=owner,
-        mail_lease_expires_at=from_now(LEASE_SECONDS),
-        mail_attempts=F("mail_attempts") + 1,
-    )
-    if not claimed:
-        return None
-    return model._default_manager.select_related(*SENT_FROM[model]).get(pk=pk)  # noqa: SLF001  (documented)
-
-
-def _leased(row: Mailed) -> QuerySet[Any]:
-    leased = {"mail": Mail.SENDING, "mail_owner": row.mail_owner, "mail_attempts": row.mail_attempts}
-    return type(row)._default_manager.filter(pk=row.pk, **leased)  # noqa: SLF001  (documented)
+def _failure(row: Any) -> Failure:
+    if isinstance(row, MailedInvitation):
+        address, what = row.address, "invitation"
+    else:
+        address, what = row.user.email, row.kind
+    return Failure(address=address, what=what, written_at=row.created_at, error=row.mail_error)
 
 
 def _is_wanted(row: Notification | MailedInvitation) -> bool:
@@ -199,10 +176,6 @@ def _is_wanted(row: Notification | MailedInvitation) -> bool:
     return any(kind == row.kind and way == Channel.MAIL for kind, way in choices_of(row.user).items())
 
 
-def _ended(row: Mailed, mail: Mailed.Mail, **changes: object) -> None:
-    _leased(row).update(mail=mail, mail_lease_expires_at=None, **changes)
-
-
 def _is_refusal(trouble: Exception) -> bool:
     """Whether the server answers, and takes this mail not."""
     if isinstance(trouble, SMTPRecipientsRefused):
@@ -210,32 +183,7 @@ def _is_refusal(trouble: Exception) -> bool:
     return isinstance(trouble, SMTPResponseException) and trouble.smtp_code in (550, 551, 552, 553, 554)
 
 
-def _refused(row: Mailed, trouble: Exception) -> None:
-    is_last = row.mail_attempts >= MAX_REFUSALS
-    log.warning("The mail of %s %s was refused, attempt %s", type(row).__name__, row.pk, row.mail_attempts)
-    _ended(
-        row,
-        Mail.FAILED if is_last else Mail.QUEUED,
-        mail_error=_named(trouble),
-        mail_due_at=from_now(_pause(row.mail_attempts)),
-    )
-
-
-def _server_is_away(row: Mailed, trouble: Exception) -> None:
-    """All that is due waits, so that a server that does not answer is asked once at a time."""
-    log.warning("The mail server does not answer: %s", _named(trouble))
-    pause = _pause(row.mail_attempts)
-    _ended(row, Mail.QUEUED, mail_error=_named(trouble), mail_due_at=from_now(pause))
-    for model in SENT_FROM:
-        _due(model).filter(mail=Mail.QUEUED).order_by().update(mail_due_at=from_now(pause))
-
-
-def _pause(attempts: int) -> int:
-    """A minute, doubled each time, up to half an hour."""
-    return int(min(30 * 60, 60 * 2 ** min(attempts - 1, 10)))
-
-
-def _named(trouble: Exception) -> str:
+def _described(trouble: Exception) -> str:
     """What a server says of an address is not repeated: it may hold more than the operator should read."""
     if isinstance(trouble, SMTPRecipientsRefused):
         codes = sorted({str(code) for code, _ in trouble.recipients.values()})

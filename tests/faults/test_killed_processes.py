@@ -16,7 +16,7 @@ from django_q.models import OrmQ
 
 from citeboard.core import storage
 from scoring.models import Evaluation
-from tasks.jobs.queue import wake
+from tasks.jobs.leases import wake
 from tasks.models import Job
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import LEASE, LONG, ROOT, SHORT, SWEEP, is_running, kill, stopped, until

@@ -15,7 +15,8 @@ from scoring.ops.doctor import CHECKS
 from scoring.ops.site_state import EXAMINED
 from tasks.jobs import leases
 from tasks.jobs.groups import note_group
-from tasks.jobs.sweeper import end_leases, sweep
+from tasks.jobs.leases import JOBS
+from tasks.jobs.sweeper import sweep
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user
 
@@ -50,7 +51,7 @@ def runs():
     failed.jobs.update(trace="edge-7f3a91c2")
     leases.fail(leases.claim(failed.jobs.get().pk, "a-host:1:2"), FAILED)
     assert leases.claim(lost.jobs.get().pk, "b-host:1:2") is not None
-    end_leases("b-host:1:2")
+    JOBS.end_leases("b-host:1:2")
     sweep()
     return waiting, failed, lost, unserved
 

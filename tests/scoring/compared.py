@@ -4,7 +4,7 @@ from django_q.models import OrmQ
 
 from scoring.models import BoardOrder
 from scoring.worker import compare_board
-from tasks.jobs.queue import COMPARE
+from tasks.jobs.engine import COMPARE
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score

@@ -16,7 +16,7 @@ from scoring.human.sheets import keep_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
 from scoring.worker.background import claim, complete, forget_old, sweep_background
-from tasks.jobs.queue import BACKGROUND
+from tasks.jobs.engine import BACKGROUND
 from tasks.models import Organiser
 from tasks.submissions.uploads import Upload
 from tests import factories
@@ -115,14 +115,14 @@ def test_a_worker_that_renews_its_lease_at_the_last_moment_keeps_the_job(job, mo
     """A sweep finds the job lost, and before it takes it the worker gives a sign of life."""
     own = claim(job.pk, "host:1:1")
     expire(own)
-    held = background.held
+    leased = background.WORK.leased
 
     def renewed_before(found):
-        monkeypatch.setattr(background, "held", held)
+        monkeypatch.setattr(background.WORK, "leased", leased)
         assert background.renew(own)
-        return held(found)
+        return leased(found)
 
-    monkeypatch.setattr(background, "held", renewed_before)
+    monkeypatch.setattr(background.WORK, "leased", renewed_before)
     assert sweep_background() == 0
     assert background.tell(own, 0.5, "reading")
 
@@ -160,8 +160,8 @@ def test_a_wake_that_was_lost_is_given_again(job, settings):
 
 def test_what_a_gone_group_held_is_given_to_another_at_once(job):
     claim(job.pk, "host:1:1")
-    assert background.held_by("host:1:") == 1
-    assert background.end_leases("host:1:") == 1
+    assert background.WORK.leased_by("host:1:") == 1
+    assert background.WORK.end_leases("host:1:") == 1
     assert sweep_background() == 1
     assert claim(job.pk, "host:2:1") is not None
 

@@ -185,8 +185,8 @@ def test_a_board_is_compared_by_one_worker_at_a_time(phase):
     assert board_orders.claim(order.pk, "host:1:2")
     compare_board.compare_board(order.pk)
     assert not Comparison.objects.exists()
-    assert board_orders.held_by("host:1:") == 1
-    board_orders.end_leases("host:1:")
+    assert board_orders.BOARDS.leased_by("host:1:") == 1
+    board_orders.BOARDS.end_leases("host:1:")
     compare_board.compare_board(order.pk)
     assert Comparison.objects.count() == 1
 
@@ -249,7 +249,7 @@ def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_co
         board_orders.claim(order.pk, "host:1:2")
     now = [0.0]
     monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
-    watchdog = Watchdog("host:1:", workers=1, busy_besides=board_orders.held_by)
+    watchdog = Watchdog("host:1:", workers=1, busy_besides=board_orders.BOARDS.leased_by)
     watchdog.is_stuck()
     now[0] += START + settings.LEASE_SECONDS + 1
     assert watchdog.is_stuck() is not is_comparing

@@ -78,7 +78,7 @@ def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
     order = BoardOrder.objects.get()
     mine = board_orders.claim(order.pk, "host:1:2")
     assert elsewhere(f"print(board_orders.claim({order.pk}, 'host:3:4'))") == "None"
-    assert board_orders.renew(mine)
+    assert board_orders.BOARDS.heartbeat(mine)
 
 
 @pytest.mark.django_db

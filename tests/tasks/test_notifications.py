@@ -343,14 +343,14 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
 
 def test_a_sender_that_dies_loses_nothing_and_two_senders_send_once(phase, team, ada, organiser):
     announce(season=phase.task.season, text="Hello.", by=organiser)
-    pk = Notification.objects.get().pk
-    first = mails._claim(Notification, pk, "first")
-    assert mails._claim(Notification, pk, "second") is None
+    pk, kind = Notification.objects.get().pk, mails.KINDS[0]
+    first = kind.claim(kind.due, pk, "first")
+    assert kind.claim(kind.due, pk, "second") is None
     assert send_mails() == 0
     Notification.objects.update(mail_lease_expires_at=timezone.now() - dt.timedelta(days=1))
     assert send_mails() == 1
     # Whoever lost the lease changes nothing any more.
-    mails._ended(first, Notification.Mail.FAILED)
+    assert not kind.end_lease(first, mail=Notification.Mail.FAILED)
     assert Notification.objects.get().mail == "sent"
 
 

@@ -9,8 +9,8 @@ from scoring.models import BoardOrder
 from scoring.worker.compare_board import compare_board
 from tasks.jobs import brokers
 from tasks.jobs.brokers import RedisWakes
+from tasks.jobs.engine import COMPARE, SCORE
 from tasks.jobs.groups import living_groups
-from tasks.jobs.queue import COMPARE, SCORE
 from tests.factories import make_phase, make_submission, make_task
 from tests.own_redis import own_redis
 

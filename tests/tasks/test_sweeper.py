@@ -10,8 +10,9 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from tasks.jobs import leases
+from tasks.jobs.engine import MAX_WOKEN
 from tasks.jobs.groups import START, Watchdog
-from tasks.jobs.sweeper import MAX_WOKEN, Swept, end_leases, sweep
+from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
 
@@ -48,7 +49,7 @@ def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
     fall_silent(job)
     assert sweep() == Swept(lost=1)
     assert (read(job).state, read(job).attempt) == ("queued", 1)
-    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.LOST)
+    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.JOBS.lost_reason)
     assert [wake.name() for wake in OrmQ.objects.all()] == [f"job-{job.pk}"]
 
 
@@ -64,7 +65,7 @@ def test_a_worker_that_shows_life_in_time_keeps_its_job(job, settings):
     Job.objects.filter(pk=job.pk).update(lease_expires_at=timezone.now() - dt.timedelta(seconds=1))
     seen = read(job)
     assert leases.heartbeat(mine, 0.5)
-    assert not leases.expire_lease(seen, timezone.now())
+    assert not leases.JOBS.expire_lease(seen, timezone.now())
     assert read(job).state == "running"
 
 
@@ -151,7 +152,7 @@ def test_leases_of_a_group_that_is_gone_end_at_once_and_others_stay(job):
     other = make_submission().jobs.get()
     leases.claim(job.pk, "host:17:2")
     leases.claim(other.pk, "host:170:2")
-    assert end_leases("host:17:") == 1
+    assert leases.JOBS.end_leases("host:17:") == 1
     assert sweep().lost == 1
     assert (read(job).state, read(other).state) == ("queued", "running")
 
