@@ -24,6 +24,8 @@ COPY docs docs
 COPY platform platform
 COPY tasks tasks
 COPY scoring scoring
+# What reproduces the five papers is in `full` alone.
+RUN rm -r scoring/papers
 COPY templates templates
 COPY static static
 COPY examples examples
@@ -35,6 +37,7 @@ RUN .venv/bin/python scripts/sbom.py requirements-site.lock > sbom.cdx.json
 # TORCH_INDEX is the address of the index that has them; pytorch.org names it where one chooses pip and CPU.
 FROM build AS build-full
 ARG TORCH_INDEX
+COPY scoring/papers scoring/papers
 COPY requirements.txt requirements.lock ./
 RUN --mount=type=cache,target=/root/.cache/pip \
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \

@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from scoring.client.arguments import add_commands as add_client
 from scoring.client.refusals import Refused
-from scoring.offline.claim_check_commands import add_commands as add_claim_check
 from scoring.offline.commands import add_commands
 from scoring.offline.scoring import (
     Checking,
@@ -38,19 +37,21 @@ from scoring.offline.terminal import (
     shown,
 )
 from scoring.stats.interval_methods import METHODS
-from scoring.tools.baselines.citation_text_commands import add_commands as add_writing
-from scoring.tools.baselines.commands import add_commands as add_baselines
-from scoring.tools.baselines.positional_commands import add_commands as add_positional
-from scoring.tools.builders.commands import add_commands as add_builders
-from scoring.tools.builders.context_commands import add_commands as add_context_check
-from scoring.tools.builders.topic_commands import add_commands as add_topics
-from scoring.tools.training.commands import add_commands as add_discourse
+from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
+from scoring.tools.commands import add_commands as add_tools
 from tasks.types import InputRefused, OptionRefused, Problem, TaskType, UnknownTaskType, task_type, task_types
 from tasks.types.base import given_options
 from tasks.types.problems import capped
+from tasks.types.references import referenced
 from tasks.types.registry import BrokenTaskType
 from tasks.types.unavailable import Pending, Unavailable
 
+#: Commands that stood beside the others before they were gathered under `papers`, for one release more.
+MOVED = (
+    *("claim-check", "claim-sheet", "context-check", "context-sheet", "convert-biomedsumm"),
+    *("describe-citation-text", "describe-topics", "human", "human-line", "mix-positions", "pilot"),
+    *("place-marks", "sweep-resolution", "tagger-overlap"),
+)
 USAGE_FAULT = 2
 #: A model or program that a metric needs is not there; the same command works once it is.
 UNAVAILABLE = 6
@@ -72,7 +73,15 @@ EXIT_CODES = """exit codes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in MOVED:
+        if "--progress" not in words:
+            print(f"python -m scoring: “{words[0]}” is called “papers {words[0]}” now", file=sys.stderr)
+        words.insert(0, "papers")
+    if words[:1] == ["papers"] and not has_papers():
+        print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
+        return UNAVAILABLE
+    given = parser().parse_args(words)
     as_objects = getattr(given, "progress", False)
     try:
         return int(given.command(given))
@@ -167,14 +176,13 @@ def parser() -> argparse.ArgumentParser:
     for command in (checked, scored):
         command.add_argument("--run", type=Path, required=True, metavar="PATH")
     add_commands(commands, options_of)
-    add_claim_check(commands, options_of)
-    add_builders(commands)
-    add_context_check(commands)
-    add_topics(commands)
-    add_baselines(commands, options_of)
-    add_positional(commands)
-    add_writing(commands)
-    add_discourse(commands)
+    add_tools(commands, options_of)
+    papers = commands.add_parser(
+        "papers", help="reproduce the five papers; `papers --help` lists the commands"
+    )
+    if has_papers():
+        of_papers = papers.add_subparsers(required=True, metavar="COMMAND")
+        referenced(f"{PAPERS}.commands:add_commands")(of_papers, options_of)
     add_client(commands)
     return top
 

@@ -11,14 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scoring.papers.resolution_sweep import as_markdown, sweep
 from scoring.tools.builders.resolution import ResolutionRules
-from scoring.tools.builders.resolution_sweep import as_markdown, sweep
 
 PAGE = ROOT / "docs" / "citation-resolution-sweep.md"
 HEAD = """# Baselines of Citation Resolution
 
 Written by `python scripts/citation_resolution_sweep.py`; for any other corpus the same table comes from
-`python -m scoring sweep-resolution CORPUS`.
+`python -m scoring papers sweep-resolution CORPUS`.
 
 What stands for a reference: *internal*, the cited paper's own words; *external*, what other papers say
 where they cite it, so many words left and right of their marks; *mixed*, both. A column is the window of

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "img" / "plan.svg"
 #: What Django itself looks for in an app; it imports everything and tells nothing of the plan.
 LEFT_OUT = {"admin", "apps", "management", "templatetags"}
-PLAIN_ROOMS = ("__main__", "tools", "offline", "stats", "metrics", "figures")
+PLAIN_ROOMS = ("__main__", "papers", "tools", "offline", "stats", "metrics", "figures")
 PLAIN = {"tasks.types", *(f"scoring.{room}" for room in PLAIN_ROOMS)}
 WIDTH, BOX, HEIGHT, GAP = 1000, (130, 30), 62, 18
 #: Which part of the width each package has.

@@ -112,10 +112,12 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=[.?!])\s+(?=[A-Z`*])", plain)[0].replace("|", "\\|")
 
 
-def _offline() -> Iterator[tuple[str, str]]:
-    for action in parser()._actions:  # noqa: SLF001  (argparse has no other way)
+def _offline(commands: argparse.ArgumentParser | None = None, group: str = "") -> Iterator[tuple[str, str]]:
+    for action in (commands or parser())._actions:  # noqa: SLF001  (argparse has no other way)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            yield from ((f"`{choice.dest}`", choice.help or "") for choice in action._choices_actions)  # noqa: SLF001
+            for choice in action._choices_actions:  # noqa: SLF001
+                yield f"`{group}{choice.dest}`", choice.help or ""
+                yield from _offline(action.choices[choice.dest], f"{choice.dest} ")
 
 
 def _commands() -> Iterator[tuple[str, str]]:

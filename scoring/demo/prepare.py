@@ -15,8 +15,7 @@ from citeboard.teams.models import User
 from scoring.demo.people import ORGANISER, PARTICIPANT, ROLES, account, join, secret_of, token_of
 from scoring.demo.runs import entered, send_runs
 from scoring.demo.sheet import publish_ratings
-from scoring.tools.demo.systems import LEAD
-from scoring.tools.demo.writing import write_demo
+from scoring.tools.demo.systems import LEAD, write_demo
 from scoring.worker.entailment_labels import import_labels
 from tasks.models import Organiser, Phase, Season
 from tasks.seasons.file.load import load_season

@@ -8,7 +8,7 @@ from scoring.human.outcome import publish
 from scoring.human.ratings import Given, save_ratings, texts_of
 from scoring.human.sheets import make_sheet
 from scoring.models import HIGHEST, LOWEST, SheetText
-from scoring.tools.demo.chance import chance
+from scoring.tools.demo.papers import chance
 from scoring.tools.demo.systems import SYSTEMS
 from tasks.models import Phase, Season, Submission
 

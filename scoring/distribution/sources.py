@@ -17,7 +17,10 @@ PROGRAM = "citeboard"
 #: Folders of the source tree, and where each stands below the package.
 FOLDERS = {
     "tasks/types": "types",
-    **{f"scoring/{room}": room for room in ("metrics", "stats", "offline", "tools", "client", "adapters")},
+    **{
+        f"scoring/{room}": room
+        for room in ("metrics", "stats", "offline", "tools", "papers", "client", "adapters")
+    },
 }
 MAIN = "scoring/__main__.py"
 SUFFIXES = {".py", ".md", ".json", ".jsonl", ".xml", ".txt"}

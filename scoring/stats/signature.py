@@ -65,7 +65,7 @@ def offline_command(
     Without a run that is the human line's.
     """
     drawn = provenance_of(signature)
-    words = ["python", "-m", "scoring", "score" if run else "human-line", task_type]
+    words = ["python", "-m", "scoring", *(["score"] if run else ["papers", "human-line"]), task_type]
     for path in gold:
         words += ["--gold", path]
     words += [*(["--run", run] if run else []), "--rules", rules]

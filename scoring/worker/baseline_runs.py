@@ -22,8 +22,14 @@ from citeboard.core import audit
 from citeboard.core.confinement import limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.tools.baselines import Baseline, UnknownBaseline, baseline, baselines_of
-from scoring.tools.baselines.clsumm_human import TASK_TYPES as HAVE_HUMAN_LINE
+from scoring.tools.baselines import (
+    HAVE_HUMAN_LINE,
+    Baseline,
+    UnknownBaseline,
+    baseline,
+    baselines_of,
+    has_papers,
+)
 from scoring.worker.child import RunFailed
 from scoring.worker.interruptions import retry_on_database_error
 from scoring.worker.local_copies import gold_copy, storage_in_use
@@ -66,7 +72,7 @@ class Asked:
 def names_for(phase: Phase) -> list[str]:
     """What can be asked for in the phase, the human line last, where the type of task has one."""
     own = [baseline.name for baseline in baselines_of(phase.task.type)]
-    return [*own, HUMAN] if phase.task.type in HAVE_HUMAN_LINE else own
+    return [*own, HUMAN] if phase.task.type in HAVE_HUMAN_LINE and has_papers() else own
 
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:

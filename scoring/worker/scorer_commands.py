@@ -57,6 +57,7 @@ class HumanLine:
 
     def arguments(self, statistics: Path) -> list[str]:
         return [
+            "papers",
             "human-line",
             self.task_type,
             f"--gold={self.gold}",

@@ -30,6 +30,8 @@ def rows(page: str) -> list[tuple[str, str, str, str]]:
 def commands() -> dict[str, set[str]]:
     """The flags of each command of the offline scorer."""
     [found] = [action.choices for action in parser()._actions if action.choices]
+    [papers] = [action.choices for action in found["papers"]._actions if action.choices]
+    found = {**found, **{f"papers {name}": command for name, command in papers.items()}}
     return {name: set(command._option_string_actions) for name, command in found.items()}
 
 
@@ -68,6 +70,8 @@ def test_every_command_page_and_name_of_the_rows_exists(page, root):
             first, *further = span.split()
             if first == "scoring":
                 command, *flags = further
+                if command == "papers":
+                    command, *flags = f"papers {flags[0]}", *flags[1:]
                 fine = command in known and set(flags) <= known[command]
             elif first == "manage.py":
                 fine = further[0] in get_commands()

@@ -17,7 +17,7 @@ from scoring.board.standings import standings
 from scoring.demo.prepare import EXAMPLES
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
-from scoring.tools.demo.writing import write_demo
+from scoring.tools.demo.systems import write_demo
 from scoring.worker.baseline_runs import NotPossible, ask, names_for
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score

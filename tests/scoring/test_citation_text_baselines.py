@@ -9,8 +9,16 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.baselines import baselines_of
-from scoring.tools.baselines.citation_text import Settings, by_lexrank, by_textrank, lead, plain
-from scoring.tools.baselines.citation_text_lexrank import FIRST, THRESHOLD, lexrank
+from scoring.tools.baselines.citation_text import (
+    FIRST,
+    THRESHOLD,
+    Settings,
+    by_lexrank,
+    by_textrank,
+    lead,
+    lexrank,
+    plain,
+)
 from tasks.types.citation_text.inputs import cited_abstracts
 from tasks.types.punkt import punkt_sentences
 from tests.scoring.offline import score

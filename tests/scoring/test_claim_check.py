@@ -24,7 +24,7 @@ def given(tmp_path) -> list[str]:
 @pytest.fixture
 def sheet(tmp_path, given, capsys) -> list[dict]:
     out = tmp_path / "sheet.jsonl"
-    assert main(["claim-sheet", *given, "--out", str(out)]) == 0
+    assert main(["papers", "claim-sheet", *given, "--out", str(out)]) == 0
     capsys.readouterr()
     return [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -38,7 +38,7 @@ def filled(folder: Path, sheet: list[dict], **texts: str) -> Path:
 
 
 def checked(capsys, given: list[str], path: Path, *more: str, code: int = 0):
-    assert main(["claim-check", *given, "--sheet", str(path), "--json", *more]) == code
+    assert main(["papers", "claim-check", *given, "--sheet", str(path), "--json", *more]) == code
     told = capsys.readouterr()
     return json.loads(told.out) if code == 0 else told.err
 

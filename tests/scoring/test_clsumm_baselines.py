@@ -9,18 +9,10 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
+from scoring.papers.pilot import PROTOCOLS, Scored, facet_reports
 from scoring.tools.baselines import baseline, baselines
-from scoring.tools.baselines.clsumm_facets import PROTOCOLS, facet_pairs, facet_reports
-from scoring.tools.baselines.clsumm_scored import Scored
-from scoring.tools.baselines.clsumm_spans import (
-    THRESHOLDS,
-    above,
-    mq_context,
-    mq_mmr,
-    mq_tfidf,
-    mq_topics,
-    taln,
-)
+from scoring.tools.baselines.clsumm import THRESHOLDS, above, mq_context, mq_mmr, mq_tfidf, mq_topics, taln
+from scoring.tools.baselines.clsumm_facets import facet_pairs
 from tasks.types import task_type
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import read_topics
@@ -182,7 +174,16 @@ def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
 @pytest.mark.shared
 def test_each_annotator_against_the_others_is_the_human_line(capsys, corpus):
     """With the own file among the gold the line is far higher: that is how the organisers gave it."""
-    command = ["human", "clsumm-1a", "--gold", str(corpus / "test2018"), "--rules", "official-2018", "--json"]
+    command = [
+        "papers",
+        "human",
+        "clsumm-1a",
+        "--gold",
+        str(corpus / "test2018"),
+        "--rules",
+        "official-2018",
+        "--json",
+    ]
     assert main([*command, "--intervals", "100"]) == 0
     told = json.loads(capsys.readouterr().out)
     lines_by_name = {line["annotator"]: line for line in told["lines"]}
@@ -206,5 +207,5 @@ def test_each_annotator_against_the_others_is_the_human_line(capsys, corpus):
 
 
 def test_where_nobody_annotated_twice_there_is_no_human_line(capsys, root):
-    assert main(["human", "clsumm-1b", "--gold", str(root / "examples" / "demo-season")]) == 0
+    assert main(["papers", "human", "clsumm-1b", "--gold", str(root / "examples" / "demo-season")]) == 0
     assert "no topic has two annotators" in capsys.readouterr().out

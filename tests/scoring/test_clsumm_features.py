@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.tools.baselines import baseline, clsumm_wordnet
-from scoring.tools.baselines.clsumm_dependencies import dependencies, overlap
-from scoring.tools.baselines.clsumm_supervised import features, features_missing, features_used
-from scoring.tools.baselines.clsumm_wordnet import text_likeness, word_likeness
+from scoring.tools.baselines import baseline, clsumm_supervised
+from scoring.tools.baselines.clsumm_supervised import (
+    common_dependencies,
+    dependencies,
+    features,
+    features_missing,
+    features_used,
+    text_likeness,
+    word_likeness,
+)
 from scoring.tools.baselines.tfidf import TfIdf
 from tasks.types.base import OptionRefused
 from tasks.types.clsumm.inputs import read_input_topics
@@ -92,14 +98,14 @@ class TestWordNet:
         assert not text_likeness(nothing, nothing, weights.vocabulary, wordnet).any()
 
     def test_where_it_is_not_installed_the_system_does_without_and_says_so(self, topic, monkeypatch):
-        monkeypatch.setattr(clsumm_wordnet, "installed", lambda: None)
+        monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
         options = {**PLAIN, "wordnet": "auto"}
         assert (features(topic, options) == features(topic, PLAIN)).all()
         assert features_used(options) == "Its features: TF-IDF, common subsequences, common words, place."
         assert features_missing(options) == "without the features that need WordNet or a parser"
 
     def test_where_it_is_installed_it_counts_and_is_named(self, topic, monkeypatch, wordnet):
-        monkeypatch.setattr(clsumm_wordnet, "installed", lambda: wordnet)
+        monkeypatch.setattr(clsumm_supervised, "installed", lambda: wordnet)
         options = {**PLAIN, "wordnet": "auto"}
         plain = features(topic, PLAIN)
         both = features(topic, options)
@@ -109,7 +115,7 @@ class TestWordNet:
         assert features_missing(options) == "without the features that need a parser"
 
     def test_wanted_and_missing_the_run_is_not_written(self, capsys, root, monkeypatch, tmp_path):
-        monkeypatch.setattr(clsumm_wordnet, "installed", lambda: None)
+        monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
         out = tmp_path / "run.jsonl"
         command = [
             "baseline",
@@ -141,10 +147,10 @@ class TestDependencies:
             "count": Parse(("count",), (0,), ("ROOT",)),
         }
         monkeypatch.setattr(
-            "scoring.tools.baselines.clsumm_dependencies.parsed",
+            "scoring.tools.baselines.clsumm_supervised.parsed",
             lambda texts, pipeline: [parses[text] for text in texts],
         )
-        found = overlap(["we count words"], ["they count words", "count words", "count"], "any")
+        found = common_dependencies(["we count words"], ["they count words", "count words", "count"], "any")
         assert found.tolist() == [[[0.5, 0.5], [0.5, 1.0], [0.0, 0.0]]]
 
     def test_a_pipeline_that_is_missing_is_named(self, capsys, root, tmp_path):

@@ -6,18 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.tools.baselines import baselines
-from scoring.tools.baselines.clsumm_literal import of_long_sentences, summary_by_weights
-from scoring.tools.baselines.clsumm_scored import Scored, scored
-from scoring.tools.baselines.clsumm_spans import (
-    above,
-    paper_alone,
-    tfidf_top,
-    with_citances,
-    with_citing_papers,
+from scoring.papers.clsumm_literal import (
+    of_long_sentences,
+    section_shares,
+    summary_by_weights,
+    taln_answers,
+    weighted_by,
 )
+from scoring.papers.pilot import Scored, scored
+from scoring.tools.baselines import baselines
+from scoring.tools.baselines.clsumm import above, paper_alone, tfidf_top, with_citances, with_citing_papers
 from scoring.tools.baselines.clsumm_supervised import cited_sentences
-from scoring.tools.baselines.clsumm_taln import answers, section_shares, weighted_by
 from tasks.types import task_type
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.documents import Sentence
@@ -116,7 +115,7 @@ def test_taln_by_the_shares_of_all_ten_topics_keeps_its_numbers(pilot):
 
 @pytest.mark.shared
 def test_taln_by_the_shares_of_the_others_keeps_its_numbers(pilot):
-    given = answers(pilot.files, {"annotation": "annv2"}, count=3)
+    given = taln_answers(pilot.files, {"annotation": "annv2"}, count=3)
     metrics = scored(task_type("clsumm-1a"), pilot.gold, given, "official-2014").metrics
     found = [metrics[f"rouge_l_{part}"].value for part in ("precision", "recall", "f1")]
     assert found == pytest.approx((0.182, 0.336, 0.205), abs=6e-4)

@@ -7,13 +7,8 @@ import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics.meteor import reader
-from scoring.tools.baselines.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
-from scoring.tools.baselines.clsumm_supervised_literal import (
-    dependency_overlap,
-    features,
-    features_used,
-    subsequences,
-)
+from scoring.papers.clsumm_literal import dependency_overlap, features, features_used, subsequences
+from scoring.papers.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
 from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.positional_citations.tree import Parse

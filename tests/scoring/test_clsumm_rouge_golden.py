@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.offline.matrices import load_statistics
-from scoring.tools.baselines.clsumm_spans import answered, mq_tfidf
+from scoring.tools.baselines.clsumm import answered, mq_tfidf
 from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.files import open_inputs
 from tests.scoring.golden import (

@@ -16,8 +16,7 @@ from scoring.demo import prepare, runs
 from scoring.demo.people import address_of
 from scoring.demo.prepare import EXAMPLES
 from scoring.models import Sheet
-from scoring.tools.demo.systems import SYSTEMS
-from scoring.tools.demo.writing import write_demo
+from scoring.tools.demo.systems import SYSTEMS, write_demo
 from scoring.worker.score import score
 from tasks.jobs.mails import send_mails
 from tasks.models import Notification, Organiser, Phase, Season, Submission

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 from scoring.__main__ import main
 from scoring.metrics.discourse.tagger import BLOCKS, Tagger
-from scoring.tools.training.sentence_tagger import Labelled, figures, held_out, read_labelled
+from scoring.tools.training import Labelled, figures, held_out, read_labelled
 from tasks.types.unavailable import Unavailable
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_lines, write_run

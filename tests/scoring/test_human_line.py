@@ -54,7 +54,16 @@ def address(name: str, phase: Phase) -> str:
 def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(line, corpus, capsys):
     assert (line.status, line.kind, line.team, line.file) == ("scored", "human", None, "")
     for evaluation in line.evaluations.all():
-        command = ["human-line", "clsumm-1a", "--gold", str(corpus), "--rules", evaluation.rules, "--json"]
+        command = [
+            "papers",
+            "human-line",
+            "clsumm-1a",
+            "--gold",
+            str(corpus),
+            "--rules",
+            evaluation.rules,
+            "--json",
+        ]
         assert offline.main(command) == 0
         printed = offline.json.loads(capsys.readouterr().out)["metrics"]
         kept = {each.metric: (each.value, each.low, each.signature) for each in evaluation.scores.all()}
@@ -96,7 +105,7 @@ def test_exports_and_api_name_its_kind(line, phase, client):
 def test_its_numbers_lead_to_the_command_that_gives_them_again(line, phase, client):
     page = reverse("standing", args=[*address("board", phase).strip("/").split("/")[1:], line.pk])
     text = client.get(page).content.decode()
-    assert "python -m scoring human-line clsumm-1a --gold GOLD --rules corrected" in text
+    assert "python -m scoring papers human-line clsumm-1a --gold GOLD --rules corrected" in text
     assert "compare with another run" not in text
 
 
@@ -185,12 +194,12 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(sum
 
 def test_where_one_alone_wrote_a_summary_there_is_no_line_of_summaries(summaries, capsys):
     (summaries / TOPIC / "gold" / "Task2" / f"{TOPIC}_bob.human.txt").unlink()
-    assert offline.main(["human", "clsumm-2", "--gold", str(summaries)]) == 0
+    assert offline.main(["papers", "human", "clsumm-2", "--gold", str(summaries)]) == 0
     assert "no topic has two annotators" in capsys.readouterr().out
 
 
 def test_with_ones_own_summary_among_the_gold_the_line_is_higher(summaries, capsys):
-    assert offline.main(["human", "clsumm-2", "--gold", str(summaries), "--json"]) == 0
+    assert offline.main(["papers", "human", "clsumm-2", "--gold", str(summaries), "--json"]) == 0
     lines = offline.json.loads(capsys.readouterr().out)["lines"]
     assert [line["annotator"] for line in lines] == [None, "ada", "bob"]
     for line in lines:

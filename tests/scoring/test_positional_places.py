@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines.positional import at_sentence_ends
+from scoring.papers.mark_places import at_sentence_ends
 from tests.tasks.types.citations import write_gold, write_run
 
 OUTPUTS = {"q1": "It rains [1] in Oslo. Rome [2] is dry [1].", "q2": "Wind [1] is air that moves."}
@@ -14,7 +14,19 @@ OUTPUTS = {"q1": "It rains [1] in Oslo. Rome [2] is dry [1].", "q2": "Wind [1] i
 
 def placed(folder: Path, how: str, *more: str) -> dict[str, str]:
     gold, run, out = write_gold(folder), write_run(folder, OUTPUTS), folder / "placed.jsonl"
-    words = ["place-marks", "--gold", str(gold), "--run", str(run), "--how", how, "--out", str(out), *more]
+    words = [
+        "papers",
+        "place-marks",
+        "--gold",
+        str(gold),
+        "--run",
+        str(run),
+        "--how",
+        how,
+        "--out",
+        str(out),
+        *more,
+    ]
     assert main(words) == 0
     return {own["id"]: own["output"] for own in map(json.loads, out.read_text().splitlines())}
 
@@ -50,7 +62,7 @@ def test_by_labels_a_sentence_has_every_passage_that_entails_it(tmp_path):
 
 def test_labels_are_asked_for_by_name(tmp_path, capsys):
     gold, run = write_gold(tmp_path), write_run(tmp_path, OUTPUTS)
-    words = ["place-marks", "--gold", str(gold), "--run", str(run), "--how", "labels"]
+    words = ["papers", "place-marks", "--gold", str(gold), "--run", str(run), "--how", "labels"]
     assert main([*words, "--out", str(tmp_path / "x")]) == 2
     assert "needs --option entailment=labels:PATH" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
@@ -58,7 +70,7 @@ def test_labels_are_asked_for_by_name(tmp_path, capsys):
 
 def test_a_mixture_holds_each_smaller_one_and_ends_with_the_run_itself(tmp_path, capsys):
     gold, run = write_gold(tmp_path), write_run(tmp_path, OUTPUTS)
-    words = ["mix-positions", "--gold", str(gold), "--run", str(run), "--steps", "2", "--json"]
+    words = ["papers", "mix-positions", "--gold", str(gold), "--run", str(run), "--steps", "2", "--json"]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)["mixtures"]
     assert [(own["share"], own["positional"], own["answers"]) for own in found] == [

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines import baselines, retrieval_dense
-from scoring.tools.baselines.retrieval import query
-from scoring.tools.baselines.retrieval_bm25 import Lucene, Okapi, best, words
-from scoring.tools.baselines.retrieval_tfidf import TfIdfRetriever
+from scoring.tools.baselines import baselines, retrieval
+from scoring.tools.baselines.retrieval import Lucene, Okapi, best, query, words
+from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.unavailable import Unavailable
 from tests.scoring.builders.corpora import write_lines
 
@@ -74,18 +73,18 @@ def test_the_cosine_of_a_document_with_itself_is_one_and_without_words_all_are_z
 
 def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none(tmp_path):
     models = pytest.importorskip("sentence_transformers")
-    pytest.importorskip(retrieval_dense.PACKAGE)
-    folder = retrieval_dense.folder_of({"model": retrieval_dense.PACKAGED})
+    pytest.importorskip(retrieval.PACKAGE)
+    folder = retrieval.folder_of({"model": retrieval.PACKAGED})
     texts = [*DOCUMENTS, "bells " * 400]
-    own = retrieval_dense.SentenceModel(folder).vectors(texts)
+    own = retrieval.SentenceModel(folder).vectors(texts)
     theirs = models.SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True)
     assert np.abs(own - theirs).max() < 1e-5
     with pytest.raises(Unavailable, match="is no folder of a model"):
-        retrieval_dense.folder_of({"model": str(tmp_path)})
+        retrieval.folder_of({"model": str(tmp_path)})
 
 
 def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(tmp_path, capsys):
-    pytest.importorskip(retrieval_dense.PACKAGE)
+    pytest.importorskip(retrieval.PACKAGE)
     pytest.importorskip("transformers")
     names = ("Bells of bronze in church towers", "Tides and the moon", "Chess endings with two rooks")
     write_lines(

@@ -1,4 +1,4 @@
-"""`python -m scoring tagger-overlap`: training sentences that stand in gold texts."""
+"""`python -m scoring papers tagger-overlap`: training sentences that stand in gold texts."""
 
 import json
 
@@ -34,7 +34,7 @@ def files(tmp_path):
 
 def overlap(capsys, files, *more: str) -> dict:
     labelled, gold = files
-    assert main(["tagger-overlap", str(labelled), "--gold", *map(str, gold), *more, "--json"]) == 0
+    assert main(["papers", "tagger-overlap", str(labelled), "--gold", *map(str, gold), *more, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -57,13 +57,13 @@ def test_the_length_of_a_run_is_an_option(capsys, files):
 
 def test_no_words_at_all_are_refused(capsys, files):
     labelled, gold = files
-    assert main(["tagger-overlap", str(labelled), "--gold", str(gold[0]), "--words", "0"]) == 2
+    assert main(["papers", "tagger-overlap", str(labelled), "--gold", str(gold[0]), "--words", "0"]) == 2
     assert "--words 0: expected 1 or more" in capsys.readouterr().err
 
 
 def test_the_figures_are_a_sentence_for_readers(capsys, files):
     labelled, gold = files
-    assert main(["tagger-overlap", str(labelled), "--gold", str(gold[0])]) == 0
+    assert main(["papers", "tagger-overlap", str(labelled), "--gold", str(gold[0])]) == 0
     assert capsys.readouterr().out.startswith(
         "lu: 2 of 3 texts share 8 words in a row with a training sentence"
     )

@@ -19,7 +19,7 @@ from citeboard.core.confined import pool
 from scoring.__main__ import main
 from scoring.board import names
 from scoring.board.standings import standings
-from scoring.tools.baselines import base
+from scoring.tools import baselines
 from scoring.worker import child
 from scoring.worker.score import score
 from tasks.models import Job, Phase, Submission
@@ -33,7 +33,8 @@ from tests.tasks import test_every_type as every_type
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
-    registry.task_types, registry._found, cards.card, base.baselines, names.display_names, names.metric_label,
+    registry.task_types, registry._found, cards.card, baselines.baselines,
+    names.display_names, names.metric_label,
 )  # fmt: skip
 
 

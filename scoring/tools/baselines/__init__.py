@@ -1,6 +1,61 @@
 """Systems that come with the platform: deterministic, from the public inputs alone, in the form of a run."""
 
-from scoring.tools.baselines.base import UnknownBaseline, baseline, baselines, baselines_of
-from tasks.types.baselines import Baseline
+from __future__ import annotations
 
-__all__ = ["Baseline", "UnknownBaseline", "baseline", "baselines", "baselines_of"]
+import difflib
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+
+from tasks.types import task_types
+from tasks.types.baselines import Baseline
+from tasks.types.references import referenced
+
+__all__ = ["Baseline", "UnknownBaseline", "baseline", "baselines", "baselines_of", "has_papers"]
+
+#: The room of what only reproduces the five papers; nothing imports it, and an installation may leave it out.
+PAPERS = "scoring.papers"
+WITHOUT_PAPERS = (
+    "what reproduces the five papers is not installed here; the image `full` and a checkout have it"
+)
+#: The task types whose gold may be annotated by several people.
+HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
+
+
+class UnknownBaseline(LookupError):
+    """No baseline has this name; the message lists those that exist."""
+
+
+def has_papers() -> bool:
+    return find_spec(PAPERS) is not None
+
+
+@cache
+def baselines() -> dict[str, Baseline]:
+    """Every baseline by its name, in alphabetical order, with the task types that name it."""
+    found: dict[str, Baseline] = {}
+    with_papers = has_papers()
+    for slug, task_type in task_types().items():
+        for reference in task_type.baselines:
+            if reference.startswith(f"{PAPERS}.") and not with_papers:
+                continue
+            for baseline in referenced(reference):
+                others = found[baseline.name].task_types if baseline.name in found else ()
+                found[baseline.name] = replace(baseline, task_types=(*others, slug))
+    return dict(sorted(found.items()))
+
+
+def baselines_of(task_type: str) -> list[Baseline]:
+    """Those whose answers are a run for the task type, in alphabetical order."""
+    return [baseline for baseline in baselines().values() if task_type in baseline.task_types]
+
+
+def baseline(name: str) -> Baseline:
+    try:
+        return baselines()[name]
+    except KeyError:
+        close = difflib.get_close_matches(name, baselines(), n=1)
+        near = f" (did you mean {close[0]}?)" if close else ""
+        known = ", ".join(baselines())
+        more = "" if has_papers() else f"; {WITHOUT_PAPERS}"
+        raise UnknownBaseline(f"there is no baseline “{name}”; there are {known}{near}{more}") from None

@@ -9,15 +9,136 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from scoring.tools.baselines.citation_text_lexrank import BY_PACKAGE, TIES, lexrank
-from scoring.tools.baselines.citation_text_textrank import textrank
+from scoring.metrics.local_models import chosen_device
 from tasks.types.base import Option, OptionRefused, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_text.inputs import cited_abstracts, without_tags
 from tasks.types.citation_text.instances import read_instances
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
+from tasks.types.unavailable import Unavailable
+
+THRESHOLD = 0.03
+BY_PACKAGE, FIRST = "package", "first"
+TIES = (BY_PACKAGE, FIRST)
+#: Scores that agree so far are the same; the order of additions may change what is behind.
+_DIGITS = 9
+
+
+def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE) -> list[list[str]]:
+    """Of each document, a list of sentences, the best ones, best first; none of an empty document.
+
+    A word weighs by how few of the documents have it. Raises Unavailable.
+    """
+    ranker = _ranker(documents)
+    if ranker is None:
+        return [list(document[:size]) for document in documents]
+    return [_best(ranker, list(document), size, ties) if document else [] for document in documents]
+
+
+def _ranker(documents: Sequence[Sequence[str]]) -> Any:
+    """The package's, fitted to the documents; None where they have no word that weighs anything."""
+    try:
+        from lexrank import STOPWORDS, LexRank
+    except ImportError as missing:
+        raise Unavailable("LexRank needs the package lexrank; `make models` installs it") from missing
+    try:
+        return LexRank(documents, stopwords=STOPWORDS["en"])
+    except ValueError:
+        return None
+
+
+def _best(ranker: Any, sentences: list[str], size: int, ties: str) -> list[str]:
+    if ties == BY_PACKAGE:
+        return list(ranker.get_summary(sentences, summary_size=size, threshold=THRESHOLD))
+    scores = ranker.rank_sentences(sentences, threshold=THRESHOLD).round(_DIGITS).tolist()
+    places = sorted(range(len(sentences)), key=lambda place: (-scores[place], place))
+    return [sentences[place] for place in places[:size]]
+
+
+def textrank(text: str) -> str:
+    """A fifth of the sentences, in their order; empty of fewer than five. Raises Unavailable."""
+    try:
+        from summa.summarizer import summarize
+    except ImportError as missing:
+        raise Unavailable("TextRank needs the package summa; `make models` installs it") from missing
+    return str(summarize(text)).replace("\n", " ")
+
+
+#: LED gives one token attention to all others; the paper's models read their first one so.
+LED = "led"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How texts are written. ``max_input`` and ``max_output`` are tokens; ``cited_only`` means no context."""
+
+    model: Path
+    cited_only: bool
+    max_input: int
+    max_output: int
+    beams: int
+    batch: int
+
+
+def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
+    """A text for each instance in their order. Raises InputRefused, and Unavailable without the model."""
+    instances = read_instances(files, with_targets=False)
+    texts = [" ".join(cited_abstracts(own.inputs) if writing.cited_only else own.inputs) for own in instances]
+    tokenizer, model = _loaded(writing.model)
+    written = [""] * len(texts)
+    # Texts of like length go through the model together, always the same ones.
+    order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
+    for first in range(0, len(order), writing.batch):
+        places = order[first : first + writing.batch]
+        said = _written(tokenizer, model, [texts[place] for place in places], writing)
+        for place, text in zip(places, said, strict=True):
+            written[place] = text
+    for instance, text in zip(instances, written, strict=True):
+        yield {"id": instance.id, "prediction": text}
+
+
+def _written(tokenizer: Any, model: Any, texts: Sequence[str], writing: Writing) -> list[str]:
+    import torch
+
+    given = tokenizer(
+        list(texts), return_tensors="pt", padding=True, truncation=True, max_length=writing.max_input
+    ).to(model.device)
+    further = {}
+    if model.config.model_type == LED:
+        further["global_attention_mask"] = torch.zeros_like(given["input_ids"])
+        further["global_attention_mask"][:, 0] = 1
+    with torch.inference_mode():
+        said = model.generate(
+            input_ids=given["input_ids"],
+            attention_mask=given["attention_mask"],
+            max_new_tokens=writing.max_output,
+            num_beams=writing.beams,
+            do_sample=False,
+            **further,
+        )
+    return [text.strip() for text in tokenizer.batch_decode(said, skip_special_tokens=True)]
+
+
+def _loaded(folder: Path) -> tuple[Any, Any]:
+    try:
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    except ImportError as missing:
+        raise Unavailable(
+            "transformers and torch are not installed: `make models` installs them"
+        ) from missing
+    if not (folder / "config.json").is_file():
+        raise Unavailable(f"{folder} is no folder of a model with a config.json")
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
+        model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as fault:
+        raise Unavailable(f"{folder} holds no sequence-to-sequence model: {fault}") from fault
+    return tokenizer, model.to(chosen_device()).eval()
+
 
 CITEBENCH = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
 CITED, ALL = "cited", "all"

@@ -11,19 +11,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, f1_of_counts, ratio
-from tasks.types.clsumm.citances import FACETS, MAJORITY, merged_facets
-from tasks.types.clsumm.topics import Topic
+from scoring.metrics.base import Floats
+from scoring.tools.baselines.clsumm import PILOT, span_answer, taln
+from tasks.types.base import Options, checked_options
+from tasks.types.baselines import Answer, Answering, Baseline
+from tasks.types.clsumm.citances import MAJORITY, merged_facets
+from tasks.types.clsumm.inputs import InputTopic, read_input_topics
+from tasks.types.clsumm.options import ANNOTATION
+from tasks.types.clsumm.topics import Topic, read_topics
+from tasks.types.files import InputFile
 
-FOLDS = 10
 GRAMS = (1, 3)
 #: Endings and what stands for them, the first that makes a word of the papers; after WordNet's own rules.
 ENDINGS = (
@@ -61,19 +65,6 @@ class FacetPair:
     sentence: str
     text: CitedText
     facet: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class FacetReport:
-    """A classifier in a protocol.
-
-    Precision, recall, F1 and support by facet, and the mean F1 weighted by support.
-    """
-
-    classifier: str
-    protocol: str
-    facets: Mapping[str, tuple[float, float, float, int]]
-    weighted_f1: float
 
 
 def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
@@ -119,50 +110,8 @@ def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     return lemma
 
 
-Groups = Callable[[Sequence[FacetPair]], list[str]]
-PROTOCOLS: Mapping[str, Groups | None] = {
-    "random folds, as published": None,
-    "folds by sentence": lambda pairs: [pair.sentence for pair in pairs],
-    "folds by topic": lambda pairs: [pair.topic for pair in pairs],
-}
 CLASSIFIERS = ("NB", "SVM", "LR")
 LEMMAS, WORDS_AND_LEMMAS, SINGLE_LEMMAS = "lemmas", "words and lemmas", "single lemmas"
-
-
-def facet_reports(pairs: Sequence[FacetPair], of: str = LEMMAS) -> Iterator[FacetReport]:
-    """Every classifier in every protocol, then the line to beat, which is the same in each."""
-    gold = [pair.facet for pair in pairs]
-    for protocol, groups in PROTOCOLS.items():
-        splits = _splits(pairs, groups)
-        for classifier in CLASSIFIERS:
-            yield report(classifier, protocol, gold, _predicted(classifier, pairs, splits, of))
-    yield report(f"always {MAJORITY}", "", gold, [MAJORITY] * len(gold))
-
-
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-def _splits(pairs: Sequence[FacetPair], groups: Groups | None) -> list[Split]:
-    """The places to train and to test on, for each fold."""
-    from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
-
-    places = np.arange(len(pairs))
-    if groups is None:
-        return list(KFold(FOLDS, shuffle=True, random_state=0).split(places))
-    own = groups(pairs)
-    is_by_topic = len(set(own)) <= FOLDS
-    return list((LeaveOneGroupOut() if is_by_topic else GroupKFold(FOLDS)).split(places, groups=own))
-
-
-def _predicted(classifier: str, pairs: Sequence[FacetPair], splits: Sequence[Split], of: str) -> list[str]:
-    texts = np.array([pair.text for pair in pairs], dtype=object)
-    facets = np.array([pair.facet for pair in pairs], dtype=object)
-    predicted = np.empty(len(pairs), dtype=object)
-    for train, test in splits:
-        predicted[test] = facets_by(
-            classifier, texts[train].tolist(), facets[train].tolist(), texts[test].tolist(), of
-        )
-    return [str(facet) for facet in predicted]
 
 
 def facets_by(
@@ -222,29 +171,61 @@ def _factors(known: Any, asked: Any) -> tuple[Floats, Floats]:
     return known @ known.T @ axes, asked @ known.T @ axes
 
 
-def report(classifier: str, protocol: str, gold: Sequence[str], predicted: Sequence[str]) -> FacetReport:
-    """What a classifier is worth by facet; a facet that the gold does not have weighs nothing."""
-    both = list(zip(gold, predicted, strict=True))
-    counts = np.array(
-        [
-            [
-                sum(g == p == facet for g, p in both),
-                sum(p == facet for _, p in both),
-                sum(g == facet for g, _ in both),
-            ]
-            for facet in FACETS
-        ],
-        dtype=np.float64,
+NAME = "clsumm-facets"
+TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression"}
+
+
+def answers(
+    files: Sequence[InputFile], given: Options, *, classifier: str, is_literal: bool
+) -> Iterator[Answer]:
+    """Raises OptionRefused."""
+    options = checked_options(NAME, (ANNOTATION,), given)
+    gold = read_topics(files, options).topics
+    for topic in read_input_topics(files, options):
+        others = [other for other in gold if other.name != topic.name]
+        places = taln(topic)
+        facets = iter(_facets(topic, places, others, classifier, is_literal=is_literal))
+        for citance, own in zip(topic.citances, places, strict=True):
+            votes = Counter(next(facets) for _ in own)
+            facet = votes.most_common(1)[0][0] if votes else MAJORITY
+            yield span_answer(topic, citance, own, facet)
+
+
+def _facets(
+    topic: InputTopic,
+    places: Sequence[Sequence[int]],
+    others: Sequence[Topic],
+    classifier: str,
+    *,
+    is_literal: bool,
+) -> list[str]:
+    """Of each chosen sentence, citance by citance; with nothing to choose from the only facet there is."""
+    pairs, lemma = facet_pairs(others), lemmatizer(others)
+    asked = [cited_text(topic.sentences[place].text, lemma) for own in places for place in own]
+    known = sorted({pair.facet for pair in pairs}) or [MAJORITY]
+    if len(known) == 1 or not asked:
+        return known[:1] * len(asked)
+    texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
+    of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
+    return facets_by(classifier, texts, facets, asked, of, is_balanced=not is_literal)
+
+
+def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
+    def answering(options: Options) -> Answering:
+        return partial(answers, given=options, classifier=classifier, is_literal=is_literal)
+
+    reading = (
+        "words and lemmas, to the letter" if is_literal else "single lemmas, rare facets as weighty as others"
     )
-    hits, given, support = counts.T
-    precision, recall = ratio(hits, given), ratio(hits, support)
-    f1 = f1_of_counts(hits, given, support)
-    return FacetReport(
-        classifier=classifier,
-        protocol=protocol,
-        facets={
-            facet: (float(precision[row]), float(recall[row]), float(f1[row]), int(support[row]))
-            for row, facet in enumerate(FACETS)
-        },
-        weighted_f1=float(ratio((f1 * support).sum(), support.sum())),
+    return Baseline(
+        name=f"{NAME}-{classifier.lower()}{'-literal' if is_literal else ''}",
+        summary=f"TALN.UPF's facets by {TITLES[classifier]} of {reading}; learned from the other topics.",
+        source=PILOT,
+        answers=answering({}),
+        learns_from_gold=True,
+        options=(ANNOTATION,),
+        configured=answering,
     )
+
+
+BASELINES = tuple(declared_facets(classifier, is_literal=False) for classifier in CLASSIFIERS)

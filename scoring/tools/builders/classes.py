@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from scoring.tools.builders.contexts import tokens
-from scoring.tools.builders.corpus import PLACEHOLDER
-from scoring.tools.builders.eligible import reason_against
-from scoring.tools.builders.rules import LengthThresholds, Rules, length_thresholds
+from scoring.tools.builders.contexts import DAMAGED, has_unmarked_citation, tokens
+from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.store import Store
-from scoring.tools.builders.years import year_in
 
 _TABLE = """
 CREATE TABLE features (
@@ -150,3 +150,214 @@ def _feature(
 def drawn(seed: int, name: str) -> int:
     """A number that stands for a random draw: the same for a seed and a name, in whatever order they come."""
     return int.from_bytes(hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest())
+
+
+#: The classes that the other features must have, so that only the dimension's own varies.
+SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
+    "field": {},
+    "year_group": {},
+    "citation_group": {},
+    "length_class": {"location_class": "end"},
+    "location_class": {"length_class": "medium"},
+    "context_type": {"length_class": "medium", "location_class": "end"},
+    "pos_before": {"length_class": "medium", "location_class": "middle"},
+    "pos_after": {"length_class": "medium", "location_class": "middle"},
+    "low_resource": {"length_class": "medium", "location_class": "end"},
+    "h_index_group": {},
+}
+#: How the sets are drawn: `each` dimension on its own, or as the paper has it.
+EACH, OFFICIAL = "each", "official"
+#: The sets that are made of the contexts of all others where they are drawn as in the paper.
+COMBINED = ("field", "year_group", "citation_group", "h_index_group")
+#: Contexts that are taken of a stratum where nothing else is said.
+PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What decides which contexts are taken and which classes they have.
+
+    ``length_thresholds`` are worked out from the corpus where they are not given: mean minus and plus the
+    standard deviation of the token counts of its sentences, once those beyond ``outlier_z`` deviations are
+    dropped.
+    """
+
+    seed: int = 0
+    sampling: str = EACH
+    per_stratum: int = 10
+    #: As in the paper: so many cited papers are drawn of each stratum, ``per_stratum`` of which are kept.
+    drawn: int = 10
+    most_per_class: int = 1500
+    every_context: bool = False
+    outlier_z: float = 3.0
+    length_thresholds: tuple[float, float] | None = None
+    #: Up to the first share of the sentence is its start, beyond the second its end.
+    location_bounds: tuple[float, float] = (1 / 3, 2 / 3)
+    first_year: int = 1996
+    last_year: int = 2020
+    years_a_group: int = 5
+    citation_groups: int = 10
+    fewest_citations: int = 5
+    h_index_groups: int = 4
+    #: Whose field counts: of the `cited` paper or of the `citing` one; `auto` is decided by the corpus.
+    field_of: str = "auto"
+    #: A field with a smaller share of the corpus is a low-resource field, the others are its main fields.
+    low_resource_share: float = 0.03
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "side_conditions": {} if self.every_context else SIDE_CONDITIONS}
+
+    def year_group(self, year: int | None) -> str | None:
+        """The group of years, such as 2001-2005; None outside of all groups."""
+        if year is None or not self.first_year <= year <= self.last_year:
+            return None
+        return self.years(year)
+
+    def years(self, year: int) -> str:
+        """The years that are counted with this one, be they in a group or before or behind all groups."""
+        first = year - (year - self.first_year) % self.years_a_group
+        return f"{first}-{first + self.years_a_group - 1}"
+
+    def location(self, position: float) -> str:
+        low, high = self.location_bounds
+        return "start" if position <= low else "middle" if position <= high else "end"
+
+
+@dataclass(frozen=True)
+class LengthThresholds:
+    """Token counts below ``low`` are short, above ``high`` long; the rest says where both come from."""
+
+    low: float
+    high: float
+    mean: float | None = None
+    deviation: float | None = None
+    sentences: int = 0
+    dropped: int = 0
+
+    def length(self, tokens: int) -> str:
+        return "short" if tokens < self.low else "long" if tokens > self.high else "medium"
+
+
+def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThresholds:
+    """From how many sentences have how many tokens."""
+    mean, deviation = _moments(counts)
+    plausible = {
+        tokens: sentences
+        for tokens, sentences in counts.items()
+        if not deviation or abs(tokens - mean) / deviation <= outlier_z
+    }
+    dropped = sum(counts.values()) - sum(plausible.values())
+    mean, deviation = _moments(plausible)
+    return LengthThresholds(
+        mean - deviation, mean + deviation, mean, deviation, sum(plausible.values()), dropped
+    )
+
+
+def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
+    """Mean and standard deviation of a whole population."""
+    total = sum(counts.values())
+    if not total:
+        return 0.0, 0.0
+    mean = sum(tokens * sentences for tokens, sentences in counts.items()) / total
+    square = sum((tokens - mean) ** 2 * sentences for tokens, sentences in counts.items()) / total
+    return mean, square**0.5
+
+
+#: Digits that look like years stand in these as well.
+_ADDRESSES = re.compile(
+    r"https?://\S+|\bdoi:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\s*\S+|\b\d{4}\.\d{4,5}\b|\{\{[^{}]*\}\}",
+    re.IGNORECASE,
+)
+_YEAR = r"(?:1[89]|20)\d\d"
+_BRACKETED = re.compile(rf"[(\[]\s*({_YEAR})[a-z]?\s*[)\]]")
+_BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
+
+
+def year_in(reference: str, *, latest: int | None) -> int | None:
+    """The last year in brackets, or else the last that is printed; addresses and numbers of preprints aside.
+
+    Nothing later than the citing paper can be the year of the cited one.
+    """
+    text = _ADDRESSES.sub(" ", reference)
+    for pattern in (_BRACKETED, _BARE):
+        years = [int(year) for year in pattern.findall(text)]
+        possible = [year for year in years if latest is None or year <= latest]
+        if possible:
+            return possible[-1]
+    return None
+
+
+#: Why a context is left out, in the order in which it is asked.
+REASONS = (
+    "several citations in the sentence",
+    "the cited paper is not in the reference list",
+    "the sentence does not end with . ? or !",
+    "the sentence begins with a number, as footnotes do",
+    "the mark is damaged",
+    "the style of the mark is not known",
+    "the sentence prints a citation that is not marked",
+)
+
+
+def reason_against(context: sqlite3.Row, cited: int) -> str | None:
+    """Why this context is left out; None where it is taken. ``cited`` counts its references in the list."""
+    sentence = context["sentence"]
+    checks = (
+        context["markers"] == 1 and sentence.count(PLACEHOLDER) == 1 and OTHER not in sentence,
+        cited == 1,
+        sentence.rstrip().endswith((".", "?", "!")),
+        not sentence[:1].isdigit(),
+        context["style"] != DAMAGED,
+        context["style"] != "",
+        not has_unmarked_citation(sentence),
+    )
+    return next((reason for reason, holds in zip(REASONS, checks, strict=True) if not holds), None)
+
+
+def counted(reasons: Counter[str]) -> dict[str, int]:
+    return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
+
+
+#: A text is about a context where it has so many of the sentence's words.
+ENOUGH = 0.5
+_WORD = re.compile(r"[^\W\d_]+")
+_PAIRS = """
+SELECT c.number, c.sentence, i.context, i.context_type
+FROM contexts c JOIN refs r ON r.paper_id = c.paper_id AND r.ref_id = json_extract(c.gold, '$[0]')
+JOIN intents i ON i.citing = c.paper_id AND i.cited = r.target
+WHERE c.context_type IS NULL ORDER BY c.number, i.rowid
+"""
+
+
+def type_contexts(store: Store) -> None:
+    """Give contexts without a type that of their citation."""
+    if not store.value("SELECT EXISTS (SELECT 1 FROM intents)"):
+        return
+    store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")
+    store.connection.execute("CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)")
+    store.write("INSERT INTO typed VALUES (?, ?)", _typed(store))
+    store.connection.execute(
+        "UPDATE contexts SET context_type = typed.context_type FROM typed"
+        " WHERE typed.number = contexts.number"
+    )
+
+
+def _typed(store: Store) -> Iterator[tuple[int, str]]:
+    for number, rows in groupby(store.rows(_PAIRS), key=itemgetter("number")):
+        found = _type_of(list(rows))
+        if found is not None:
+            yield number, found
+
+
+def _type_of(rows: Sequence[sqlite3.Row]) -> str | None:
+    own = _words(rows[0]["sentence"])
+    shares = [len(own & _words(row["context"])) / len(own) if own else 0.0 for row in rows]
+    best = max(shares)
+    types = {row["context_type"] for row, share in zip(rows, shares, strict=True) if share == best}
+    if best < ENOUGH or len(types) > 1:
+        types = {row["context_type"] for row in rows}
+    return types.pop() if len(types) == 1 else None
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.replace(PLACEHOLDER, " ").replace(OTHER, " ").casefold()))

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from scoring.tools.builders import datasheet
-from scoring.tools.builders.built import Built
-from scoring.tools.builders.classes import classify, decided
-from scoring.tools.builders.distributions import count_all
-from scoring.tools.builders.intents import type_contexts
-from scoring.tools.builders.loading import loader
-from scoring.tools.builders.official_sampling import sample_officially
-from scoring.tools.builders.parts import read_corpus
-from scoring.tools.builders.processes import ALONE, Workers
-from scoring.tools.builders.reading import digest_of
-from scoring.tools.builders.rules import OFFICIAL, Rules
-from scoring.tools.builders.sampling import sample_each
+from scoring.tools.builders.classes import OFFICIAL, Rules, classify, decided, type_contexts
+from scoring.tools.builders.corpus import BY_RULES
+from scoring.tools.builders.datasheet import Built, count_all
+from scoring.tools.builders.parts import ALONE, Workers, read_corpus
+from scoring.tools.builders.reading import digest_of, loader, records
+from scoring.tools.builders.sampling import sample_each, sample_officially
 from scoring.tools.builders.season import SeasonFolder
-from scoring.tools.builders.sentences import BY_RULES
 from scoring.tools.builders.store import Store
-from scoring.tools.builders.tagged import tag
-from scoring.tools.builders.tagging import Tagger
+from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, SAMPLED_FOR
+from tasks.types.problems import InputRefused, Problem
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
@@ -133,3 +129,139 @@ def _candidates(store: Store) -> Iterator[dict[str, Any]]:
 def _write_lines(path: Path, rows: Iterator[dict[str, Any]]) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+#: The facts that are compared, where the other file has them.
+FACTS = (
+    *("sentence", "cited_id", "field", "cited_year", "year_group", "n_tokens", "length_class", "position"),
+    *("location_class", "word_before", "pos_before", "word_after", "pos_after"),
+)
+#: So many differing contexts of each fact are shown.
+SHOWN = 5
+
+
+@dataclass
+class Agreement:
+    """Of each fact how many contexts have the same, and the first that differ as (context, ours, theirs)."""
+
+    compared: int = 0
+    ours_alone: int = 0
+    theirs_alone: int = 0
+    same: Counter[str] = field(default_factory=Counter)
+    differing: dict[str, list[tuple[str, Any, Any]]] = field(default_factory=dict)
+    pairs: Counter[tuple[str, Any, Any]] = field(default_factory=Counter)
+
+
+def agreement(built: Path, other: Path) -> Agreement:
+    """Contexts are told by their names in the corpus: `context_id` in ours, `id` in the other file."""
+    theirs = {str(record["id"]): record for record in records(other)}
+    found = Agreement()
+    for ours in records(built):
+        match = theirs.pop(str(ours["context_id"]), None)
+        if match is None:
+            found.ours_alone += 1
+            continue
+        found.compared += 1
+        _compare(str(ours["context_id"]), ours, match, found)
+    found.theirs_alone = len(theirs)
+    return found
+
+
+def _compare(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], found: Agreement) -> None:
+    for fact in FACTS:
+        if fact not in theirs:
+            continue
+        one, other = ours.get(fact), theirs[fact]
+        if one == other:
+            found.same[fact] += 1
+            continue
+        found.pairs[fact, one, other] += 1
+        listed = found.differing.setdefault(fact, [])
+        if len(listed) < SHOWN:
+            listed.append((name, one, other))
+
+
+def table(found: Agreement) -> Iterator[str]:
+    """The agreement as Markdown."""
+    alone = f"{found.ours_alone:,} in ours alone, {found.theirs_alone:,} in the other alone"
+    yield f"{found.compared:,} contexts in both, {alone}.\n"
+    yield "| fact | the same | share | differ, ours → theirs |\n| --- | --- | --- | --- |"
+    for fact in FACTS:
+        if fact not in found.same and fact not in found.differing:
+            continue
+        same = found.same[fact]
+        share = same / max(found.compared, 1)
+        kinds = [
+            f"{one} → {other} ({count})"
+            for (name, one, other), count in found.pairs.most_common()
+            if name == fact
+        ]
+        more = f" and {len(kinds) - SHOWN} other kinds" if len(kinds) > SHOWN else ""
+        yield f"| {fact} | {same:,} | {share:.1%} | {', '.join(kinds[:SHOWN])}{more} |"
+    yield ""
+
+
+TABLE = "Table 1"
+#: What of the board is printed as what, under the rules that have no more than the paper.
+RULES, METRICS, SYSTEMS = "official", {"R@10": "recall@10", "M@10": "mrr@10"}, {"BM25": "bm25-okapi"}
+_POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
+#: By printed dimension ours, and the classes that have another name than ours.
+DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "Fields": ("field", {}),
+    "Years": ("year_group", {}),
+    "Citation Count": ("citation_group", {}),
+    "Length": ("length_class", {}),
+    "Location": ("location_class", {}),
+    "Intent": ("context_type", {"Methodology": "method"}),
+    "Low Resource": ("low_resource", {}),
+    "POS": (
+        "pos_before",
+        {
+            f"{side} {name}": f"pos_{side.lower()}:{name.lower()}"
+            for side in ("Before", "After")
+            for name in _POS
+        },
+    ),
+}
+
+
+def placements(published: Path) -> Iterator[str]:
+    """The season file's tables for each dimension. Raises InputRefused where the file is of another paper."""
+    try:
+        rows = next(
+            table["rows"] for table in json.loads(published.read_bytes())["tables"] if table["id"] == TABLE
+        )
+        printed = {str(row["dimension"]) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
+        raise InputRefused([_refusal(published)]) from fault
+    if not printed <= set(DIMENSIONS):
+        raise InputRefused([_refusal(published)])
+    for name, (own, classes) in DIMENSIONS.items():
+        if name in printed:
+            yield _placement(name, own, classes)
+
+
+def _refusal(published: Path) -> Problem:
+    expected = "examples/citation-recommendation-2024/maharjan-2024.json"
+    return Problem(file=str(published), message=f"has no {TABLE} by diagnostic class", expected=expected)
+
+
+def _placement(name: str, own: str, classes: Mapping[str, str]) -> str:
+    lines = [
+        "[[tasks.published]]",
+        f"table = {json.dumps(TABLE)}",
+        'metric = "R@10"',
+        'by = "class"',
+        f"where = {_inline({'dimension': name})}",
+        "[tasks.published.recomputed]",
+        f"rules = {json.dumps(RULES)}",
+        f"metrics = {_inline(METRICS)}",
+        f"systems = {_inline(SYSTEMS)}",
+        f"dimension = {json.dumps(own)}",
+        *([f"classes = {_inline(classes)}"] if classes else []),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _inline(words: Mapping[str, str]) -> str:
+    return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in words.items()) + " }"

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scoring.tools.builders.contexts import token_count
+from scoring.tools.builders.contexts import style_of, token_count, with_placeholder, without_unmarked
 from scoring.tools.builders.corpus import Context, Paper, Reference, Sink
-from scoring.tools.builders.marks import style_of, with_placeholder, without_unmarked
 from tasks.types.clsumm.documents import TITLE, Sentence
 from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
 from tasks.types.files import open_inputs

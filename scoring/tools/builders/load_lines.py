@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scoring.tools.builders.contexts import token_count
+from scoring.tools.builders.contexts import ANONYMOUS, token_count
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
-from scoring.tools.builders.marks import ANONYMOUS
 from scoring.tools.builders.reading import Record, add_records, listed, text, whole, without_tokens
 from tasks.types.problems import InputRefused, Problem
 

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from scoring.metrics.discourse.sentences import RULES
-from scoring.tools.builders.loading import loader
-from scoring.tools.builders.parts import read_corpus
-from scoring.tools.builders.processes import ALONE, Workers
-from scoring.tools.builders.reading import digest_of
+from scoring.tools.builders.parts import ALONE, Workers, read_corpus
+from scoring.tools.builders.reading import digest_of, loader
 from scoring.tools.builders.season import SeasonFolder
 from scoring.tools.builders.store import Store
 from tasks.types.citation_resolution.names import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.tools.baselines import baseline
+from scoring.tools.baselines.resolution import BY_METHOD, QUERIES, possible
 from tasks.types.baselines import Baseline
 from tasks.types.files import open_inputs
 from tasks.types.unavailable import Unavailable
@@ -82,3 +83,12 @@ def _table(name: str, **values: str | list[str]) -> str:
     brackets = ("[", "]") if name == "season" else ("[[", "]]")
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
     return "\n".join([f"{brackets[0]}{name}{brackets[1]}", *lines, ""])
+
+
+def every_method(gold: Path) -> dict[str, Baseline]:
+    """By what the board calls it."""
+    return {
+        f"{method.name}, {window}": BY_METHOD.with_options({"method": method.name, "window": window})
+        for method in possible(open_inputs([gold]))
+        for window in QUERIES
+    }

@@ -9,8 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scoring.tools.builders.corpus import Author, Context, Intent, Paper, Reference
-from scoring.tools.builders.sentences import BY_RULES, Splitter, splitter
+from scoring.tools.builders.corpus import (
+    BY_RULES,
+    Author,
+    Context,
+    Intent,
+    Paper,
+    Reference,
+    Splitter,
+    splitter,
+)
 from tasks.types.problems import InputRefused, Problem
 
 #: Kibibytes of the database that stay in memory.

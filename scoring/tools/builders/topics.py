@@ -10,13 +10,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
+from pathlib import Path
+from statistics import fmean, pstdev
+from tempfile import TemporaryDirectory
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
+from scoring.metrics.discourse.sentences import RULES, sentence_spans
+from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
+from scoring.tools.builders.reading import SENTENCES, digest_of, loader
 from scoring.tools.builders.store import Store
+from tasks.types.clsumm.citances import Annotation, merged_facets, named_sentences, spans
+from tasks.types.clsumm.features import publication_year
+from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
+from tasks.types.clsumm.topics import Topic
+from tasks.types.files import open_inputs
+from tasks.types.problems import InputRefused, Problem
 
 _TEXTS = """
 CREATE TABLE texts (place INTEGER PRIMARY KEY, paper_id TEXT, section TEXT, printed TEXT, unmarked TEXT);
@@ -162,3 +176,310 @@ def lot(seed: int, name: str) -> str:
 def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
     """Where a paper cites another, in its order."""
     return store.rows(_CONTEXTS, (citing, cited))
+
+
+def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
+    """Counts of all topics, and of the annotation where there is gold.
+
+    A citing sentence is one of the citance's in its paper, or of its text where the annotation gives no
+    sentences. With several annotators each one's citance counts; citing sentences then are not compared.
+    """
+    citing = [sum(map(_citing_sentences, topic.citances)) for topic in inputs]
+    facts: dict[str, Any] = {
+        "topics": len(inputs),
+        "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
+        "citing_papers": _spread([len({c.name.citing for c in topic.citances}) for topic in inputs]),
+        "citances": _spread([len(topic.citances) for topic in inputs]),
+        "citing_sentences": sum(citing),
+        "years_of_citing_papers": _spread(list(map(_years_apart, inputs))),
+    }
+    annotated = [(topic, citance) for topic in gold for file in topic.files for citance in file.citances]
+    if not annotated:
+        return facts
+    counts = [len(named_sentences(citance)) for _, citance in annotated]
+    by_one = sum(citing) if all(len(topic.files) == 1 for topic in gold) else 0
+    return {
+        **facts,
+        "annotated_citances": len(annotated),
+        "sentences_a_citance": _spread(counts),
+        "sentences_a_citing_sentence": sum(counts) / by_one if by_one else None,
+        "spans_a_citance": _spread([_spans(*pair) for pair in annotated]),
+        "citances_by_sentences": dict(sorted(Counter(counts).items())),
+        "citances_by_facet": dict(
+            sorted(
+                Counter(facet for _, citance in annotated for facet in merged_facets(citance.facets)).items()
+            )
+        ),
+        "annotators": _spread([len(topic.files) for topic in gold]),
+    }
+
+
+def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What each count is called, and the count."""
+    for name, value in facts.items():
+        shown = name.replace("_", " ")
+        if value is None:
+            yield shown, ""
+        elif isinstance(value, dict) and "mean" in value:
+            told = f"mean {value['mean']:.2f}, standard deviation {value['deviation']:.2f}"
+            yield shown, f"{value['sum']:,}; {told}, {value['least']:,} to {value['most']:,}"
+        elif isinstance(value, dict):
+            yield shown, ", ".join(f"{key}: {count:,}" for key, count in value.items())
+        else:
+            yield shown, f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _spread(counts: Sequence[int | None]) -> dict[str, float | int] | None:
+    """Of what is known; None where nothing is."""
+    known = [count for count in counts if count is not None]
+    if not known:
+        return None
+    sums = {"sum": sum(known), "mean": fmean(known), "deviation": pstdev(known)}
+    return {**sums, "least": min(known), "most": max(known)}
+
+
+def _citing_sentences(citance: InputCitance) -> int:
+    return len(citance.offsets) or max(1, sum(1 for _ in sentence_spans(citance.text)))
+
+
+def _years_apart(topic: InputTopic) -> int | None:
+    """From the first to the last citing paper, where their ACL Anthology ids tell."""
+    found = [publication_year(citance.name.citing) for citance in topic.citances]
+    years = [year for year in found if year is not None]
+    return max(years) - min(years) if years else None
+
+
+def _spans(topic: Topic, citance: Annotation) -> int:
+    return spans(named_sentences(citance), topic.order)
+
+
+ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
+#: What stands for a mark where the corpus does not say how it is printed.
+MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
+_ODD = re.compile(r"[^A-Za-z0-9-]+")
+
+
+@dataclass
+class Written:
+    """A paper on its way into a file: sentences, each with its section; a place is its `sid`."""
+
+    title: str
+    sentences: list[tuple[str, str]] = field(default_factory=list)
+    #: Where a sentence stands, by its letters.
+    places: dict[str, int] = field(default_factory=dict)
+
+    def add(self, section: str, sentence: str, unmarked: str = "") -> int:
+        """The sid of the sentence, which begins at 1; the title has 0."""
+        self.sentences.append((section, sentence))
+        for key in (_letters(sentence), _letters(unmarked)):
+            self.places.setdefault(key, len(self.sentences))
+        return len(self.sentences)
+
+    def xml(self) -> str:
+        lines = ["<PAPER>", _element(0, 0, self.title)]
+        sid = 0
+        for number, (section, own) in enumerate(groupby(self.sentences, key=lambda one: one[0]), start=1):
+            is_abstract = section == ABSTRACT
+            lines.append(
+                "<ABSTRACT>"
+                if is_abstract
+                else f'<SECTION title={quoteattr(" ".join(section.split()))} number="{number}">'
+            )
+            for place, (_, sentence) in enumerate(own, start=1):
+                sid += 1
+                lines.append(_element(sid, place, sentence))
+            lines.append("</ABSTRACT>" if is_abstract else "</SECTION>")
+        return "\n".join([*lines, "</PAPER>", ""])
+
+
+def file_names(ids: Sequence[str]) -> dict[str, str]:
+    """Of each paper a name without a dot or slash, since files of runs are named up to the first dot."""
+    names: dict[str, str] = {}
+    for paper_id in ids:
+        plain = _ODD.sub("-", paper_id).strip("-") or "paper"
+        name, number = plain, 1
+        while name in names.values():
+            number += 1
+            name = f"{plain}-{number}"
+        names[paper_id] = name
+    return names
+
+
+def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Path) -> int:
+    """Write the topic's folder and say how many citances it has."""
+    name = names[topic.paper_id]
+    folder = out / name
+    for part in ("Reference_XML", "Citance_XML", "annotation", "summary"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    paper = written(store, topic.paper_id)
+    _write(folder / "Reference_XML" / f"{name}.xml", paper.xml())
+    abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
+    lines = [_element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
+    _write(folder / "summary" / f"{name}.abstract.txt", "\n".join([*lines, ""]))
+    citances: list[str] = []
+    for one, _ in topic.citing:
+        citing = written(store, one.paper_id)
+        for context in contexts(store, one.paper_id, topic.paper_id):
+            sid, text = _citance(citing, context)
+            number = len(citances) + 1
+            citances.append(
+                _template(number, name, names[one.paper_id], sid, context["marker"] or MARK, text)
+            )
+        _write(folder / "Citance_XML" / f"{names[one.paper_id]}.xml", citing.xml())
+    _write(folder / "annotation" / f"{name}.annv3.txt", "\n".join(citances))
+    return len(citances)
+
+
+def written(store: Texts, paper_id: str) -> Written:
+    """A paper's title, abstract and text; without a text, what of it the contexts hold follows."""
+    paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
+    found = Written(paper["title"] or paper_id)
+    rows = list(store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,)))
+    if not any(row["section"] == ABSTRACT for row in rows):
+        for sentence in _split(paper["abstract"] or ""):
+            found.add(ABSTRACT, sentence)
+    for row in rows:
+        found.add(row["section"] or TEXT, row["printed"], row["unmarked"])
+    if not rows:
+        for sentence in _split(paper["text"] or ""):
+            found.add(TEXT, sentence)
+    return found
+
+
+def _citance(citing: Written, context: Any) -> tuple[int, str]:
+    """The citing sentence's place in its paper, and its text; one that is not there is added at the end."""
+    shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
+    sid = citing.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))
+    if sid is None:
+        for sentence in (context["before"], shown, context["after"]):
+            if sentence:
+                place = citing.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
+                sid = place if sentence is shown else sid
+    assert sid is not None
+    return sid, citing.sentences[sid - 1][1]
+
+
+def _template(number: int, name: str, citing: str, sid: int, marker: str, text: str) -> str:
+    """A line of annotation whose last fields are the annotator's to fill in."""
+    values = {
+        "Citance Number": str(number),
+        "Reference Article": f"{name}.xml",
+        "Citing Article": f"{citing}.xml",
+        "Citation Marker Offset": f"['{sid}']",
+        "Citation Marker": _field(marker),
+        "Citation Offset": f"['{sid}']",
+        "Citation Text": _element(sid, sid, text).replace("|", "&#124;"),
+        "Reference Offset": "[]",
+        "Reference Text": "",
+        "Discourse Facet": "",
+        "Annotator": "",
+    }
+    return " | ".join(f"{field}: {value}" for field, value in values.items()) + " |\n"
+
+
+def _field(text: str) -> str:
+    """Bars part the fields of a line."""
+    return escape(" ".join(text.split())).replace("|", "&#124;")
+
+
+def _element(sid: int, ssid: int, sentence: str) -> str:
+    return f'<S sid="{sid}" ssid="{ssid}">{escape(" ".join(sentence.split()))}</S>'
+
+
+def _split(text: str) -> Iterator[str]:
+    for start, end in sentence_spans(text):
+        yield text[start:end]
+
+
+def _letters(sentence: str) -> str:
+    """What two ways of printing a sentence share: its letters and digits, without marks."""
+    unmarked = sentence.replace(PLACEHOLDER, "").replace(OTHER, "")
+    return "".join(character for character in unmarked.lower() if character.isalnum())
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+TOPICS, SHEET, FACTS = "topics", "datasheet.md", "datasheet.json"
+
+
+def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto") -> dict[str, Any]:
+    """Write `topics/` and the data sheet, and give its facts. Raises InputRefused."""
+    read = loader(form, corpus)
+    if (out / TOPICS).exists():
+        raise InputRefused(
+            [Problem(file=str(out / TOPICS), message="it is there already", expected="a new folder")]
+        )
+    with TemporaryDirectory(prefix="citeboard-topics-") as folder, Texts(Path(folder) / "corpus") as store:
+        read.load(corpus, store)
+        chosen = choose(store, rules)
+        papers = [one.paper_id for topic in chosen.topics for one, _ in topic.citing]
+        names = file_names(list(dict.fromkeys([*(topic.paper_id for topic in chosen.topics), *papers])))
+        (out / TOPICS).mkdir(parents=True)
+        for topic in chosen.topics:
+            write_topic(store, topic, names, out / TOPICS)
+        facts = {
+            "corpus": {"form": read.name, "sha256": digest_of(corpus), **store.sizes()},
+            "rules": {**asdict(rules), "sentences": "as given" if read.name in SENTENCES else RULES},
+            "cited_papers": chosen.eligible + chosen.left_out.total(),
+            "left_out": dict(sorted(chosen.left_out.items())),
+            "eligible": chosen.eligible,
+            "topics": [_told(topic, names) for topic in chosen.topics],
+        }
+    if chosen.topics:
+        made = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
+        facts["statistics"] = statistics(made, [])
+    (out / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (out / SHEET).write_text("\n".join(_sheet(facts)), encoding="utf-8")
+    return facts
+
+
+def _told(topic: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": names[topic.paper_id],
+        "paper": topic.paper_id,
+        "title": topic.title,
+        "year": topic.year,
+        "citations": topic.citations,
+        "citing": [
+            {"name": names[one.paper_id], "paper": one.paper_id, "year": one.year, "because": why}
+            for one, why in topic.citing
+        ],
+    }
+
+
+def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
+    made, eligible = len(facts["topics"]), facts["eligible"]
+    yield f"# Data sheet\n\n{made:,} topics of {eligible:,} papers that could be one.\n"
+    for title, values in (
+        ("Corpus", facts["corpus"]),
+        ("Rules", facts["rules"]),
+        ("Left out", facts["left_out"]),
+    ):
+        yield f"## {title}\n\n|  |  |\n| --- | --- |"
+        yield from (
+            f"| {_cell(str(name).replace('_', ' '))} | {_cell(value)} |" for name, value in values.items()
+        )
+        yield ""
+    yield f"## Topics\n\n| topic | year | citations | citing paper | year | because |\n|{' --- |' * 6}"
+    for topic in facts["topics"]:
+        for one in topic["citing"]:
+            cells = (
+                topic["name"],
+                topic["year"],
+                topic["citations"],
+                one["name"],
+                one["year"],
+                one["because"],
+            )
+            yield f"| {' | '.join(map(_cell, cells))} |"
+    yield ""
+    if "statistics" in facts:
+        yield "## Statistics\n\n|  |  |\n| --- | --- |"
+        yield from (f"| {name} | {value} |" for name, value in statistics_rows(facts["statistics"]))
+        yield ""
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value).replace("|", "\\|")

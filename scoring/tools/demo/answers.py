@@ -14,8 +14,7 @@ from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment.verdicts import Pair
 from scoring.offline.entailment_exchange import pair_line, pending_pairs
-from scoring.tools.demo.chance import chance, write_lines
-from scoring.tools.demo.subjects import SUBJECTS, Subject
+from scoring.tools.demo.papers import SUBJECTS, Subject, chance, write_lines
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.positional_citations.claims import ClaimRules, text_to_parse

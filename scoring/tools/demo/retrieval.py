@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scoring.tools.demo.chance import chance
-from scoring.tools.demo.subjects import SUBJECTS, Subject
+from scoring.tools.demo.papers import SUBJECTS, Subject, chance
 
 Record = dict[str, Any]
 

@@ -11,10 +11,8 @@ from random import Random
 from typing import Any
 
 from scoring.tools.demo import answers, retrieval, texts
-from scoring.tools.demo.chance import chance, write_lines
-from scoring.tools.demo.papers import Paper
-from scoring.tools.demo.subjects import SUBJECTS
-from scoring.tools.demo.topics import Topic
+from scoring.tools.demo.papers import SUBJECTS, Paper, chance, write_lines
+from scoring.tools.demo.topics import Topic, read_topics, write_topics
 
 Record = dict[str, Any]
 Topics = Sequence[Topic]
@@ -230,3 +228,29 @@ def _answers(system: System) -> Iterator[Record]:
             quality = 0.3 if system is LEAD else system.quality
             output = answers.answer(subject, dataset, system.name, quality)
             yield {"id": f"{subject.name}-{dataset}", "output": output}
+
+
+def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
+    """Everything but the topics that were written by hand, whose citances the runs answer as well."""
+    topics = folder / "topics"
+    write_topics(topics)
+    write_lines(folder / "citation-texts" / "sentences.jsonl", (record for record, _ in texts.sentences()))
+    write_lines(folder / "citation-texts" / "paragraphs.jsonl", (record for record, _ in texts.paragraphs()))
+    write_lines(folder / "recommendation" / "references.jsonl", retrieval.references())
+    write_lines(folder / "recommendation" / "diagnostic.jsonl", retrieval.diagnostic())
+    write_lines(folder / "resolution" / "references.jsonl", retrieval.references())
+    write_lines(folder / "resolution" / "contexts.jsonl", retrieval.contexts())
+    write_lines(folder / "resolution" / "papers.jsonl", retrieval.papers())
+    questions = folder / "positional" / "questions.json"
+    questions.parent.mkdir()
+    answers.write_questions(questions)
+    write_runs(folder / "runs", read_topics([*topics.iterdir(), *written_by_hand]))
+    # Parses and labels are of the answers as they were written.
+    parses = folder / "positional" / "parses.jsonl"
+    answers.write_parses(parses)
+    answers.write_labels(
+        folder / "positional" / "labels.jsonl",
+        gold=questions,
+        runs=sorted((folder / "runs" / "positional").iterdir()),
+        parses=parses,
+    )

@@ -28,10 +28,7 @@ TASK_TYPE = TaskType(
     title="Citation Resolution",
     unit="paper",
     rules={CORRECTED: METRICS, OFFICIAL: METRICS},
-    baselines=(
-        "scoring.tools.baselines.retrieval_references:BASELINES",
-        "scoring.tools.baselines.retrieval_methods:BASELINES",
-    ),
+    baselines=("scoring.tools.baselines.resolution:BASELINES",),
     dimensions=("group_size", "candidates", "section", "zone", "discipline"),
     read_gold=lazy(COLLECTION, "read_gold"),
     read_inputs=lazy(COLLECTION, "read_inputs"),

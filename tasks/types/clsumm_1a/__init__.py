@@ -57,11 +57,9 @@ TASK_TYPE = TaskType(
         **OFFICIAL,
     },
     baselines=(
-        "scoring.tools.baselines.clsumm_spans:BASELINES",
-        "scoring.tools.baselines.clsumm_literal:BASELINES",
+        "scoring.tools.baselines.clsumm:BASELINES",
+        "scoring.papers.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
-        "scoring.tools.baselines.clsumm_supervised_literal:BASELINES",
-        "scoring.tools.baselines.clsumm_taln:BASELINES",
     ),
     main_metrics=(
         "overlap_f1_micro",

@@ -142,12 +142,11 @@ TASK_TYPE = TaskType(
         OFFICIAL_2018: COUNTS + UNCONDITIONAL,
     },
     baselines=(
-        "scoring.tools.baselines.clsumm_spans:BASELINES",
-        "scoring.tools.baselines.clsumm_literal:BASELINES",
+        "scoring.tools.baselines.clsumm:BASELINES",
+        "scoring.papers.clsumm_literal:BASELINES",
         "scoring.tools.baselines.clsumm_supervised:BASELINES",
-        "scoring.tools.baselines.clsumm_supervised_literal:BASELINES",
-        "scoring.tools.baselines.clsumm_taln:BASELINES",
-        "scoring.tools.baselines.clsumm_facet_runs:BASELINES",
+        "scoring.tools.baselines.clsumm_facets:BASELINES",
+        "scoring.papers.clsumm_literal:FACETS",
     ),
     main_metrics=(
         "facet_f1_micro",

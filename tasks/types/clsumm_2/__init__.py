@@ -151,8 +151,8 @@ TASK_TYPE = TaskType(
     unit="topic",
     rules={CORRECTED: CORRECTED_METRICS, OFFICIAL_2014: PILOT_METRICS, OFFICIAL_2018: OFFICIAL_METRICS},
     baselines=(
-        "scoring.tools.baselines.clsumm_summaries:BASELINES",
-        "scoring.tools.baselines.clsumm_literal:SUMMARIES",
+        "scoring.tools.baselines.clsumm:SUMMARIES",
+        "scoring.papers.clsumm_literal:SUMMARIES",
     ),
     main_metrics=(
         "rouge_2_f1",

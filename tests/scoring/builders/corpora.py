@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from scoring.tools.builders.sentences import BY_RULES, splitter
+from scoring.tools.builders.corpus import BY_RULES, splitter
 
 
 class Heap:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.agreement import agreement
+from scoring.tools.builders.diagnostic import agreement
 from tests.scoring.builders.corpora import write_lines
 
 #: Of these every value is the same.

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders import parts, tagged
-from scoring.tools.builders.processes import Workers
+from scoring.tools.builders import parts, tagging
+from scoring.tools.builders.parts import Workers
 from scoring.tools.builders.reading import records
 from tasks.types import InputRefused
 from tasks.types.unavailable import Unavailable
@@ -107,7 +107,7 @@ def test_a_resolution_season_is_the_same_whatever_reads_its_corpus(tmp_path):
 
 
 def test_parts_of_speech_are_the_same_whoever_tags_them(tmp_path, shared, monkeypatch):
-    monkeypatch.setattr(tagged, "RANGE", 50)
+    monkeypatch.setattr(tagging, "RANGE", 50)
     corpus = write_corpus(tmp_path / "corpus", papers=4)
     pipeline = ("--tagger", str(shared / "spacy" / "en_test_sm"))
     kept = ("--work", str(tmp_path / "work"), *pipeline)
@@ -273,6 +273,6 @@ def test_a_cluster_builds_the_same_files_and_survives_the_death_of_a_worker(clus
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path, monkeypatch):
     pytest.importorskip("distributed", reason="the package distributed is not installed")
-    monkeypatch.setattr("scoring.tools.builders.processes.PATIENCE", 1)
+    monkeypatch.setattr("scoring.tools.builders.parts.PATIENCE", 1)
     with pytest.raises(Unavailable, match=r"no cluster answers at tcp://127.0.0.1:1"):
         Workers(cluster="tcp://127.0.0.1:1").run(take, [Step(out=tmp_path / "0")])

@@ -52,7 +52,9 @@ def rewrite(data, text, annotator="A"):
 @pytest.fixture
 def convert(capsys, data, tmp_path):
     def converted():
-        code = main(["convert-biomedsumm", str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--json"])
+        code = main(
+            ["papers", "convert-biomedsumm", str(tmp_path / "data"), "--out", str(tmp_path / "out"), "--json"]
+        )
         told = capsys.readouterr()
         return json.loads(told.out)["references"] if code == 0 else told.err
 
@@ -138,11 +140,15 @@ def test_what_cannot_be_meant_is_refused_with_its_place(convert, data, tmp_path,
 
 def test_a_folder_without_topics_and_one_that_has_files_are_refused(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
-    assert main(["convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["papers", "convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+    )
     assert "no topic was found; expected topic folders with `Annotation/" in capsys.readouterr().err
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
-    assert main(["convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["papers", "convert-biomedsumm", str(tmp_path / "empty"), "--out", str(tmp_path / "out")]) == 2
+    )
     assert "the folder has files; expected a new folder" in capsys.readouterr().err
 
 
@@ -162,5 +168,5 @@ def test_a_place_of_very_many_digits_is_none(convert, data, tmp_path):
 @pytest.mark.parametrize("below", ["", "topics"])
 def test_a_file_where_a_folder_is_to_be_made_is_refused_by_its_path(data, capsys, tmp_path, below):
     (tmp_path / "file").write_text("no folder")
-    assert main(["convert-biomedsumm", str(data), "--out", str(tmp_path / "file" / below)]) == 2
+    assert main(["papers", "convert-biomedsumm", str(data), "--out", str(tmp_path / "file" / below)]) == 2
     assert capsys.readouterr().err.startswith(f"{tmp_path / 'file'}")

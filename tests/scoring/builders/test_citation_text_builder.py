@@ -144,7 +144,7 @@ def test_data_sets_are_added_to_one_season_that_scores(tmp_path, capsys):
 
 
 def described(capsys, *gold: Path, more: tuple[str, ...] = ()) -> dict:
-    assert main(["describe-citation-text", "--gold", *map(str, gold), *more, "--json"]) == 0
+    assert main(["papers", "describe-citation-text", "--gold", *map(str, gold), *more, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -185,7 +185,7 @@ def test_any_gold_is_described_by_data_set_and_over_all(tmp_path, capsys):
 def test_one_data_set_has_no_line_for_all_and_tables_for_readers(tmp_path, capsys):
     mice = gold_of(tmp_path, "mice", ("Our work is on mice.", ["Mice hide."]), ("Mice.", ["Mice"]))
     assert len(described(capsys, mice)["data_sets"]) == 1
-    assert main(["describe-citation-text", "--gold", str(mice)]) == 0
+    assert main(["papers", "describe-citation-text", "--gold", str(mice)]) == 0
     printed = capsys.readouterr().out
     assert "| mice | 2 | 2 | 0 (0 %) | 0 (0 %) |" in printed
     assert "| mice | 3.0 | 1.5 |" in printed
@@ -208,11 +208,11 @@ def test_tokens_are_those_of_a_local_tokenizer(tmp_path, capsys):
 
 def test_gold_that_is_none_and_a_folder_without_a_tokenizer_are_refused(tmp_path, capsys):
     no_gold = written(tmp_path / "mice.jsonl", '{"input": ["Mice"]}')
-    assert main(["describe-citation-text", "--gold", str(no_gold)]) == 2
+    assert main(["papers", "describe-citation-text", "--gold", str(no_gold)]) == 2
     assert "“target” is missing" in capsys.readouterr().err
     gold = gold_of(tmp_path / "gold", "mice", ("Mice.", ["Mice"]))
     pytest.importorskip("transformers")
-    assert main(["describe-citation-text", "--gold", str(gold), "--tokenizer", str(tmp_path)]) == 6
+    assert main(["papers", "describe-citation-text", "--gold", str(gold), "--tokenizer", str(tmp_path)]) == 6
     assert "holds no tokenizer" in capsys.readouterr().err
 
 

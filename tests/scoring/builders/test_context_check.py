@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.context_sheet import COLUMNS
+from scoring.papers.context_check import COLUMNS
 from tests.scoring.builders.corpora import write_corpus
 from tests.scoring.builders.test_diagnostic import build, rows
 from tests.tasks.types.rankings import write_recommendation
@@ -20,7 +20,7 @@ def season(tmp_path_factory) -> Path:
 
 
 def blank(gold: Path, out: Path, *more: str) -> list[dict]:
-    assert main(["context-sheet", "--gold", str(gold), "--out", str(out), *more]) == 0
+    assert main(["papers", "context-sheet", "--gold", str(gold), "--out", str(out), *more]) == 0
     delimiter = "\t" if out.suffix == ".tsv" else ","
     with out.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file, delimiter=delimiter))
@@ -36,7 +36,9 @@ def fill(path: Path, sheet: list[dict], answer, delimiter: str = ",", encoding: 
 
 def check(capsys, gold: Path, *sheets: Path, code: int = 0):
     capsys.readouterr()
-    assert main(["context-check", "--gold", str(gold), "--sheet", *map(str, sheets), "--json"]) == code
+    assert (
+        main(["papers", "context-check", "--gold", str(gold), "--sheet", *map(str, sheets), "--json"]) == code
+    )
     told = capsys.readouterr()
     if code:
         return told.err
@@ -96,7 +98,7 @@ def test_two_people_have_an_agreement(capsys, season, tmp_path):
     found = check(capsys, gold, one, two)
     assert found["all"]["agreeing"]["value"] == 1 - 1 / len(sheet)
     assert 0.8 < found["all"]["alpha"] < 1
-    assert main(["context-check", "--gold", str(gold), "--sheet", str(one), str(two)]) == 0
+    assert main(["papers", "context-check", "--gold", str(gold), "--sheet", str(one), str(two)]) == 0
     assert "alpha" in capsys.readouterr().out
 
 
@@ -164,7 +166,7 @@ def test_a_sheet_that_is_not_there_is_refused(capsys, season, tmp_path):
 def test_a_number_of_contexts_is_a_whole_one(season, tmp_path, capsys, contexts):
     out = ["--gold", str(season / "gold"), "--out", str(tmp_path / "sheet.csv")]
     with pytest.raises(SystemExit):
-        main(["context-sheet", *out, f"--contexts={contexts}"])
+        main(["papers", "context-sheet", *out, f"--contexts={contexts}"])
     assert "is not a number of contexts, 1 to 999999" in capsys.readouterr().err
 
 
@@ -183,7 +185,9 @@ GOOD = {"id": "c1", "cited_id": "W1", "sentence": "As <REF> did."}
 def test_gold_that_is_none_is_refused_by_file_and_line(capsys, tmp_path, context, candidate, told):
     (tmp_path / "diagnostic.jsonl").write_text(json.dumps(context))
     (tmp_path / "references.jsonl").write_text(json.dumps(candidate))
-    assert main(["context-sheet", "--gold", str(tmp_path), "--out", str(tmp_path / "sheet.csv")]) == 2
+    assert (
+        main(["papers", "context-sheet", "--gold", str(tmp_path), "--out", str(tmp_path / "sheet.csv")]) == 2
+    )
     assert told in capsys.readouterr().err
     assert not (tmp_path / "sheet.csv").exists()
 
@@ -191,5 +195,5 @@ def test_gold_that_is_none_is_refused_by_file_and_line(capsys, tmp_path, context
 @pytest.mark.parametrize(("out", "told"), [(".", "is a directory"), ("no/sheet.csv", "no such file")])
 def test_a_sheet_that_cannot_be_written_is_refused_by_its_path(capsys, season, tmp_path, out, told):
     path = tmp_path / out
-    assert main(["context-sheet", "--gold", str(season / "gold"), "--out", str(path)]) == 2
+    assert main(["papers", "context-sheet", "--gold", str(season / "gold"), "--out", str(path)]) == 2
     assert capsys.readouterr().err.startswith(f"{path}: {told}")

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from scoring.__main__ import main
-from scoring.tools.builders.rules import SIDE_CONDITIONS, Rules, length_thresholds
+from scoring.tools.builders.classes import SIDE_CONDITIONS, Rules, length_thresholds
 from scoring.worker.score import score as score_job
 from tasks.models import Job
 from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines

@@ -9,8 +9,7 @@ from scoring.__main__ import main
 from scoring.tools.builders.load_clsumm import load as load_clsumm
 from scoring.tools.builders.load_s2orc import load as load_s2orc
 from scoring.tools.builders.load_unarxive import load as load_unarxive
-from scoring.tools.builders.loading import loader
-from scoring.tools.builders.reading import records
+from scoring.tools.builders.reading import loader, records
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
     Heap,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.tools.builders.marks import has_unmarked_citation, style_of, with_placeholder
+from scoring.tools.builders.contexts import has_unmarked_citation, style_of, with_placeholder
 
 
 @pytest.mark.parametrize(

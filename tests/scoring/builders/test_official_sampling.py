@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.official_sampling import SETS
-from scoring.tools.builders.rules import COMBINED, SIDE_CONDITIONS
+from scoring.tools.builders.classes import COMBINED, SIDE_CONDITIONS
+from scoring.tools.builders.sampling import SETS
 from tests.scoring.builders.corpora import write_lines
 
 FIELDS = (*("Botany",) * 25, *("Music",) * 25, "Chess")

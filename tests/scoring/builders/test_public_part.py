@@ -96,7 +96,7 @@ def test_the_sweep_gives_the_same_table_twice(tmp_path, capsys):
     tables = []
     for _ in range(2):
         capsys.readouterr()
-        assert main(["sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]) == 0
+        assert main(["papers", "sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]) == 0
         tables.append(capsys.readouterr().out)
     assert tables[0] == tables[1]
 

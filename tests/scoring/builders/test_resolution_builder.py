@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines.retrieval_resolution import split_passages
-from scoring.tools.baselines.retrieval_windows import Window, words_around
+from scoring.tools.baselines.resolution import Window, split_passages, words_around
 from tests.scoring.builders.corpora import write_lines
 from tests.scoring.offline import score
 
@@ -106,7 +105,7 @@ def test_papers_with_too_few_references_are_not_tested(capsys, corpus, tmp_path)
 def sweep(capsys, corpus: Path, *more: str) -> dict:
     capsys.readouterr()
     evidence = () if "--inlinks-without" in more else ("--inlinks-without", "citing")
-    command = ["sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]
+    command = ["papers", "sweep-resolution", str(corpus), "--fewest-references", "4", "--json"]
     assert main([*command, *evidence, *more]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -156,7 +155,7 @@ def test_methods_that_a_corpus_has_nothing_for_are_left_out(capsys, corpus):
 def test_the_table_sets_off_the_best_of_each_family(capsys, corpus):
     capsys.readouterr()
     more = ["--fewest-references", "4", "--inlinks-without", "citing"]
-    assert main(["sweep-resolution", str(corpus), *more]) == 0
+    assert main(["papers", "sweep-resolution", str(corpus), *more]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("9 contexts of 2 papers, 4.0 candidates a context; 100.0% of the candidates")
     assert "| method | 5-5 | 10-10 | 10-5 | 20-20 | 30-30 | sentence | 3 sentences |" in printed

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines.retrieval_windows import Sentences, Window, query_of
+from scoring.tools.baselines.resolution import Sentences, Window, query_of
 from tasks.types import InputRefused, task_type
 from tasks.types.files import open_input
 from tests.scoring.builders.corpora import unarxive_paper, write_lines
@@ -45,7 +45,7 @@ def build(corpus: Path, out: Path, *more: str) -> Path:
 
 def sweep(capsys, corpus: Path, *more: str) -> dict:
     capsys.readouterr()
-    assert main(["sweep-resolution", str(corpus), "--fewest-references", "4", "--json", *more]) == 0
+    assert main(["papers", "sweep-resolution", str(corpus), "--fewest-references", "4", "--json", *more]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -183,7 +183,7 @@ def test_the_printed_table_stands_beside_the_computed_one(capsys, corpus):
     assert printed["inlink context 20 + passage 350", "20-20"] == 0.469
     assert printed["title and abstract", "30-30"] == 0.311
     more = ["--fewest-references", "4", "--published", str(PUBLISHED)]
-    assert main(["sweep-resolution", str(corpus), *more]) == 0
+    assert main(["papers", "sweep-resolution", str(corpus), *more]) == 0
     told = capsys.readouterr().out
     assert "As printed, and by how much the table above is higher:" in told
     assert "| full text | 0.318 (+0.682) | 0.340 (+0.660) |" in told
@@ -192,5 +192,5 @@ def test_the_printed_table_stands_beside_the_computed_one(capsys, corpus):
 def test_published_results_of_another_paper_are_refused(corpus, tmp_path, capsys):
     other = ROOT / "examples" / "citation-recommendation-2024" / "maharjan-2024.json"
     for file in (other, tmp_path / "nothing.json"):
-        assert main(["sweep-resolution", str(corpus), "--published", str(file)]) != 0
+        assert main(["papers", "sweep-resolution", str(corpus), "--published", str(file)]) != 0
         assert "has no Table 1 of methods and windows; expected examples/" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_scixml import load
-from scoring.tools.builders.loading import loader
+from scoring.tools.builders.reading import loader
 from tests.scoring.builders.corpora import Heap, write_scixml, write_scixml_corpus
 from tests.scoring.offline import score
 

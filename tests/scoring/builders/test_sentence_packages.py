@@ -7,8 +7,8 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.metrics.discourse.sentences import RULES
-from scoring.tools.builders import sentences
-from scoring.tools.builders.sentences import MARK, splitter
+from scoring.tools.builders import corpus as splitting
+from scoring.tools.builders.corpus import MARK, splitter
 from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines
 
 TEXT = "Bells ring [1]. We follow the work of Yoke (2016). It was done by others [2] in Rome."
@@ -64,7 +64,7 @@ def test_a_sentence_may_begin_with_a_mark_and_never_inside_of_one(package):
 
 
 def test_a_long_paragraph_is_cut_at_blanks(package, monkeypatch):
-    monkeypatch.setattr(sentences, "LONGEST", 40)
+    monkeypatch.setattr(splitting, "LONGEST", 40)
     text = " ".join(f"Bells rang in the year {year}." for year in range(1990, 2000))
     found = [text[start:end] for start, end in splitter(package).spans(text, ())]
     assert " ".join(found) == text

@@ -6,8 +6,16 @@ import shutil
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.topic_files import file_names
-from scoring.tools.builders.topics import NEWEST, OLDEST, SINGLE, YEAR, Citing, TopicRules, chosen_citing
+from scoring.tools.builders.topics import (
+    NEWEST,
+    OLDEST,
+    SINGLE,
+    YEAR,
+    Citing,
+    TopicRules,
+    chosen_citing,
+    file_names,
+)
 from tests.scoring.builders.corpora import write_lines
 from tests.tasks.types.corpus import write_topic
 
@@ -119,7 +127,7 @@ class TestFiles:
         assert file.read_text().count(empty) == 10
         file.write_text(file.read_text().replace(empty, filled))
         capsys.readouterr()
-        assert main(["describe-topics", "--gold", str(tmp_path / "out" / "topics"), "--json"]) == 0
+        assert main(["papers", "describe-topics", "--gold", str(tmp_path / "out" / "topics"), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["sentences_a_citance"]["mean"] == found["sentences_a_citing_sentence"] == 1
         assert found["citances_by_facet"] == {"Aim": 10}
@@ -197,12 +205,15 @@ class TestBadInput:
         build()
         capsys.readouterr()
         topics = str(tmp_path / "out" / "topics")
-        assert main(["describe-topics", "--inputs", topics]) == 0
+        assert main(["papers", "describe-topics", "--inputs", topics]) == 0
         assert "sentences a citance" not in capsys.readouterr().out
-        assert main(["describe-topics", "--gold", topics]) == 2
+        assert main(["papers", "describe-topics", "--gold", topics]) == 2
         assert "the Reference Text holds no <S> element" in capsys.readouterr().err
 
     def test_an_annotation_that_there_is_not_is_refused_with_those_that_there_are(self, capsys, tmp_path):
         write_topic(tmp_path / "gold", "D01-0001")
-        assert main(["describe-topics", "--gold", str(tmp_path / "gold"), "--annotation", "annv9"]) == 2
+        assert (
+            main(["papers", "describe-topics", "--gold", str(tmp_path / "gold"), "--annotation", "annv9"])
+            == 2
+        )
         assert "expected one of auto, annv3, ann, annv2, csv" in capsys.readouterr().err

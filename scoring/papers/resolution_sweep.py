@@ -10,13 +10,59 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from scoring.tools.baselines.retrieval_methods import QUERIES, parts_of
-from scoring.tools.baselines.retrieval_resolution import Document, Inlink, Method, methods, rankings
-from scoring.tools.baselines.retrieval_windows import Sentences, Window
-from scoring.tools.builders.parts import read_corpus
-from scoring.tools.builders.processes import ALONE
-from scoring.tools.builders.published_resolution import NOTHING, Printed
+from scoring.tools.baselines.resolution import (
+    QUERIES,
+    Document,
+    Inlink,
+    Method,
+    Sentences,
+    Window,
+    methods,
+    parts_of,
+    rankings,
+)
+from scoring.tools.builders.parts import ALONE, read_corpus
 from scoring.tools.builders.resolution import ResolutionRules, choose, inlinks_of, resolvable
+from tasks.types.problems import InputRefused, Problem
+
+TABLE = "Table 1"
+#: By the id of a printed system the method that it is.
+METHODS = {
+    "full-text": "full text",
+    "title-abstract": "title and abstract",
+    "passage250": "passage 250",
+    "passage350": "passage 350",
+    "passage400": "passage 400",
+    "inlink-context10": "inlink context 10",
+    "inlink-context20": "inlink context 20",
+    "inlink-context30": "inlink context 30",
+    "inlink-context-20-full-text": "inlink context 20 + full text",
+    "inlink-context-20-title-abstract": "inlink context 20 + title and abstract",
+    "inlink-context-20-passage250": "inlink context 20 + passage 250",
+    "inlink-context-10-passage350": "inlink context 10 + passage 350",
+    "inlink-context-20-passage350": "inlink context 20 + passage 350",
+}
+#: Accuracies by method and window.
+Printed = Mapping[tuple[str, str], float]
+NOTHING: Printed = {}
+
+
+def read_printed(path: Path) -> Printed:
+    """Raises InputRefused where the file is of another paper."""
+    try:
+        tables = json.loads(path.read_bytes())["tables"]
+        rows = next(table["rows"] for table in tables if table["id"] == TABLE)
+        return {
+            (METHODS[row["system_id"]], str(row["window"]).replace(" ", "-")): float(
+                row["values"]["accuracy"]
+            )
+            for row in rows
+        }
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
+        expected = "examples/citation-resolution-2014/duma-klein-2014.json"
+        message = f"has no {TABLE} of methods and windows"
+        raise InputRefused([Problem(file=str(path), message=message, expected=expected)]) from fault
+
 
 _DOCUMENTS = """
 SELECT i.target, max(r.raw) AS raw, coalesce(nullif(p.title, ''), max(r.title)) AS title, p.abstract, p.text

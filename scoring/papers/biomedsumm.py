@@ -19,7 +19,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from scoring.metrics.discourse.sentences import sentence_spans
-from scoring.tools.builders.topic_files import file_names
+from scoring.tools.builders.topics import file_names
 from tasks.types.clsumm.annotation import PIECES_JOIN, Unreadable, line_fields
 from tasks.types.clsumm.csvform import ANSWER_COLUMNS, PUBLIC_COLUMNS
 from tasks.types.files import InputFile, open_inputs

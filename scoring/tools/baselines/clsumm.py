@@ -14,12 +14,17 @@ import numpy as np
 
 from scoring.metrics.base import Floats
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked
+from tasks.types import Split
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import MAJORITY
 from tasks.types.clsumm.documents import Sentence
 from tasks.types.clsumm.features import section_kind
 from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
+from tasks.types.clsumm.summaries import SummaryTopic
+from tasks.types.clsumm.summaryruns import MAX_WORDS
+from tasks.types.clsumm.topics import Topic
 from tasks.types.files import InputFile
+from tasks.types.problems import InputRefused, Problem
 
 PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 MQ_SENTENCES = 3
@@ -32,6 +37,7 @@ SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 SWEEP = "clair_umich's TF-IDF"
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
+AnyTopic = Topic | SummaryTopic
 Choice = Callable[[InputTopic], list[list[int]]]
 #: The texts that document frequencies are counted in.
 Counted = Callable[[InputTopic], list[str]]
@@ -197,6 +203,16 @@ def span_answer(
     }
 
 
+def annotators(topic: AnyTopic) -> list[str]:
+    """Who annotated the citances of a topic, or wrote a summary of its paper."""
+    files = topic.of_kind("human") if isinstance(topic, SummaryTopic) else topic.files
+    return [file.annotator for file in files]
+
+
+def annotated_by_several(split: Split) -> list[AnyTopic]:
+    return [topic for topic in split.content if len(set(annotators(topic))) > 1]
+
+
 def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
         return answered(read_input_topics(files, {"annotation": "auto"}), choose)
@@ -231,5 +247,95 @@ BASELINES = (
             at=threshold,
         )
         for threshold in THRESHOLDS
+    ),
+)
+
+
+Summarizer = Callable[[InputTopic], list[str]]
+
+
+def lead(topic: InputTopic) -> list[str]:
+    """The paper's first 250 words after its title, the last sentence cut."""
+    sentences, left = [], MAX_WORDS
+    for sentence in topic.sentences[1:]:
+        words = sentence.text.split()[:left]
+        left -= len(words)
+        sentences.append(" ".join(words))
+    return [sentence for sentence in sentences if sentence]
+
+
+def mq_summary_tfidf(topic: InputTopic) -> list[str]:
+    """Sentences like the whole paper: the cosine with the sum of all."""
+    vectors = likeness(topic, paper_alone).sentences
+    return fitting(topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0])
+
+
+def mq_ranks(topic: InputTopic) -> list[str]:
+    """Sentences that stand high in the ranks that task 1A makes for the citances by TF-IDF.
+
+    Raises InputRefused for a topic without citances, as the next one does.
+    """
+    _require_citances(topic)
+    return fitting(topic, _from_ranks([ranked(row) for row in likeness(topic, paper_alone).cosines], topic))
+
+
+def mq_mmr_ranks(topic: InputTopic) -> list[str]:
+    """The same with the ranks of MMR."""
+    _require_citances(topic)
+    own = likeness(topic, with_citing_papers, context=CONTEXT)
+    return fitting(topic, _from_ranks(mmr(topic, own, len(topic.sentences)), topic))
+
+
+def _require_citances(topic: InputTopic) -> None:
+    if not topic.citances:
+        message = f"topic {topic.name} has no citances, which this system goes by"
+        raise InputRefused([Problem(message=message)])
+
+
+def _from_ranks(ranks: Sequence[Sequence[int]], topic: InputTopic) -> Floats:
+    """Each citance gives a sentence 1 less its rank's share of the paper; these are added up."""
+    scores = np.zeros(len(topic.sentences))
+    for own in ranks:
+        scores[list(own)] += 1 - np.arange(len(own)) / len(topic.sentences)
+    return scores
+
+
+def fitting(topic: InputTopic, scores: Floats) -> list[str]:
+    chosen: list[int] = []
+    left = MAX_WORDS
+    for place in ranked(scores):
+        text = topic.sentences[place].text
+        words = len(text.split())
+        if len(text) >= SHORTEST and words <= left:
+            chosen.append(place)
+            left -= words
+    return [topic.sentences[place].text for place in sorted(chosen)]
+
+
+def summarised(topics: Sequence[InputTopic], summarize: Summarizer) -> Iterator[Answer]:
+    for topic in topics:
+        yield {"topic": topic.name, "summary": summarize(topic)}
+
+
+def declared_summary(name: str, summary: str, summarize: Summarizer, source: str = PILOT) -> Baseline:
+    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+        topics = read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True)
+        return summarised(topics, summarize)
+
+    return Baseline(name=name, summary=summary, source=source, answers=answers)
+
+
+SUMMARIES = (
+    declared_summary(
+        "clsumm-lead", "The paper's first 250 words after its title.", lead, "A customary baseline"
+    ),
+    declared_summary(
+        "clsumm-mq-summary-tfidf", "MQ “TF.IDF”: the sentences most like the whole paper.", mq_summary_tfidf
+    ),
+    declared_summary(
+        "clsumm-mq-summary-ranks", "MQ “Task 1A TF.IDF”: sentences ranked high for many citances.", mq_ranks
+    ),
+    declared_summary(
+        "clsumm-mq-summary-mmr", "MQ “Task 1A MMR”: the same with the ranks of MMR.", mq_mmr_ranks
     ),
 )

@@ -1,31 +1,28 @@
 """The human line of CL-Summ: each annotator's answers, or summary, scored as a run against the others'.
 
 Against all annotators, oneself included, as the shared task's organisers did, the line is much higher; both
-are given.
+are given. A human summary of task 2 is held to the abstract and to what the others made, community and human
+summaries; never to one's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from scoring.offline.evaluate import Resampling, Scores, evaluate
-from scoring.tools.baselines import clsumm_human_summaries as summaries
+from scoring.tools.baselines.clsumm import AnyTopic, annotated_by_several, annotators
 from tasks.types import Options, Pairs, Split, TaskType
 from tasks.types.clsumm.citances import has_reference
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.summaries import SummaryTopic
-from tasks.types.clsumm.summaryruns import SummaryRun
-from tasks.types.clsumm.topics import Topic
+from tasks.types.clsumm.summaryruns import SummaryRun, SystemSummary
 from tasks.types.problems import InputRefused, Problem
 
-TASK_TYPES = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 #: The dimension of a human line that says whose answers are scored.
 ANSWERED_BY = "answered_by"
 AGAINST = "against:other-annotators"
-
-AnyTopic = Topic | SummaryTopic
 
 
 @dataclass(frozen=True)
@@ -52,24 +49,27 @@ def human_lines(
     Only the topics that somebody annotated enter his line. The rule set decides what an annotator's file says
     as a run, as it does for anybody's.
     """
-    topics = annotated_by_several(split)
-    names = annotators_of(topics)
+    names = _names(split)
 
-    def scored(annotators: Sequence[str], *, with_own: bool) -> Scores:
-        pairs = _joined(_parts(task_type, split, annotators, rules, options, with_own=with_own))
+    def scored(chosen: Sequence[str], *, with_own: bool) -> Scores:
+        parts = [
+            part
+            for name in chosen
+            for part in _parts(task_type, split, name, rules, options, with_own=with_own)
+        ]
         return evaluate(
-            task_type, pairs, rules=rules, options=options, gold=split.digest, resampling=resampling
+            task_type, _joined(parts), rules=rules, options=options, gold=split.digest, resampling=resampling
         )
 
-    if not topics:
+    if not names:
         return []
     return [
         HumanLine(
-            annotator="" if len(annotators) > 1 else annotators[0],
-            against_others=scored(annotators, with_own=False),
-            against_all=scored(annotators, with_own=True),
+            annotator="" if len(chosen) > 1 else chosen[0],
+            against_others=scored(chosen, with_own=False),
+            against_all=scored(chosen, with_own=True),
         )
-        for annotators in (names, *([name] for name in names))
+        for chosen in (names, *([name] for name in names))
     ]
 
 
@@ -80,14 +80,12 @@ def as_one_run(
 
     Raises InputRefused where no topic has two annotators. The signatures say what the answers are held to.
     """
-    names = annotators_of(annotated_by_several(split))
+    names = _names(split)
     if not names:
         raise InputRefused([Problem(message="no topic of this gold has two annotators")])
-    parts = [_parts(task_type, split, [name], rules, options, with_own=False) for name in names]
-    joined = _joined([pairs for own in parts for pairs in own])
-    answered_by = [
-        (name,) for name, own in zip(names, parts, strict=True) for pairs in own for _ in pairs.gold
-    ]
+    by_name = {name: _parts(task_type, split, name, rules, options, with_own=False) for name in names}
+    joined = _joined([part for parts in by_name.values() for part in parts])
+    answered_by = [(name,) for name, parts in by_name.items() for part in parts for _ in part.gold]
     pairs = replace(joined, features={**joined.features, ANSWERED_BY: answered_by})
     scores = evaluate(
         task_type, pairs, rules=rules, options=options, gold=split.digest, resampling=resampling
@@ -99,59 +97,41 @@ def as_one_run(
     return replace(scores, metrics=signed), pairs
 
 
-def annotated_by_several(split: Split) -> list[AnyTopic]:
-    return [topic for topic in split.content if len(annotators_of([topic])) > 1]
-
-
-def annotators_of(topics: Sequence[AnyTopic]) -> list[str]:
-    """Each once, in the order in which they appear."""
-    return list(dict.fromkeys(name for topic in topics for name in _annotators(topic)))
-
-
-def _annotators(topic: AnyTopic) -> list[str]:
-    if isinstance(topic, SummaryTopic):
-        return summaries.annotators(topic)
-    return [file.annotator for file in topic.files]
+def _names(split: Split) -> list[str]:
+    """Each annotator once, in the order in which they appear."""
+    return list(dict.fromkeys(name for topic in annotated_by_several(split) for name in annotators(topic)))
 
 
 def _parts(
-    task_type: TaskType,
-    split: Split,
-    annotators: Sequence[str],
-    rules: str,
-    options: Options,
-    *,
-    with_own: bool,
+    task_type: TaskType, split: Split, name: str, rules: str, options: Options, *, with_own: bool
 ) -> list[Pairs]:
-    topics = annotated_by_several(split)
-    return [
-        task_type.pair(gold, run, rules, options)
-        for name in annotators
-        for gold, run in _as_runs(split, topics, name, with_own=with_own)
-    ]
+    """For each topic that somebody annotated his file as a run, and the gold of the others, or of all."""
+    parts = []
+    for topic in annotated_by_several(split):
+        if name in annotators(topic):
+            gold = topic if with_own else _without(topic, name)
+            parts.append(
+                task_type.pair(replace(split, content=(gold,)), _as_run(topic, name), rules, options)
+            )
+    return parts
 
 
-def _as_runs(
-    split: Split, topics: Sequence[AnyTopic], annotator: str, *, with_own: bool
-) -> Iterator[tuple[Split, Run | SummaryRun]]:
-    """For each topic that somebody annotated the gold of the others, or of all, and his file as a run."""
-    for topic in topics:
-        if annotator in _annotators(topic):
-            gold = topic if with_own else _as_gold(topic, without=annotator)
-            yield replace(split, content=(gold,)), _as_run(topic, annotator)
-
-
-def _as_gold(topic: AnyTopic, *, without: str) -> AnyTopic:
+def _without(topic: AnyTopic, annotator: str) -> AnyTopic:
+    """The topic less what one annotator made of it; the abstract is nobody's."""
     if isinstance(topic, SummaryTopic):
-        return summaries.as_gold(topic, without=without)
-    return replace(topic, files=tuple(file for file in topic.files if file.annotator != without))
+        others = (own for own in topic.references if own.kind == "abstract" or own.annotator != annotator)
+        return replace(topic, references=tuple(others))
+    return replace(topic, files=tuple(file for file in topic.files if file.annotator != annotator))
 
 
 def _as_run(topic: AnyTopic, annotator: str) -> Run | SummaryRun:
+    """The annotator's file, or summary without tags, as a team would hand it in."""
     if isinstance(topic, SummaryTopic):
-        return summaries.as_run(topic, annotator)
-    own = next(file for file in topic.files if file.annotator == annotator)
-    return Run(tuple(citance for citance in own.citances if has_reference(citance)), frozenset([topic.name]))
+        human = next(summary for summary in topic.of_kind("human") if summary.annotator == annotator)
+        text = "\n".join(human.lines).encode()
+        return SummaryRun({topic.name: SystemSummary(topic.name, text, human.file, None)})
+    file = next(file for file in topic.files if file.annotator == annotator)
+    return Run(tuple(citance for citance in file.citances if has_reference(citance)), frozenset([topic.name]))
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
@@ -164,10 +144,8 @@ def _joined(parts: Sequence[Pairs]) -> Pairs:
         return replace(row, file=numbers.setdefault((part, row.file), len(numbers)))
 
     return Pairs(
-        gold=[
-            in_own_file(gold_answer, number) for number, part in enumerate(parts) for gold_answer in part.gold
-        ],
-        answers=[in_own_file(answer, number) for number, part in enumerate(parts) for answer in part.answers],
+        gold=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.gold],
+        answers=[in_own_file(row, number) for number, part in enumerate(parts) for row in part.answers],
         units=[str(unit) for part in parts for unit in part.units],
         features={
             name: [labels for part in parts for labels in part.features[name]] for name in parts[0].features

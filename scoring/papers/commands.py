@@ -1,0 +1,418 @@
+"""The commands that reproduce what the five papers report: `python -m scoring papers …`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scoring.stats.interval_methods import METHODS
+from scoring.tools.arguments import (
+    FORMS,
+    Given,
+    OptionsOf,
+    add_option,
+    add_paths,
+    add_resolution_options,
+    adding,
+    say,
+    whole_number,
+    write_lines,
+)
+from scoring.tools.baselines import HAVE_HUMAN_LINE
+from tasks.types import InputRefused, OptionRefused, Problem, task_type
+from tasks.types.base import OFFICIAL
+
+if TYPE_CHECKING:
+    from tasks.types import Pairs, Split
+
+POSITIONAL = "positional-citations"
+WAYS = SENTENCE_ENDS, OVERLAP, LABELS = ("sentence-ends", "overlap", "labels")
+
+
+def add_commands(commands: Any, options_of: OptionsOf) -> None:
+    command = adding(commands, options_of)
+    human = command("human", print_human_lines, "score each annotator against the others")
+    line = command(
+        "human-line", print_human_line, "score all annotators, each against the others, as one run"
+    )
+    line.add_argument("--statistics", type=Path, metavar="FILE", help="keep the matrices behind the numbers")
+    line.add_argument("--progress", action="store_true", help="one JSON object per step on standard error")
+    for added in (human, line):
+        added.add_argument("type", choices=HAVE_HUMAN_LINE)
+        added.add_argument("--rules", metavar="NAME")
+        add_option(added)
+        added.add_argument(
+            "--intervals",
+            type=int,
+            default=1000,
+            metavar="N",
+            help="0 for no intervals; else the resamples of percentile and bca",
+        )
+        added.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
+        added.add_argument("--seed", type=int, default=0, metavar="S")
+
+    pilot = command("pilot", write_pilot_page, "reproduce the pilot's tables as a page")
+    pilot.add_argument("--paper", type=Path, required=True, metavar="FILE", help="the paper's tables as JSON")
+
+    placed = command("place-marks", place_marks, "write a run with its citation marks in other places")
+    placed.add_argument("--how", choices=WAYS, required=True, help="where marks go")
+    add_option(placed, "entailment=..., for labels")
+    mixed = command(
+        "mix-positions", print_mixtures, "say how CVCP changes as answers take their marks to sentence ends"
+    )
+    mixed.add_argument(
+        "--steps",
+        type=whole_number(": expected a whole number from 1 to 100", 1, 100),
+        default=10,
+        metavar="N",
+    )
+    mixed.add_argument("--seed", type=int, default=0, metavar="S", help="which answers change first")
+    mixed.set_defaults(option=[])
+
+    blank = command(
+        "claim-sheet", write_claims, "write the claims of a run, to be rewritten by people or a model"
+    )
+    checked = command(
+        "claim-check", check_claims, "say how many claims keep their entailment label when they are rewritten"
+    )
+    checked.add_argument("--sheet", type=Path, required=True, metavar="FILE", help="the sheet, filled in")
+    checked.add_argument("--pairs", type=Path, metavar="FILE", help="write there what is not decided yet")
+    for added in (blank, checked):
+        added.add_argument("--rules", metavar="NAME")
+        add_option(added)
+    for added in (placed, mixed, blank, checked):
+        added.add_argument("--run", type=Path, required=True, metavar="PATH")
+
+    drawn = command(
+        "context-sheet",
+        write_contexts,
+        "write a sample of a diagnostic split as a table, to be checked by hand",
+    )
+    drawn.add_argument(
+        "--contexts",
+        type=whole_number(" is not a number of contexts, 1 to 999999", 1, 999_999),
+        default=100,
+        metavar="N",
+        help="100 unless said",
+    )
+    drawn.add_argument("--seed", type=int, default=0, metavar="S")
+    filled = command(
+        "context-check",
+        check_contexts,
+        "say how much of a sample is right, and how far those who checked it agree",
+    )
+    add_paths(filled, "--sheet", "filled in, one of each person", metavar="FILE")
+
+    converted = command(
+        "convert-biomedsumm",
+        convert_biomedsumm,
+        "write BiomedSumm's topics in the layout of CL-Summ, ranges of characters as sentences",
+    )
+    converted.add_argument("data", type=Path)
+    topics = command(
+        "describe-topics", describe_topics, "say what CL-Summ topics consist of, such as sentences a citance"
+    )
+    source = topics.add_mutually_exclusive_group(required=True)
+    add_paths(source, "--gold", "topics with their annotation", required=False)
+    add_paths(source, "--inputs", "topics without", required=False)
+    topics.add_argument(
+        "--annotation", default="auto", metavar="VERSION", help="such as annv2; the newest unless said"
+    )
+    texts = command(
+        "describe-citation-text",
+        describe_citation_texts,
+        "say what data sets of citation texts consist of, as CiteBench's tables do",
+    )
+    texts.add_argument(
+        "--tokenizer", type=Path, metavar="DIR", help="whose tokens are counted; words unless said"
+    )
+    overlap = command("tagger-overlap", tagger_overlap, "look for a tagger's training data in gold texts")
+    overlap.add_argument("labelled", type=Path, metavar="LABELLED", help="JSON lines with text and label")
+    overlap.add_argument("--words", type=int, default=8, metavar="N", help="that a shared run has; 8")
+
+    for added, file in ((pilot, "FILE"), (placed, "FILE"), (blank, "FILE"), (converted, "DIR")):
+        added.add_argument("--out", type=Path, required=True, metavar=file)
+    drawn.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .csv, or .tsv with tabs")
+    for added in (human, line, pilot, placed, mixed, blank, checked, drawn, filled, texts, overlap):
+        add_paths(added, "--gold")
+
+    swept = command("sweep-resolution", sweep_corpus, "run every baseline of Citation Resolution on a corpus")
+    swept.add_argument("corpus", type=Path)
+    swept.add_argument("--form", choices=FORMS, default="auto", help="how the corpus is written")
+    add_resolution_options(swept, around=10)
+    swept.add_argument(
+        "--inlinks-without",
+        choices=("tested", "citing"),
+        default="tested",
+        help="whose citations are no evidence: those of all tested papers, or of the citing one alone",
+    )
+    swept.add_argument(
+        "--published", type=Path, metavar="FILE", help="published results that the table stands beside"
+    )
+
+
+def print_human_lines(given: Given) -> int:
+    from scoring.offline.evaluate import Resampling
+    from scoring.offline.scoring import as_json, read_split
+    from scoring.papers.human_line import human_lines
+
+    chosen = task_type(given.type)
+    rules, options = chosen.checked_rules(given.rules), given.options_of(chosen, given.option)
+    split = read_split(chosen, given.gold, options)
+    resampling = Resampling(resamples=given.intervals, seed=given.seed, method=given.method)
+    lines = human_lines(chosen, split, rules=rules, options=options, resampling=resampling)
+    facts = {"task_type": chosen.slug, "rules": rules, "lines": [line.as_dict() for line in lines]}
+    words = [] if lines else ["no topic has two annotators"]
+    for line in lines:
+        for name, value in line.against_others.metrics.items():
+            with_own = line.against_all.metrics[name].value
+            words.append(
+                f"{line.annotator or 'together':<16} {name:<40} {value.value:.6f}  with own {with_own:.6f}"
+            )
+    return say(given, as_json(facts), *words)
+
+
+def print_human_line(given: Given) -> int:
+    """What `score` prints, of the human line."""
+    from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
+    from scoring.papers.human_line import as_one_run
+
+    chosen = task_type(given.type)
+    scoring = Scoring(
+        task_type=chosen,
+        gold=given.gold,
+        run=Path(),
+        rules=chosen.checked_rules(given.rules),
+        options=given.options_of(chosen, given.option),
+        resamples=given.intervals,
+        seed=given.seed,
+        method=given.method,
+    )
+    split = read_split(chosen, scoring.gold, scoring.options)
+    scores, pairs = as_one_run(
+        chosen, split, rules=scoring.rules, options=scoring.options, resampling=scoring.resampling
+    )
+    if given.statistics:
+        keep_statistics(scoring, given.statistics, scores, pairs)
+    return say(
+        given,
+        as_json(printed(scoring, split, scores) | {"run": {"sha256": ""}}),
+        *(f"{name:<40} {own.value:.6f}\n{'':<40} {own.signature}" for name, own in scores.metrics.items()),
+    )
+
+
+def write_pilot_page(given: Given) -> int:
+    from scoring.papers.pilot import pilot_page
+    from tasks.types.files import open_inputs
+
+    paper = json.loads(given.paper.read_text(encoding="utf-8"))
+    given.out.write_text(pilot_page(open_inputs(given.gold), paper), encoding="utf-8")
+    return say(given, {"out": str(given.out)}, f"wrote {given.out}")
+
+
+def place_marks(given: Given) -> int:
+    from scoring.metrics.entailment.judges import judge_of
+    from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
+    from tasks.types.files import open_inputs
+    from tasks.types.positional_citations.gold import read_questions
+
+    outputs, options = _outputs(given)
+    if given.how == LABELS and options["entailment"] == "none":
+        print("python -m scoring: --how labels needs --option entailment=labels:PATH", file=sys.stderr)
+        return 2
+    questions = {question.id: question for question in read_questions(open_inputs(given.gold))}
+    if given.how == SENTENCE_ENDS:
+        moved = {name: at_sentence_ends(output) for name, output in outputs.items()}
+    else:
+        marking = by_overlap if given.how == OVERLAP else by_labels(judge_of(options))
+        moved = {name: marked_anew(output, questions[name], marking) for name, output in outputs.items()}
+    count = write_lines(given.out, ({"id": name, "output": output} for name, output in moved.items()))
+    return say(given, {"lines": count}, f"{given.out}: {count} lines")
+
+
+def print_mixtures(given: Given) -> int:
+    from scoring.offline.scoring import as_json
+    from scoring.papers.mark_places import mixtures
+
+    outputs, options = _outputs(given)
+    found = list(mixtures(outputs, steps=given.steps, seed=given.seed, options=options))
+    lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
+    for mixture in found:
+        count = f"{mixture.positional} of {mixture.answers}"
+        lines.append(f"{mixture.share:>6.2f} {count:>14} {mixture.cvcp:>8.4f} {mixture.pooled:>8.4f}")
+    return say(given, as_json({"mixtures": [asdict(mixture) for mixture in found]}), *lines)
+
+
+def _outputs(given: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The run's answers and the options."""
+    _, run, options = _positional_run(given)
+    return run.outputs, options
+
+
+def _positional_run(given: Given) -> tuple[Split, Any, Mapping[str, str]]:
+    """Raises OptionRefused, and InputRefused where the run cannot be read."""
+    from scoring.offline.scoring import read_split
+    from tasks.types.files import open_input
+    from tasks.types.problems import fatal
+    from tasks.types.runs import read_run
+
+    chosen = task_type(POSITIONAL)
+    options = given.options_of(chosen, given.option)
+    split = read_split(chosen, given.gold, options)
+    run, problems = read_run(chosen, open_input(given.run), split.index, options)
+    if fatal(problems):
+        raise InputRefused(problems)
+    return split, run, options
+
+
+def _claims(given: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
+    """The rows of the run, whether the rules are the official ones, and the options."""
+    chosen = task_type(POSITIONAL)
+    rules = chosen.checked_rules(given.rules)
+    split, run, options = _positional_run(given)
+    return chosen.pair(split, run, rules, options), rules == OFFICIAL, options
+
+
+def write_claims(given: Given) -> int:
+    from scoring.papers.claim_check import sheet
+
+    rows, is_official, _ = _claims(given)
+    count = write_lines(given.out, list(sheet(rows, is_official=is_official)))
+    return say(given, {"claims": count}, f"{given.out}: {count} claims")
+
+
+def check_claims(given: Given) -> int:
+    from scoring.metrics.entailment.judges import judge_of
+    from scoring.offline.entailment_exchange import pair_line
+    from scoring.papers.claim_check import Claim, checked, pairs_of, pending, read_sheet, sheet
+
+    rows, is_official, options = _claims(given)
+    questions = {question.id: question for question in rows.gold if question is not None}
+    known = {
+        Claim(line["id"], line["claim"], tuple(line["marks"])): questions[line["id"]]
+        for line in sheet(rows, is_official=is_official)
+    }
+    rewritten = pairs_of(read_sheet(given.sheet, known), known)
+    judge = judge_of(options)
+    if given.pairs:
+        write_lines(given.pairs, map(pair_line, pending(rewritten, judge)))
+    found = checked(rewritten, known, judge)
+    heads = f"{'claims':>8} {'same':>8} {'share':>8} {'lost':>6} {'gained':>6} {'pending':>8}"
+    lines = [f"labels by {judge.name}", f"{'data set':<20} {heads}"]
+    for data_set in found:
+        decided = data_set.claims - data_set.pending
+        share = f"{100 * data_set.same / decided:.2f} %" if decided else "-"
+        lines.append(
+            f"{data_set.dataset:<20} {data_set.claims:>8} {data_set.same:>8} {share:>8} "
+            f"{data_set.no_longer_entailed:>6} {data_set.entailed_now:>6} {data_set.pending:>8}"
+        )
+    facts = {"entailment": judge.name, "data_sets": [asdict(data_set) for data_set in found]}
+    return say(given, facts, *lines)
+
+
+def write_contexts(given: Given) -> int:
+    from scoring.papers.context_check import sampled, titles, write_sheet
+    from tasks.types.files import open_inputs
+
+    files = open_inputs(given.gold)
+    contexts = sampled(files, given.contexts, given.seed)
+    count = write_sheet(given.out, contexts, titles(files, contexts))
+    facts = {"contexts": len(contexts), "lines": count}
+    return say(given, facts, f"{given.out}: {len(contexts)} contexts, {count} lines")
+
+
+def check_contexts(given: Given) -> int:
+    from scoring.papers.context_check import answers, checked, known, read_table
+    from tasks.types.files import open_inputs
+
+    tables = {path: read_table(path) for path in given.sheet}
+    may_be = known(open_inputs(given.gold), tables.values())
+    found = list(checked([answers(path, table, may_be) for path, table in tables.items()]))
+    more = f" {'agree':>8} {'95 %':>16} {'alpha':>6}" if len(tables) > 1 else ""
+    lines = [f"{'asked':<16} {'contexts':>8} {'answers':>8} {'right':>8} {'95 %':>16}{more}"]
+    for line in found:
+        if len(tables) > 1:
+            nominal = "-" if math.isnan(line.alpha) else f"{line.alpha:.3f}"
+            more = f" {line.agreeing} {nominal:>6}"
+        lines.append(f"{line.asked:<16} {line.contexts:>8} {line.right.of:>8} {line.right}{more}")
+    return say(given, {"people": len(tables), "checked": [line.as_dict() for line in found]}, *lines)
+
+
+def convert_biomedsumm(given: Given) -> int:
+    from scoring.papers.biomedsumm import convert
+
+    counts = dict(sorted(convert(given.data, given.out).items()))
+    lines = (f"  {count:,} references {how}" for how, count in counts.items())
+    return say(given, {"references": counts}, f"topics in {given.out}", *lines)
+
+
+def describe_topics(given: Given) -> int:
+    from scoring.tools.builders.topics import statistics, statistics_rows
+    from tasks.types.base import checked_options
+    from tasks.types.clsumm.inputs import read_input_topics
+    from tasks.types.clsumm.options import ANNOTATION
+    from tasks.types.clsumm.topics import read_topics
+    from tasks.types.files import open_inputs
+
+    options = checked_options("describe-topics", (ANNOTATION,), {"annotation": given.annotation})
+    files = open_inputs(given.gold or given.inputs)
+    gold = read_topics(files, options).topics if given.gold else []
+    inputs = read_input_topics(files, options)
+    if not inputs:
+        raise InputRefused([Problem(message="no topic with a reference paper was found")])
+    facts = statistics(inputs, gold)
+    return say(given, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts)))
+
+
+def describe_citation_texts(given: Given) -> int:
+    from scoring.tools.builders.citation_text import as_markdown, counter_of
+    from tasks.types.citation_text.data_sets import data_sets
+    from tasks.types.citation_text.instances import read_instances
+    from tasks.types.files import open_inputs
+
+    count = counter_of(given.tokenizer) if given.tokenizer else None
+    found = data_sets(read_instances(open_inputs(given.gold), with_targets=True), count)
+    unit = "tokens" if count else "words"
+    facts = {"counted_in": unit, "data_sets": [asdict(data_set) for data_set in found]}
+    return say(given, facts, *as_markdown(found, unit))
+
+
+def tagger_overlap(given: Given) -> int:
+    from scoring.papers.tagger_overlap import overlaps
+    from scoring.tools.training import read_labelled
+    from tasks.types.citation_text.instances import read_instances
+    from tasks.types.files import open_inputs
+
+    if given.words < 1:
+        raise OptionRefused(f"--words {given.words}: expected 1 or more")
+    sentences = [sentence.text for sentence in read_labelled(given.labelled)]
+    instances = read_instances(open_inputs(given.gold), with_targets=True)
+    found = overlaps(sentences, instances, length=given.words)
+    lines = (
+        f"{own.dataset}: {own.texts_sharing} of {own.texts} texts share {given.words} words in a row with"
+        f" a training sentence, {own.texts_holding} hold one as a whole; that is {own.sentences_shared}"
+        f" and {own.sentences_held} of {own.sentences} sentences of so many words"
+        for own in found
+    )
+    return say(given, {"words": given.words, "data_sets": [asdict(own) for own in found]}, *lines)
+
+
+def sweep_corpus(given: Given) -> int:
+    from scoring.papers.resolution_sweep import NOTHING, as_data, as_markdown, read_printed, sweep
+    from scoring.tools.builders.resolution import ResolutionRules
+
+    rules = ResolutionRules(
+        fewest_references=given.fewest_references,
+        collection=given.collection,
+        inlinks_without=given.inlinks_without,
+        around=given.around,
+    )
+    printed = read_printed(given.published) if given.published else NOTHING
+    found = sweep(given.corpus, rules, form=given.form)
+    facts = json.dumps(as_data(found, printed), ensure_ascii=False, indent=1)
+    return say(given, facts, *as_markdown(found, printed))

@@ -1,0 +1,89 @@
+"""What the commands of tools and papers share: their options, and how they say what they did."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.types import TaskType
+
+FORMS = ("auto", "lines", "clsumm", "unarxive", "s2orc", "scixml")
+COLLECTIONS = ("papers", "references")
+
+Given = argparse.Namespace
+OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
+Adding = Callable[[str, Callable[[Given], int], str], argparse.ArgumentParser]
+
+
+def adding(commands: Any, options_of: OptionsOf) -> Adding:
+    """What adds a command by its name, its function and its help, with `--json`."""
+
+    def add(name: str, run: Callable[[Given], int], help_text: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(name, help=help_text, allow_abbrev=False)
+        added.add_argument("--json", action="store_true")
+        added.set_defaults(command=run, options_of=options_of)
+        return added
+
+    return add
+
+
+def add_paths(
+    command: Any, flag: str, help_text: str | None = None, *, metavar: str = "PATH", required: bool = True
+) -> None:
+    more = {"required": True} if required else {}
+    command.add_argument(flag, type=Path, nargs="+", action="extend", metavar=metavar, help=help_text, **more)
+
+
+def add_option(command: argparse.ArgumentParser, help_text: str | None = None) -> None:
+    command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help=help_text)
+
+
+def add_resolution_options(command: argparse.ArgumentParser, around: int) -> None:
+    command.add_argument("--fewest-references", type=int, default=8, metavar="N")
+    command.add_argument(
+        "--collection",
+        choices=COLLECTIONS,
+        default=COLLECTIONS[0],
+        help="candidates are papers of the corpus, or all references",
+    )
+    command.add_argument(
+        "--around",
+        type=whole_number(" is not a number of sentences, 0 to 999", 0, 999),
+        default=around,
+        metavar="N",
+        help="sentences kept on each side",
+    )
+
+
+def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
+    """The type of an option; ``refusal`` is said behind what is given instead."""
+
+    def number(text: str) -> int:
+        if not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"“{text}”{refusal}")
+        return int(text)
+
+    return number
+
+
+def say(given: Given, facts: Any, *lines: str) -> int:
+    """The facts as JSON where they are asked for so, else the lines; the exit code is 0."""
+    if given.json:
+        lines = (facts if isinstance(facts, str) else json.dumps(facts, ensure_ascii=False, default=str),)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON lines, one row after the other, and say how many."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count

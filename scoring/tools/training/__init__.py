@@ -1,1 +1,0 @@
-"""Training the sentence tagger."""
