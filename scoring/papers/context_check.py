@@ -43,14 +43,6 @@ Asked = tuple[str, str, str]
 Table = Sequence[tuple[int, Mapping[str, str]]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line of the sheet that nobody has filled in yet."""
-
-    asked: Asked
-    context: Mapping[str, Any]
-
-
 def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mapping[str, Any]]:
     """So many contexts, in the order of their draws: a seed gives the same, however the gold is ordered.
 
@@ -60,12 +52,6 @@ def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mappin
     return nsmallest(contexts, rows, key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])))
 
 
-def lines(contexts: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
-    for context in contexts:
-        for asked in _asked(context):
-            yield Line(asked=asked, context=context)
-
-
 def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
     """Every line that a sheet of this gold may have about the contexts of these. Raises InputRefused."""
     wanted = {row["id"] for table in tables for _, row in table}
@@ -73,17 +59,18 @@ def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
     return {(_plain(name), asked, _plain(own)) for row in rows for name, asked, own in _asked(row)}
 
 
-def write_sheet(path: Path, found: Iterable[Line], titles: Mapping[str, str]) -> int:
-    """Write the lines, with tabs where the file's name ends in `.tsv`; say how many there are."""
+def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> int:
+    """Write a line for each thing that is asked, with tabs where the file's name ends in `.tsv`."""
     count = 0
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\r\n")
         writer.writerow(COLUMNS)
-        for line in found:
-            shown = [str(line.context.get(key, "")) for key in ("before", "sentence", "after", "marker")]
-            cited = "; ".join(titles.get(name, name) for name in _names(line.context["cited_id"]))
-            writer.writerow([*map(_plain, (*line.asked, *shown, cited)), "", ""])
-            count += 1
+        for context in contexts:
+            shown = [str(context.get(key, "")) for key in ("before", "sentence", "after", "marker")]
+            cited = "; ".join(titles.get(name, name) for name in _names(context["cited_id"]))
+            for asked in _asked(context):
+                writer.writerow([*map(_plain, (*asked, *shown, cited)), "", ""])
+                count += 1
     return count
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from scoring.__main__ import parser
-from scoring.tools.baselines import baselines
+from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
+from scoring.tools.baselines import WITHOUT_PAPERS, baselines
 from scripts.write_reference import _addresses
 from tasks.types import task_types
 
@@ -82,3 +82,27 @@ def test_every_command_page_and_name_of_the_rows_exists(page, root):
             if not fine:
                 missing.append((number, span))
     assert missing == []
+
+
+def test_the_old_names_of_commands_still_do_and_say_the_new_one(capsys):
+    for name in MOVED:
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--no-such-option"])
+        assert ended.value.code == 2
+        assert f"“{name}” is called “papers {name}” now" in capsys.readouterr().err
+
+
+def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_there(monkeypatch, capsys):
+    monkeypatch.setattr("scoring.tools.baselines.find_spec", lambda name: None)
+    baselines.cache_clear()
+    try:
+        for words in (["papers", "pilot"], ["pilot"], ["papers"]):
+            assert main(words) == UNAVAILABLE
+            assert WITHOUT_PAPERS in capsys.readouterr().err
+        names = [name for name in baselines() if name.startswith("clsumm-")]
+        assert "clsumm-taln" in names
+        assert not [name for name in names if name.endswith("-literal")]
+        assert main(["baseline", "clsumm-taln-literal", "--gold", "x", "--out", "x"]) == 2
+        assert WITHOUT_PAPERS in capsys.readouterr().err
+    finally:
+        baselines.cache_clear()
