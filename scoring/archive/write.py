@@ -42,7 +42,7 @@ CRATE = "ro-crate-metadata.json"
 
 
 class FolderInUse(Exception):
-    """There is something at the place where the archive would be."""
+    pass
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,11 @@ class _Writing:
         )
 
     def _wheel(self) -> str:
-        """The program that wrote the archive and verifies it; its name."""
         name, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name).write_bytes(content)
         return name
 
     def _about(self, facts: Mapping[str, Any], version: str) -> None:
-        """The pages that lead to everything else, and what catalogues read."""
         season, today = self.season, timezone.now().date()
         context = {"season": season, "facts": facts, "boards": self.shown}
         self._text("index.html", render_to_string("archive/index.html", context))
@@ -185,7 +183,6 @@ class _Writing:
         }
 
     def _team(self, run: Submission) -> str | None:
-        """Its name, or the number that stands for it."""
         if run.team is None or not run.phase.shows_teams:
             return None
         if self._is_named(run):
@@ -202,7 +199,6 @@ class _Writing:
         return {**found, "files": files}
 
     def _decides(self, digest: str) -> bool:
-        """Labels say something of the gold, so they go with it."""
         return any(gold.digest == digest and self._has_gold(gold) for gold in self.golds)
 
     def _board(self, board: ArchivedBoard) -> None:
@@ -235,14 +231,12 @@ def _is_released(phase: Phase) -> bool:
 
 
 def _runs(boards: Sequence[ArchivedBoard]) -> list[Submission]:
-    """Those that stand on a board: what teams sent besides stays theirs."""
     numbers = {row.submission for board in boards for row in board.board.rows}
     found = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
     return list(found.order_by("pk"))
 
 
 def _files(base: Path) -> Iterator[tuple[str, int, str]]:
-    """Each file's name, size and SHA-256."""
     for path in sorted(base.rglob("*")):
         if path.is_file():
             with path.open("rb") as file:
@@ -273,21 +267,18 @@ class ArchivedBoard:
 
     @property
     def lines(self) -> list[tuple[Row, list[str]]]:
-        """Each row with the text of every column's cell."""
         return [
             (row, [_cell_text(row.scores.get(column.name)) for column in self.board.columns])
             for row in self.board.rows
         ]
 
     def chart(self) -> str:
-        """The ranking number of each row with its interval."""
         figure = ranking_chart(self.board)
         assert figure is not None
         return as_svg(figure)
 
 
 def _cell_text(cell: Cell | None) -> str:
-    """Unrounded, as the JSON has it."""
     if cell is None:
         return ""
     value = "infinite" if cell.is_infinite else "undefined" if cell.value is None else str(cell.value)
@@ -295,7 +286,6 @@ def _cell_text(cell: Cell | None) -> str:
 
 
 def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
-    """Those that show scores to everybody and have a row."""
     for rules in phase.task.rules:
         board = standings(phase, AnonymousUser(), rules, audience=Audience.PUBLIC)
         if board.visibility == Visibility.SCORES and board.rows:
@@ -332,7 +322,6 @@ def quoted(text: str) -> str:
 
 
 def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
-    """`.zenodo.json`; the licence stands in the notes as the organisers wrote it."""
     return {
         "title": f"{season.title}: runs, boards and scores",
         "upload_type": "dataset",
@@ -402,7 +391,6 @@ class OptionFiles:
         self._written: dict[tuple[str, str], str | None] = {}
 
     def of(self, options: Mapping[str, str]) -> dict[str, str]:
-        """By option the path in the archive."""
         return {name: path for name in options if (path := self._archive_path(name, options[name]))}
 
     def _archive_path(self, name: str, value: str) -> str | None:
@@ -413,7 +401,6 @@ class OptionFiles:
         return self._written[key]
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
-        """None where the option names no file of a kind that is known."""
         model = stored_model({name: value})
         if model is not None:
             deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))

@@ -39,7 +39,6 @@ MAX_DRAWN = 40
 
 
 def value_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
-    """An axis of a metric of this scale, which ends where the metric does."""
     return Axis(title=title, decimals=decimals(scale), bounds=bounds_of(scale), has_zero=has_zero)
 
 
@@ -89,7 +88,6 @@ def _field(table: ClassTable, label: str, row: System, leading: Mapping[str, int
 
 
 def system_bars(table: ClassTable, label: str = "") -> Bars:
-    """One group a class, one bar a system, with its interval where that is known."""
     return Bars(
         title=_title(table, label),
         description=in_words(table),
@@ -146,7 +144,6 @@ def quality_against(board: Board, ranking: Column, told: TeamReported, measure: 
 
 
 def one_against_another(pairing: Pairing) -> Scatter:
-    """A point for each system with its intervals; a line of equal values where both metrics share a scale."""
     kinds = [(_("systems"), False), (_("baselines"), True)]
     series = [
         PointSeries(
@@ -176,7 +173,6 @@ def one_against_another(pairing: Pairing) -> Scatter:
 
 
 def _equal(low: float, high: float) -> PointSeries:
-    """The line on which both axes have the same value."""
     ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (low, high)]
     return PointSeries(name="", points=ends, has_points=False, is_reference=True)
 
@@ -186,7 +182,6 @@ def _of_cell(cell: Cell) -> Measured:
 
 
 def history(points: Sequence[tuple[dt.datetime, float, str]], label: str, scale: float) -> Scatter:
-    """A team's runs over time: each as a point, and the best so far as a line."""
     runs = [
         Point(
             name=name,
@@ -261,7 +256,6 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
 
 
 def _leaders(table: ClassTable) -> str:
-    """Who is best how often."""
     counts = Counter(row.evaluation for name in table.classes for row in table.best(name.label))
     if not counts or len(table.systems) < 2:
         return ""
@@ -279,14 +273,11 @@ def _leaders(table: ClassTable) -> str:
 
 
 def _highest(values: list[list[float | None]], scale: float) -> float:
-    """The end of the colour scale: what occurs, so that differences show."""
     return max((value for line in values for value in line if value is not None), default=scale) or scale or 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedPoint:
-    """A system that has both numbers."""
-
     row: Row
     across: Cell
     up: Cell
@@ -354,8 +345,6 @@ DRAWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPoint:
-    """A value and the row of the board that was computed with it."""
-
     at: float
     row: Row
 
@@ -373,7 +362,6 @@ class Sweep:
 
     @property
     def lines(self) -> list[tuple[float, Row, list[str]]]:
-        """A line of the table: the value, the row, and its numbers as they are shown."""
         return [
             (point.at, point.row, [_shown(point.row, column) for column in self.columns])
             for point in self.points
@@ -412,7 +400,6 @@ def _sweep(name: str, known: Sequence[Baseline], rows: dict[str, Row], board: Bo
 
 
 def sweep_chart(sweep: Sweep) -> Scatter:
-    """A line a metric, with its intervals; the values stand apart evenly, since they grow by factors."""
     drawn = _alike(sweep.columns)
     return Scatter(
         title=_("%(baseline)s by %(threshold)s") % {"baseline": sweep.name, "threshold": sweep.swept},
@@ -443,7 +430,6 @@ def _place(sweep: Sweep, number: int, column: Column) -> Point:
 
 
 def sweep_in_words(sweep: Sweep) -> str:
-    """At which value the ranking metric is best."""
     column = sweep.columns[0]
     known = [
         (cell.value, point.at)

@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 
 
 class Unreadable(Exception):
-    """The matrices of an evaluation are not where they were put, or not what they were."""
-
     def __init__(self, evaluation: int) -> None:
         self.evaluation = evaluation
         super().__init__(f"the statistics of evaluation {evaluation} cannot be read")
@@ -47,7 +45,6 @@ class StatisticsAway(Unreadable):
 
 
 def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
-    """How one says so who could not read its matrices."""
     is_away = isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)
     return (StatisticsAway if is_away else Unreadable)(evaluation.pk)
 
@@ -131,7 +128,6 @@ def _comparison(metric: Metric, one: Evaluation, other: Evaluation, result: Diff
 
 
 def _or_none(value: float) -> float | None:
-    """Undefined differences have no number."""
     return value if math.isfinite(value) else None
 
 
@@ -162,7 +158,6 @@ def save_comparisons(found: Sequence[Comparison]) -> int:
 
 
 def forget_comparisons(evaluation: Evaluation) -> None:
-    """Its numbers are about to be replaced."""
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
 
 

@@ -212,7 +212,6 @@ class Erratum:
 
 
 def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
-    """Raises ValidationError by field."""
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise ValidationError({"text": _("say what was wrong, and what holds now")})
@@ -241,7 +240,6 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
 
 
 def all_errata(phase: Phase) -> list[Erratum]:
-    """Newest first."""
     return [
         Erratum(text=one["text"], published_at=dt.datetime.fromisoformat(one["at"]))
         for one in reversed(phase.errata)

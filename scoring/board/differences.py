@@ -66,12 +66,10 @@ class ClassTable:
         return self.values.get((label, row.evaluation))
 
     def text(self, label: str, row: System) -> str:
-        """The value as a table has it."""
         is_infinite = (label, row.evaluation) in self.infinite
         return shown(self.value(label, row), self.scale, is_infinite=is_infinite)
 
     def best(self, label: str) -> list[System]:
-        """The systems with the best value of the class; none where nothing is better or worse."""
         known = {
             row.evaluation: value for row in self.systems if (value := self.value(label, row)) is not None
         }
@@ -124,7 +122,6 @@ def best_systems(table: ClassTable) -> list[System]:
 def system_head(
     table: ClassTable, row: System, order: str, address: Callable[..., str], name: str | None = None
 ) -> dict[str, Any]:
-    """The head of a system's column, which orders the classes; ``name`` is what the address calls it."""
     name = row.system if name is None else name
     is_sorted, is_reversed = order.removeprefix("-") == name, order.startswith("-")
     rises = (table.higher_is_better is False) != is_reversed
@@ -208,7 +205,6 @@ def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) 
 
 
 def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
-    """The rows named by the numbers of their runs; without a name the first of the board."""
     chosen = [row for row in board.rows if row.submission in wanted]
     return chosen or board.rows[:CHOSEN_AT_FIRST]
 
@@ -251,7 +247,6 @@ def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
 
 
 def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) -> bool:
-    """Whether the hidden part of a total tells of a class that is too small."""
     return bool(hidden) and (len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size)
 
 
@@ -289,8 +284,6 @@ DATA_SET = "dataset"
 
 @dataclass(frozen=True, kw_only=True)
 class TransferCell:
-    """``is_trained_on`` says that the run saw the data set; ``is_best`` is among those that did not."""
-
     text: str
     is_trained_on: bool
     is_best: bool

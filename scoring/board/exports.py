@@ -1,11 +1,14 @@
-"""A board to take away: what is shown, unrounded, as CSV or JSON."""
+"""A board to take away, its classes, and a season overall: CSV and JSON unrounded, and LaTeX for a paper.
+
+LaTeX needs the rules of the package booktabs, and nothing else.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from citeboard.core.plain_text import plain
@@ -16,66 +19,139 @@ from scoring.board.differences import ClassTable, System, class_table, dimension
 from scoring.board.manual_scores import Outside, outside_of, written
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, MINUS, ranks, shown
-from scoring.board.overall import Overall, OverallRow
+from scoring.board.overall import Overall
 from scoring.board.query import TableChoice, chosen_columns
-from scoring.board.standings import Board, Cell, Column, Row
+from scoring.board.standings import Board, Column, Row
 from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.submissions.run_card import EVERY
 
 _COMMON = ("rank", "rank_low", "rank_high", "group", "team", "system", "kind", "submission", "sent")
-
+_CLASS_COLUMNS = (
+    "dimension", "class", "support", "submission", "system", "team", "metric", "value", "low", "high",
+    "rules", "gold",
+)  # fmt: skip
+#: What LaTeX would take as a command, and what it sets instead.
+ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        MINUS: "$-$",
+        DASH: "--",
+        "∞": r"$\infty$",
+        "†": r"$^{\dagger}$",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
+DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
+TIED = "; † not significantly different from the first."
+LEADING = "; * significantly better than every other system."
+ALL = TableChoice()
 
 #: By submission and name, what teams report themselves.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
-def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
-    """One line a row; each metric with the ends of its interval; what teams say of their runs stands last."""
+class Markup(str):
+    """A cell that is LaTeX already."""
+
+    __slots__ = ()
+
+
+def csv_text(heads: Iterable[object], lines: Iterable[Iterable[object]]) -> str:
+    """Lines end as RFC 4180 has it; what is None stands empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    names = [name for column in board.columns for name in _named(column)]
-    reported = [measure for measure in EVERY if any(measure in own for own in of_teams.values())]
-    said = [name for name in CARD if any(name in row.card for row in rows)]
-    outside = outside_of(board, rows)
-    heads = [*(f"team_reported_{figure}" for figure in reported), *(f"card_{name}" for name in said)]
-    heads += [str(plain(f"outside_{measure.name}")) for measure in outside.measures]
-    with_organisers = ["has_organiser"] if any(row.has_organiser for row in rows) else []
-    with_priority = ["priority"] if board.goes_by_priority else []
-    confirmation = confirmation_of(board)
-    said_of_all = {"results": confirmation.words} if confirmation else {}
-    heads += [*with_organisers, *with_priority, *said_of_all]
-    writer.writerow([*_COMMON, *names, "rules", "gold", "ranked_by", *heads])
-    gold = f"v{board.gold.number}" if board.gold else ""
-    for row in rows:
-        known = described(row)
-        common = [plain(known[name]) for name in _COMMON]
-        own = of_teams.get(row.submission, {})
-        figures = [own.get(figure, "") for figure in reported]
-        card = [plain(row.card.get(name, "")) for name in said]
-        numbers = _numbers(row, board.columns)
-        measured = [outside.value(measure, row.submission) for measure in outside.measures]
-        card += ["" if value is None else value for value in measured]
-        card += ["yes" if row.has_organiser else "" for _ in with_organisers]
-        card += [row.priority or "" for _ in with_priority]
-        card += said_of_all.values()
-        writer.writerow([*common, *numbers, board.rules, gold, board.by, *figures, *card])
+    writer.writerow(heads)
+    writer.writerows(lines)
     return out.getvalue()
 
 
-def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+def json_text(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def _origin(board: Board) -> dict[str, Any]:
     phase = board.phase
-    confirmation = confirmation_of(board)
-    outside = outside_of(board, rows)
-    content: dict[str, Any] = {
+    return {
         "season": phase.task.season.slug,
         "task": phase.task.slug,
         "phase": phase.slug,
         "version": phase.version,
         "rules": board.rules,
+    }
+
+
+def _gold(board: Board) -> dict[str, Any] | None:
+    return {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None
+
+
+def described(row: Row) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "rank_low": row.rank_low,
+        "rank_high": row.rank_high,
+        "group": row.group,
+        "team": row.team,
+        "system": row.system,
+        "kind": row.kind,
+        "submission": row.submission,
+        "sent": iso(row.submitted_at),
+    }
+
+
+def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+    """One line a row; each metric with the ends of its interval; what teams say of their runs stands last."""
+    reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
+    card_fields = [name for name in CARD if any(name in row.card for row in rows)]
+    outside = outside_of(board, rows)
+    confirmation = confirmation_of(board)
+    has_organisers = any(row.has_organiser for row in rows)
+    names = [column.name for column in board.columns]
+    heads = [
+        *_COMMON,
+        *(head for name in names for head in (name, f"{name}_low", f"{name}_high")),
+        *("rules", "gold", "ranked_by"),
+        *(f"team_reported_{figure}" for figure in reported),
+        *(f"card_{name}" for name in card_fields),
+        *(plain(f"outside_{measure.name}") for measure in outside.measures),
+        *(["has_organiser"] if has_organisers else []),
+        *(["priority"] if board.goes_by_priority else []),
+        *(["results"] if confirmation else []),
+    ]
+
+    def line(row: Row) -> Iterator[object]:
+        facts = described(row)
+        yield from (plain(facts[name]) for name in _COMMON)
+        for column in board.columns:
+            cell = row.scores.get(column.name)
+            yield from ("inf" if cell.is_infinite else cell.value, cell.low, cell.high) if cell else ("",) * 3
+        yield from (board.rules, f"v{board.gold.number}" if board.gold else "", board.by)
+        yield from (of_teams.get(row.submission, {}).get(figure, "") for figure in reported)
+        yield from (plain(row.card.get(name, "")) for name in card_fields)
+        yield from (outside.value(measure, row.submission) for measure in outside.measures)
+        if has_organisers:
+            yield "yes" if row.has_organiser else ""
+        if board.goes_by_priority:
+            yield row.priority or ""
+        if confirmation:
+            yield confirmation.words
+
+    return csv_text(heads, map(line, rows))
+
+
+def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+    confirmation = confirmation_of(board)
+    outside = outside_of(board, rows)
+    content: dict[str, Any] = {
+        **_origin(board),
         **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
         **({"results": confirmation.as_dict()} if confirmation else {}),
-        "gold": {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None,
+        "gold": _gold(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
         "columns": [
@@ -94,7 +170,11 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
                 # Left out where it is not so, so that a board that is kept stays the same to the byte.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **({"priority": row.priority} if board.goes_by_priority and row.priority else {}),
-                "scores": _scores(row),
+                "scores": {
+                    name: {"value": cell.value, "low": cell.low, "high": cell.high}
+                    | ({"infinite": True} if cell.is_infinite else {})
+                    for name, cell in row.scores.items()
+                },
                 "team_reported": of_teams.get(row.submission, {}),
                 **({"card": row.card} if row.card else {}),
                 **({"outside": measured} if (measured := outside.of(row.submission)) else {}),
@@ -112,71 +192,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
             }
             for measure in outside.measures
         ]
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def described(row: Row) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "rank_low": row.rank_low,
-        "rank_high": row.rank_high,
-        "group": row.group,
-        "team": row.team,
-        "system": row.system,
-        "kind": row.kind,
-        "submission": row.submission,
-        "sent": iso(row.submitted_at),
-    }
-
-
-def _named(column: Column) -> Iterator[str]:
-    yield from (column.name, f"{column.name}_low", f"{column.name}_high")
-
-
-def _numbers(row: Row, columns: Sequence[Column]) -> Iterator[object]:
-    for column in columns:
-        cell = row.scores.get(column.name)
-        if cell is None:
-            yield from ("", "", "")
-        else:
-            value = "inf" if cell.is_infinite else cell.value
-            yield from ("" if number is None else number for number in (value, cell.low, cell.high))
-
-
-def _scores(row: Row) -> dict[str, Any]:
-    return {
-        name: {"value": cell.value, "low": cell.low, "high": cell.high}
-        | ({"infinite": True} if cell.is_infinite else {})
-        for name, cell in row.scores.items()
-    }
-
-
-#: What LaTeX would take as a command, and what it sets instead.
-ESCAPED = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        MINUS: "$-$",
-        DASH: "--",
-        "∞": r"$\infty$",
-        "†": r"$^{\dagger}$",
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    }
-)
-
-DAGGER = r"$^{\dagger}$"
-TIED = "; † not significantly different from the first."
-ALL = TableChoice()
-
-
-class Markup(str):
-    """A cell that is LaTeX already."""
-
-    __slots__ = ()
+    return json_text(content)
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> str:
@@ -187,38 +203,67 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     marked so. The comments say whether results are official, and the caption that they are preliminary, where
     it is ours. Raises UnknownColumn.
     """
+    phase = board.phase
+    title = f"{phase.task.season}: {phase.task}, {phase}"
     columns = chosen_columns(board, choice.columns)
-    best = {column.name: _best(rows, column) for column in columns}
-    said = f"{board.phase.task.season}: {board.phase.task}, {board.phase}"
-    tied = _tied_with_first(board) if choice.has_marks and board.ranking in columns else set()
+    best = {column.name: _best_of_teams(rows, column) for column in columns}
+    tied: set[int] = set()
+    if choice.has_marks and board.ranking in columns and board.is_compared:
+        tied = {row.submission for row in [row for row in board.rows if row.group == 1][1:]}
     confirmation = confirmation_of(board)
-    about = f"{said}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
+    caption = f"{title}. {preliminary(confirmation)}Best in bold; baselines in italics{TIED if tied else '.'}"
     # Columns of one's choice are the board's own.
     outside = Outside(measures=[], values={}) if choice.columns else outside_of(board, rows)
     measures = outside.measures
+    heads = [
+        metric_label(column.metric) + (f" ({column.name})" if column.name != column.metric else "")
+        for column in columns
+    ]
+
+    def line(row: Row) -> Iterator[str]:
+        yield ranks(row.rank_low, row.rank_high) if board.by == SIGNIFICANCE else str(row.rank or "")
+        names = (row.system, row.marked_name)
+        yield from names if row.competes else (marked("textit", name) for name in names)
+        for column in columns:
+            cell = row.scores.get(column.name)
+            if cell is None:
+                yield ""
+                continue
+            is_best = row.competes and cell.value is not None and cell.value == best[column.name]
+            value = shown(cell.value, column.scale, is_infinite=cell.is_infinite)
+            if not column.is_ranking:
+                yield _number(value, is_best=is_best)
+                continue
+            ends = (cell.low, cell.high) if choice.has_intervals else (None, None)
+            mark = DAGGER if row.submission in tied else ""
+            yield _number(value, ends, column.scale, mark, is_best=is_best)
+        yield from (written(outside.value(measure, row.submission)) for measure in measures)
+
     tabular = as_tabular(
         [
-            said,
+            title,
             *([confirmation.sentence] if confirmation else []),
             *(column.key for column in columns),
             *(measure.signature for measure in measures),
         ],
         f"rll{'r' * (len(columns) + len(measures))}",
-        ["Rank", "System", "Team", *map(_head, columns), *(f"{measure} (outside)" for measure in measures)],
-        [
-            [
-                _rank(board, row),
-                *_names(row),
-                *_cells(row, columns, best, tied, choice),
-                *(written(outside.value(measure, row.submission)) for measure in measures),
-            ]
-            for row in rows
-        ],
+        ["Rank", "System", "Team", *heads, *(f"{measure} (outside)" for measure in measures)],
+        map(line, rows),
     )
-    phase = board.phase
     return as_table(
-        tabular, choice.caption or about, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}"
+        tabular, choice.caption or caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}"
     )
+
+
+def _best_of_teams(rows: Sequence[Row], column: Column) -> float | None:
+    values = [
+        cell.value
+        for row in rows
+        if row.competes and (cell := row.scores.get(column.name)) and cell.value is not None
+    ]
+    if column.higher_is_better is None or not values:
+        return None
+    return max(values) if column.higher_is_better else min(values)
 
 
 def preliminary(confirmation: Confirmation | None) -> str:
@@ -233,16 +278,22 @@ def as_table(tabular: str, caption: str, label: str) -> str:
 
 
 def as_tabular(
-    comments: Sequence[str], places: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+    comments: Iterable[str], places: str, heads: Iterable[str], rows: Iterable[Iterable[str]]
 ) -> str:
     """A table after its comments; ``places`` says where each column stands, `rll`."""
+
+    def line(cells: Iterable[str]) -> str:
+        joined = " & ".join(cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells)
+        # Behind `\\` and `\midrule` LaTeX would take these for an argument.
+        return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
+
     lines = [
-        *(f"% {_plain(comment)}" for comment in comments),
+        *(f"% {_on_one_line(comment)}" for comment in comments),
         f"\\begin{{tabular}}{{{places}}}",
         r"\toprule",
-        _line(heads),
+        line(heads),
         r"\midrule",
-        *map(_line, rows),
+        *map(line, rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -251,173 +302,97 @@ def as_tabular(
 
 def set_in_latex(text: str) -> str:
     """Text of people's choosing as LaTeX prints it, on one line."""
-    return _plain(text).translate(ESCAPED)
+    return _on_one_line(text).translate(ESCAPED)
 
 
-def _plain(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-
-
-def _line(cells: Sequence[str]) -> str:
-    set_cells = [cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells]
-    line = " & ".join(set_cells)
-    # Behind `\\` and `\midrule` LaTeX would take these for an argument.
-    return f"{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\"
-
-
-def _head(column: Column) -> str:
-    label = metric_label(column.metric)
-    return label if column.name == column.metric else f"{label} ({column.name})"
-
-
-def _rank(board: Board, row: Row) -> str:
-    return ranks(row.rank_low, row.rank_high) if board.by == SIGNIFICANCE else str(row.rank or "")
-
-
-def _tied_with_first(board: Board) -> set[int]:
-    """The submissions that the paired tests cannot tell from that of the first row."""
-    ranked = [row for row in board.rows if row.group == 1] if board.is_compared else []
-    return {row.submission for row in ranked[1:]}
-
-
-def _names(row: Row) -> list[str]:
-    names = [row.system, row.marked_name]
-    return names if row.competes else [marked("textit", name) for name in names]
-
-
-def _cells(
-    row: Row,
-    columns: Sequence[Column],
-    best: Mapping[str, float | None],
-    tied: Collection[int],
-    choice: TableChoice,
-) -> list[str]:
-    return [
-        _number(row, column, best[column.name], DAGGER if row.submission in tied else "", choice)
-        for column in columns
-    ]
-
-
-def _number(row: Row, column: Column, best: float | None, mark: str, choice: TableChoice) -> str:
-    cell = row.scores.get(column.name)
-    if cell is None:
-        return ""
-    value = shown(cell.value, column.scale, is_infinite=cell.is_infinite)
-    is_best = row.competes and cell.value is not None and cell.value == best
-    printed = marked("textbf", value) if is_best else Markup(set_in_latex(value))
-    if not column.is_ranking:
-        return printed
-    if not choice.has_intervals or not _has_ends(cell):
-        return Markup(f"{printed}{mark}")
-    return Markup(f"{printed}{mark} [{_end(cell.low, column)}, {_end(cell.high, column)}]")
-
-
-def _end(value: float | None, column: Column) -> str:
-    return set_in_latex(shown(value, column.scale))
-
-
-def _has_ends(cell: Cell) -> bool:
-    return cell.low is not None and cell.high is not None
-
-
-def _best(rows: Sequence[Row], column: Column) -> float | None:
-    """Of what teams sent; None where no way is up."""
-    values = [
-        cell.value
-        for row in rows
-        if row.competes and (cell := row.scores.get(column.name)) and cell.value is not None
-    ]
-    if column.higher_is_better is None or not values:
-        return None
-    return max(values) if column.higher_is_better else min(values)
 
 
 def marked(command: str, text: str) -> Markup:
     return Markup(f"\\{command}{{{set_in_latex(text)}}}")
 
 
-STAR = r"$^{\ast}$"
-LEADING = "; * significantly better than every other system."
-_COLUMNS = (
-    "dimension", "class", "support", "submission", "system", "team", "metric", "value", "low", "high",
-    "rules", "gold",
-)  # fmt: skip
+def _number(
+    value: str,
+    ends: tuple[float | None, float | None] = (None, None),
+    scale: float = 1.0,
+    mark: str = "",
+    *,
+    is_best: bool,
+) -> Markup:
+    printed = marked("textbf", value) if is_best else set_in_latex(value)
+    if None in ends:
+        return Markup(f"{printed}{mark}")
+    low, high = (set_in_latex(shown(end, scale)) for end in ends)
+    return Markup(f"{printed}{mark} [{low}, {high}]")
+
+
+def _class_tables(board: Board) -> Iterator[ClassTable]:
+    for dimension in dimensions_of(board):
+        for metric in metrics_of(board, dimension):
+            yield class_table(board, board.rows, dimension, metric)
 
 
 def classes_csv(board: Board) -> str:
     """A line for each class, metric and system of the board, unrounded."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
     gold = f"v{board.gold.number}" if board.gold else ""
-    for dimension in dimensions_of(board):
-        for metric in metrics_of(board, dimension):
-            table = class_table(board, board.rows, dimension, metric)
-            writer.writerows([*line, board.rules, gold] for line in _lines(table, board.rows))
-    return out.getvalue()
 
+    def lines() -> Iterator[list[object]]:
+        for table in _class_tables(board):
+            for name in table.classes:
+                for row in board.rows:
+                    key = (name.label, row.evaluation)
+                    if key in table.values:
+                        value = "inf" if key in table.infinite else table.values[key]
+                        yield [
+                            table.dimension, plain(name.label), name.support, row.submission,
+                            plain(row.system), plain(row.team or ""), table.metric, value,
+                            *table.intervals.get(key, ("", "")), board.rules, gold,
+                        ]  # fmt: skip
 
-def _lines(table: ClassTable, rows: Sequence[Row]) -> Iterator[list[object]]:
-    for name in table.classes:
-        for row in rows:
-            key = (name.label, row.evaluation)
-            if key not in table.values:
-                continue
-            value = "inf" if key in table.infinite else table.values[key]
-            system = [row.submission, plain(row.system), plain(row.team or "")]
-            number = ["" if value is None else value, *table.intervals.get(key, ("", ""))]
-            yield [table.dimension, plain(name.label), name.support, *system, table.metric, *number]
+    return csv_text(_CLASS_COLUMNS, lines())
 
 
 def classes_json(board: Board) -> str:
     """The same by dimension and metric: each class with the number of each system."""
-    tables = [
-        class_table(board, board.rows, dimension, metric)
-        for dimension in dimensions_of(board)
-        for metric in metrics_of(board, dimension)
-    ]
-    phase = board.phase
+
+    def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
+        key = (label, row.evaluation)
+        low, high = table.intervals.get(key, (None, None))
+        value = {"submission": row.submission, "value": table.values[key], "low": low, "high": high}
+        return value | ({"infinite": True} if key in table.infinite else {})
+
     content = {
-        "season": phase.task.season.slug,
-        "task": phase.task.slug,
-        "phase": phase.slug,
-        "version": phase.version,
-        "rules": board.rules,
-        "gold": {"number": board.gold.number, "sha256": board.gold.digest} if board.gold else None,
+        **_origin(board),
+        "gold": _gold(board),
         "systems": [
             {"submission": row.submission, "system": row.system, "team": row.team, "kind": row.kind}
             for row in board.rows
         ],
-        "tables": [_as_values(table, board.rows) for table in tables],
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def _as_values(table: ClassTable, rows: Sequence[Row]) -> dict[str, Any]:
-    return {
-        "dimension": table.dimension,
-        "metric": table.metric,
-        "scale": table.scale or 1,
-        "higher_is_better": table.higher_is_better,
-        "classes": [
+        "tables": [
             {
-                "class": name.label,
-                "support": name.support,
-                "scores": [
-                    _as_value(table, name.label, row)
-                    for row in rows
-                    if (name.label, row.evaluation) in table.values
+                "dimension": table.dimension,
+                "metric": table.metric,
+                "scale": table.scale or 1,
+                "higher_is_better": table.higher_is_better,
+                "classes": [
+                    {
+                        "class": name.label,
+                        "support": name.support,
+                        "scores": [
+                            score(table, name.label, row)
+                            for row in board.rows
+                            if (name.label, row.evaluation) in table.values
+                        ],
+                    }
+                    for name in table.classes
                 ],
             }
-            for name in table.classes
+            for table in _class_tables(board)
         ],
     }
-
-
-def _as_value(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
-    low, high = table.intervals.get((label, row.evaluation), (None, None))
-    found = {"submission": row.submission, "value": table.value(label, row), "low": low, "high": high}
-    return found | ({"infinite": True} if (label, row.evaluation) in table.infinite else {})
+    return json_text(content)
 
 
 def classes_latex(
@@ -430,47 +405,37 @@ def classes_latex(
     """
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"
-    said = f"{phase.task.season}: {phase.task}, {phase}; {about}"
+    title = f"{phase.task.season}: {phase.task}, {phase}; {about}"
     marks = leading if choice.has_marks else {}
-    own = {row.evaluation for row in table.systems}
-    is_marked = any(marks.get(name.label) in own for name in table.classes)
+    evaluations = {row.evaluation for row in table.systems}
+    is_marked = any(marks.get(name.label) in evaluations for name in table.classes)
     confirmation = confirmation_of(board)
-    comments = [said, *([confirmation.sentence] if confirmation else [])]
     marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
-    caption = choice.caption or f"{said}. {preliminary(confirmation)}{marking}"
-    heads = [dimension_label(table.dimension).capitalize(), "Support", *map(_class_head, table.systems)]
-    lines = [
-        [
-            name.label,
-            str(name.support),
-            *_class_cells(table, name.label, marks, has_ends=choice.has_intervals),
-        ]
-        for name in table.classes
-    ]
+
+    def head(row: System) -> str:
+        is_team = isinstance(row, Row) and row.competes
+        return row.system if is_team else marked("textit", row.system)
+
+    def line(label: str, support: int) -> Iterator[str]:
+        yield from (label, str(support))
+        best = {row.evaluation for row in table.best(label)}
+        for row in table.systems:
+            key = (label, row.evaluation)
+            if key not in table.values:
+                yield ""
+                continue
+            ends = table.intervals.get(key, (None, None)) if choice.has_intervals else (None, None)
+            mark = STAR if marks.get(label) == row.evaluation else ""
+            yield _number(table.text(label, row), ends, table.scale, mark, is_best=row.evaluation in best)
+
+    tabular = as_tabular(
+        [title, *([confirmation.sentence] if confirmation else [])],
+        f"lr{'r' * len(table.systems)}",
+        [dimension_label(table.dimension).capitalize(), "Support", *map(head, table.systems)],
+        (line(name.label, name.support) for name in table.classes),
+    )
     label = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-{table.dimension}-{table.metric}"
-    return as_table(as_tabular(comments, f"lr{'r' * len(table.systems)}", heads, lines), caption, label)
-
-
-def _class_head(row: System) -> str:
-    is_team = isinstance(row, Row) and row.competes
-    return row.system if is_team else marked("textit", row.system)
-
-
-def _class_cells(table: ClassTable, label: str, marks: Mapping[str, int], *, has_ends: bool) -> Iterator[str]:
-    best = {row.evaluation for row in table.best(label)}
-    for row in table.systems:
-        key = (label, row.evaluation)
-        if key not in table.values:
-            yield ""
-            continue
-        value = table.text(label, row)
-        printed = marked("textbf", value) if row.evaluation in best else Markup(set_in_latex(value))
-        mark = STAR if marks.get(label) == row.evaluation else ""
-        ends = ""
-        if has_ends and key in table.intervals:
-            low, high = (set_in_latex(shown(end, table.scale)) for end in table.intervals[key])
-            ends = f" [{low}, {high}]"
-        yield Markup(f"{printed}{mark}{ends}")
+    return as_table(tabular, choice.caption or f"{title}. {preliminary(confirmation)}{marking}", label)
 
 
 def overall_values(table: Overall) -> dict[str, Any]:
@@ -485,65 +450,58 @@ def overall_values(table: Overall) -> dict[str, Any]:
             }
             for board in table.boards
         ],
-        "rows": [_values(row) for row in table.rows],
-    }
-
-
-def _values(row: OverallRow) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "team": row.slug,
-        "team_name": row.team,
-        "has_organiser": row.has_organiser,
-        "boards": len(row.places),
-        "mean_rank": row.mean_rank,
-        "borda": row.borda,
-        "borda_low": row.borda_low,
-        "borda_high": row.borda_high,
-        "places": [
-            {"phase": phase, "rank": place.rank, "rank_low": place.low, "rank_high": place.high}
-            for phase, place in row.places.items()
+        "rows": [
+            {
+                "rank": row.rank,
+                "team": row.slug,
+                "team_name": row.team,
+                "has_organiser": row.has_organiser,
+                "boards": len(row.places),
+                "mean_rank": row.mean_rank,
+                "borda": row.borda,
+                "borda_low": row.borda_low,
+                "borda_high": row.borda_high,
+                "places": [
+                    {"phase": phase, "rank": place.rank, "rank_low": place.low, "rank_high": place.high}
+                    for phase, place in row.places.items()
+                ],
+            }
+            for row in table.rows
         ],
     }
 
 
 def overall_json(season: Season, table: Overall) -> str:
-    return json.dumps({"season": season.slug, **overall_values(table)}, ensure_ascii=False, indent=1)
+    return json_text({"season": season.slug, **overall_values(table)})
 
 
 def overall_csv(season: Season, table: Overall) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
-    marked = ["has_organiser"] if any(row.has_organiser for row in table.rows) else []
-    writer.writerow(
-        ["rank", "team", "mean_rank", "borda", "borda_low", "borda_high", "boards", *boards, *marked]
-    )
+    has_organisers = any(row.has_organiser for row in table.rows)
+    heads = ["rank", "team", "mean_rank", "borda", "borda_low", "borda_high", "boards", *boards]
+    lines = []
     for row in table.rows:
-        marks = ["yes" if row.has_organiser else "" for _ in marked]
         places = [
             row.places[board.phase.pk].rank if board.phase.pk in row.places else "" for board in table.boards
         ]
         numbers = [row.mean_rank, row.borda, row.borda_low, row.borda_high, len(row.places)]
-        writer.writerow([row.rank, plain(row.team), *numbers, *places, *marks])
-    return out.getvalue()
+        marks = ["yes" if row.has_organiser else ""] if has_organisers else []
+        lines.append([row.rank, plain(row.team), *numbers, *places, *marks])
+    return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], lines)
 
 
 def overall_latex(season: Season, table: Overall) -> str:
     heads = ["Rank", "Team", "Mean rank", "Borda", *(str(board.phase.task) for board in table.boards)]
-    lines = [
-        [
-            str(row.rank),
-            row.marked_name,
-            f"{row.mean_rank:.2f}",
-            f"{row.borda} [{row.borda_low}, {row.borda_high}]",
-            *(_place(row, board.phase.pk) for board in table.boards),
-        ]
-        for row in table.rows
-    ]
+    lines = []
+    for row in table.rows:
+        places = [row.places.get(board.phase.pk) for board in table.boards]
+        lines.append(
+            [
+                str(row.rank),
+                row.marked_name,
+                f"{row.mean_rank:.2f}",
+                f"{row.borda} [{row.borda_low}, {row.borda_high}]",
+                *(ranks(place.low, place.high) if place else "" for place in places),
+            ]
+        )
     return as_tabular([f"{season}: all tasks together"], f"rlrr{'r' * len(table.boards)}", heads, lines)
-
-
-def _place(row: OverallRow, phase: int) -> str:
-    place = row.places.get(phase)
-    return ranks(place.low, place.high) if place else ""

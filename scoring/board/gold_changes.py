@@ -79,7 +79,6 @@ def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Ch
 
 
 def _value(row: Row | None, board: Board) -> float | None:
-    """The ranking number as it is shown, whichever way is up."""
     cell = row.scores.get(board.ranking.name) if row and board.ranking else None
     return cell.value if cell else None
 

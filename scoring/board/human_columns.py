@@ -74,7 +74,6 @@ def _of_judgements(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
 
 
 def _filled(columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]) -> list[HumanColumn]:
-    """Those that have a number."""
     for score in scores:
         cells = columns[score.criterion].cells
         cells[score.submission_id] = (-score.pk, score.value, score.low, score.high)
@@ -103,7 +102,6 @@ def _rounded(value: float | None) -> str:
 
 
 def column_of(sheet: Sheet, criterion: str) -> str:
-    """What may share a column: ratings of one sheet."""
     return joined(f"human_{criterion}", column_parts(sheet))
 
 
@@ -121,5 +119,4 @@ def joined(head: str, parts: dict[str, object]) -> str:
 
 
 def signed(value: float | None) -> str:
-    """An agreement as a signature has it."""
     return "none" if value is None else f"{value:.4f}"

@@ -46,7 +46,6 @@ class LabelCounts:
     sources: Mapping[tuple[str, Source], int]
 
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
-        """Of one data set, or of all sentences together; None where there is none."""
         return [None if math.isnan(share) else float(share) for share in shares(self._of(side, dataset))]
 
     def sentences(self, side: int, dataset: str = "") -> int:
@@ -70,7 +69,6 @@ class LabelCounts:
 
 
 def schemes_of(metrics: Sequence[str]) -> list[str]:
-    """Of these metrics those that count labels."""
     return [scheme for scheme in SCHEMES if scheme in metrics]
 
 
@@ -113,12 +111,10 @@ def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
 
 
 def _names(classes: Sequence[tuple[str, ...]] | Classes) -> tuple[str, ...]:
-    """The data sets in the order of their first instances, as the matrix has them."""
     return tuple(dict.fromkeys(own[0] if own else "" for own in classes))
 
 
 def sources_in_words(counts: LabelCounts, side: str) -> str:
-    """Who labelled the sentences of a run or of the gold."""
     words = {
         Source.SUPPLIED: _("its own labels"),
         Source.TAGGED: _("the tagger's"),
@@ -130,7 +126,6 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
 
 
 def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:
-    """The labels, and for each name its shares and number of sentences; labels that some lack are added."""
     labels = list(dict.fromkeys(label for _, own, _ in counts for label in own.labels))
     lines = []
     for name, own, side in counts:
@@ -168,7 +163,6 @@ MAX_DRAWN = 6
 
 
 def share_bars(labels: Sequence[str], lines: Lines) -> Bars:
-    """One group a label, one bar for the gold and one for each run."""
     return Bars(
         title=_("Share of sentences by label"),
         labels=labels,
@@ -192,7 +186,6 @@ def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, An
 
 
 def written(lines: Lines) -> list[dict[str, Any]]:
-    """The same as lines of a table."""
     return [
         {"name": name, "sentences": total, "cells": [shown(value) for value in values]}
         for name, values, total in lines

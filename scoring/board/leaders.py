@@ -32,8 +32,7 @@ from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import Measurements, paired
 from scoring.offline.matrices import Statistics
 from scoring.stats.breakdown import classes
-from scoring.stats.groups import ALPHA
-from scoring.stats.significance import holm, randomisation_tests
+from scoring.stats.significance import ALPHA, holm, randomisation_tests
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +47,9 @@ class Question:
 
     @property
     def among(self) -> str:
-        """Another one once a run comes, goes, or is scored anew."""
         return _digest((evaluation.pk, evaluation.statistics) for evaluation in self.evaluations)
 
     def unanswered(self, board: Board) -> list[ClassLeader]:
-        """Each class without a leader."""
         return [self.leader(board, label, []) for label in _best_first(self)]
 
     def leader(
@@ -126,16 +123,10 @@ def _name(question: Question) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Leaders:
-    """By class the evaluation that is significantly better than every other of the board.
-
-    ``is_known`` says that the runs of the board are those that were compared.
-    """
-
     is_known: bool = False
     significant: Mapping[str, int] = field(default_factory=dict)
 
     def among(self, labels: Collection[str]) -> Leaders:
-        """Of these classes alone."""
         significant = {label: best for label, best in self.significant.items() if label in labels}
         return replace(self, significant=significant)
 
@@ -180,7 +171,6 @@ class Matrices:
     )
 
     def rows(self, evaluation: Evaluation, label: str) -> Measurements:
-        """What the run has in the class. Raises Unreadable."""
         found = self._kept.get(evaluation.pk) or self._read(evaluation)
         self._kept[evaluation.pk] = found
         self._kept.move_to_end(evaluation.pk)
@@ -209,7 +199,6 @@ def answered(board: Board, question: Question) -> list[ClassLeader]:
 
 
 def _best_first(question: Question) -> dict[str, list[Evaluation]]:
-    """By class the evaluations that have a value there; equal ones in the order of the board."""
     evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
     for label, evaluation, number in class_numbers(evaluations, question.dimension, question.metric.name):

@@ -33,8 +33,6 @@ MAX_FAULTS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Outside:
-    """The measures that have a value in some row of a board, and the values by measure and submission."""
-
     measures: Sequence[OutsideMeasure]
     values: Mapping[int, Mapping[int, float]]
 
@@ -42,7 +40,6 @@ class Outside:
         return self.values[measure.pk].get(submission)
 
     def of(self, submission: int) -> dict[str, float]:
-        """By name."""
         return {
             measure.name: value
             for measure in self.measures
@@ -55,7 +52,6 @@ def has_outside(phase: Phase) -> bool:
 
 
 def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
-    """Nothing where the board shows no scores."""
     if board.visibility != Visibility.SCORES:
         return Outside(measures=[], values={})
     scores = OutsideScore.objects.filter(
@@ -163,17 +159,14 @@ def _said(measure: OutsideMeasure | None) -> dict[str, Any]:
 
 
 def _by_run(values: Mapping[int, float]) -> dict[str, float]:
-    """As the history keeps it."""
     return {str(run): values[run] for run in sorted(values)}
 
 
 def lines_of(measure: OutsideMeasure) -> str:
-    """The values as they are entered."""
     return "\n".join(f"{run} {value!r}" for run, value in _said(measure)["values"].items())
 
 
 def _values(phase: Phase, text: str) -> dict[int, float]:
-    """Raises ValidationError with what is wrong by line."""
     lines = text.splitlines()
     if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
         raise ValidationError(
@@ -262,7 +255,6 @@ def team_reported(board: Board) -> TeamReported:
 
 
 def reported_of(submission: Submission) -> list[tuple[str, str]]:
-    """What its team says of one run: each measure with its number in words."""
     own = {figure.name: figure.value for figure in submission.team_figures.all()}
     return [
         (measure.label, f"{written(own[measure.name])} {measure.unit}".strip())

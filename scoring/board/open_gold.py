@@ -30,7 +30,6 @@ def may_have_gold(phase: Phase, viewer: object) -> bool:
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
-    """A run that stands on the board, where it is given out with the gold."""
     if not may_have_gold(phase, viewer) or standing_of(phase, viewer, submission) is None:
         return None
     run = Submission.objects.get(pk=submission)
@@ -43,15 +42,12 @@ OF_INSTANCES = ("long_inputs", "long_outputs", "printed_self_references", "self_
 
 @dataclass(frozen=True)
 class Line:
-    """A data set; ``gold`` is empty where the viewer may not know it."""
-
     label: str
     inputs: dict[str, Any]
     gold: dict[str, Any]
 
     @property
     def shares(self) -> dict[str, float]:
-        """What is counted in instances, in percent of them."""
         counts = {**self.inputs, **self.gold}
         return {name: 100 * counts[name] / counts["instances"] for name in OF_INSTANCES if name in counts}
 

@@ -15,8 +15,6 @@ from tasks.models import Phase, Season
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A team's rank on one board, and the ranks that its paired tests leave open."""
-
     rank: int
     low: int
     high: int
@@ -24,8 +22,6 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class OverallBoard:
-    """A board that contributes; ``teams`` is how many are ranked on it."""
-
     phase: Phase
     teams: int
     places: Mapping[str, Place]
@@ -90,7 +86,6 @@ def contributes(phase: Phase) -> bool:
 
 
 def _places(board: Board, teams: dict[str, OverallRow]) -> dict[str, Place]:
-    """By team the place of its best row; where every run stands, a team has several."""
     found: dict[str, Row] = {}
     for row in board.rows:
         if row.rank is not None and row.team_slug and row.team:
@@ -113,7 +108,6 @@ def _among(row: Row, ranks: Sequence[int]) -> Place:
 
 
 def _counted(row: OverallRow, boards: Sequence[OverallBoard]) -> OverallRow:
-    """A point for each place above the last. The ends add up the best and the worst open ranks."""
     row = replace(row, places={})
     for board in boards:
         place = board.places.get(row.slug)

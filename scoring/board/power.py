@@ -20,8 +20,7 @@ from scoring.board.numbers import shown
 from scoring.metrics import Metric, metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
-from scoring.stats.groups import ALPHA
-from scoring.stats.significance import detectable_difference, smallest_p, typical_error, units_needed
+from scoring.stats.significance import ALPHA, detectable_difference, smallest_p, typical_error, units_needed
 from tasks.models import Gold, Submission
 
 #: Nobody makes a test set so much larger to tell two systems apart.
@@ -51,7 +50,6 @@ class Separation:
 
     @property
     def sentences(self) -> list[str]:
-        """For the page: nothing where all is well."""
         sentences = [] if self.can_differ else [self._too_few()]
         if self.more_units:
             more = counted_more(_rounded(self.more_units), self.unit)
@@ -91,7 +89,6 @@ def _rounded(number: int) -> int:
 
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
-    """Of a board of so many ranked rows."""
     comparisons = rows - 1
     trials = trials_for(first_two.units, comparisons)
     needed = None
@@ -130,7 +127,6 @@ class GoldPower:
 
     @property
     def sentences(self) -> list[str]:
-        """For the organisers' page."""
         known = {times: self._difference(times) for times in TIMES}
         by_units = {times * self.units: difference for times, difference in known.items() if difference}
         few = _("%(units)s cannot show that two systems differ at 5 %%.") % {
@@ -155,7 +151,6 @@ class GoldPower:
         return told
 
     def _difference(self, times: int) -> str:
-        """Nothing where so few units can show none."""
         wanted = times * self.units
         found = detectable_difference(self.error, self.units, at_units=wanted, largest=self.largest)
         return shown(found, self.scale) if math.isfinite(found) else ""
@@ -198,7 +193,6 @@ def gold_power(gold: Gold) -> GoldPower | None:
 
 
 def _measured(gold: Gold, metric: Metric, evaluations: list[Evaluation]) -> tuple[int, float]:
-    """The number of units and the typical error, NaN where the matrices cannot be read."""
     try:
         runs = [statistics_of(evaluation, [metric.statistic]) for evaluation in evaluations]
     except Unreadable as reason:
@@ -209,7 +203,6 @@ def _measured(gold: Gold, metric: Metric, evaluations: list[Evaluation]) -> tupl
 
 
 def counted_units(number: int, unit: str) -> str:
-    """`48 topics`."""
     known = {
         "instance": counted(number, "instance"),
         "paper": counted(number, "paper"),
@@ -221,7 +214,6 @@ def counted_units(number: int, unit: str) -> str:
 
 
 def counted_more(number: int, unit: str) -> str:
-    """`48 more topics`."""
     known = {
         "instance": counted(number, "more instance"),
         "paper": counted(number, "more paper"),

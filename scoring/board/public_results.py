@@ -92,8 +92,6 @@ class Placing:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A row of a board, and where the board is."""
-
     phase: Phase
     placing: Placing
 
@@ -142,7 +140,6 @@ def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Sub
 
 
 def _seasons(team: Team) -> Iterable[Season]:
-    """Those whose lists of teams name it to everybody."""
     entered = Season.objects.filter(is_public=True, registrations__team=team)
     for season in entered.order_by("-pk"):
         if listed_entries(None, season).approved().filter(team=team).exists():
@@ -218,7 +215,6 @@ class FirstPlace:
 
 
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
-    """Of the board as everybody may see it; kept until the board changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
     facts = f"{visibility}:{_names(phase)}:{phase.is_frozen()}"
     key = f"first-places:{release()}:{phase.pk}:{phase.version}:{facts}"
@@ -230,7 +226,6 @@ def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
 
 
 def shows_baselines_alone(phase: Phase) -> bool:
-    """Whether everybody sees baselines on the board and no run of a team; kept until it changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
     key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.is_frozen()}"
     found: bool | None = caches["results"].get(key)
@@ -242,14 +237,12 @@ def shows_baselines_alone(phase: Phase) -> bool:
 
 
 def _names(phase: Phase) -> str:
-    """What stands for the names of teams."""
     if not phase.shows_teams:
         return "nothing"
     return "numbers" if phase.task.season.is_anonymous() else "names"
 
 
 def first_places(board: Board) -> tuple[FirstPlace, ...]:
-    """Several where their values are equal; the one that was there first comes first."""
     return tuple(_first_place(board, row) for row in board.first)
 
 

@@ -62,7 +62,6 @@ class BoardQuery(Query):
         return self.sort.startswith("-")
 
     def sorted_by(self, column: str) -> str:
-        """The query string that sorts by the column, or turns it round where it is sorted by it already."""
         return self.with_(sort=f"-{column}" if self.sort == column else column)
 
 
@@ -81,7 +80,6 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
 
 
 def _sorted(rows: list[Row], board: Board, query: BoardQuery) -> list[Row]:
-    """By the column; what has no value there stays at the end both ways."""
     if query.column == RANK:
         return rows[::-1] if query.is_reversed else rows
     keys = {row.submission: _key(row, board, query.column) for row in rows}
@@ -137,7 +135,6 @@ def requested_board(phase: Phase, viewer: object, query: BoardQuery, audience: A
 
 
 def board_with_scores(phase: Phase, viewer: object, query: BoardQuery, audience: Audience) -> Board:
-    """Raises Http404 where the viewer may not see its numbers."""
     board = requested_board(phase, viewer, query, audience)
     if board.visibility != Visibility.SCORES:
         raise Http404(_("The numbers of this board are not published."))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.teams.access import teams_of
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, ranks_of
 from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
-from scoring.board.human_columns import HumanColumn, human_columns
+from scoring.board.human_columns import human_columns
 from scoring.board.numbers import ranks
 from scoring.board.power import Separation, separation
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
@@ -47,11 +46,6 @@ class UnknownRules(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Numbers that may be compared: they share a column key. ``name`` is unique on its board.
-
-    By one that is not exchangeable no two runs are tested against each other.
-    """
-
     name: str
     metric: str
     key: str
@@ -118,7 +112,6 @@ class Row:
 
     @property
     def marks(self) -> list[tuple[str, str]]:
-        """What its card says that sets it apart: the field, and the words of the mark."""
         return marks_of(self.card)
 
     @property
@@ -143,7 +136,6 @@ class Row:
 
     @property
     def marked_name(self) -> str:
-        """The same, saying of a contrastive run that it is one, and of a team that an organiser is in it."""
         marks = [(self.is_contrastive, CONTRASTIVE), (self.has_organiser, WITH_ORGANISER)]
         return ", ".join([self.display_name, *(str(words) for holds, words in marks if holds)])
 
@@ -172,17 +164,14 @@ class Board:
 
     @property
     def goes_by_priority(self) -> bool:
-        """Whether its rows are the first runs of each team by the priority that it gave."""
         return self.phase.counting == Phase.Counting.PRIORITY
 
     @property
     def first(self) -> list[Row]:
-        """The rows of rank 1."""
         return [row for row in self.rows if row.rank == 1]
 
     @property
     def tied_with_first(self) -> int | None:
-        """How many ranked rows do not differ significantly from the first; None until all are compared."""
         if not self.is_compared:
             return None
         return max(0, sum(row.group == 1 for row in self.rows) - 1)
@@ -208,11 +197,9 @@ class Board:
 
     @cached_property
     def main(self) -> list[Column]:
-        """The columns that are shown before others are asked for."""
         return [column for column in self.main_first if self._place(column) < MINOR]
 
     def _place(self, column: Column) -> int:
-        """Where it stands among the main ones; what people said stands behind the first."""
         names = self.phase.task.task_type.main_metrics
         if column.is_ranking or column.position >= HUMAN_COLUMNS or not names:
             return 0
@@ -260,25 +247,33 @@ def standings(
     """
     audience = audience or audience_of(phase, viewer)
     board = Board(
-        phase=phase, audience=audience, visibility=visibility_of(phase, audience), rules=checked(phase, rules)
+        phase=phase,
+        audience=audience,
+        visibility=visibility_of(phase, audience),
+        rules=checked(phase, rules),
+        frozen_at=frozen_at(phase, audience),
     )
-    board.frozen_at = frozen_at(phase, audience)
-    board.gold = _gold(board, gold)
+    if board.frozen_at is None:
+        board.gold = gold or board_gold(phase)
+    else:
+        # Of a frozen board no version is shown that it did not stand on by then.
+        board.gold = gold_at(phase, board.frozen_at)
+        if gold is not None and board.gold is not None:
+            board.gold = gold if gold.number <= board.gold.number else None
     if board.visibility == Visibility.NOTHING or board.rules is None or board.gold is None:
         return board
-    rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold, board.frozen_at)]
-    scores = scores_of([row.evaluation for row in rows])
-    scored, names = _columns(scores, board)
-    rated = human_columns(phase, board.frozen_at)
-    board.columns = [*scored[:1], *map(_rating_column, count(HUMAN_COLUMNS), rated), *scored[1:]]
-    _fill(rows, scores, names)
-    _fill_ratings(rows, rated)
-    _give_values(rows, board.ranking)
-    rank(rows)
-    board.rows = rows
+    board.rows = [Row(*run) for run in counting_runs(phase, board.rules, board.gold, board.frozen_at)]
+    _fill(board)
+    rank(board.rows)
     _give_ranges(board, by)
     if not shows_teams(phase, audience):
-        _hide_teams(phase, rows, viewer)
+        # The viewer's own teams keep their names.
+        own_teams = set(teams_of(viewer).values_list("slug", flat=True))
+        for row in board.rows:
+            if row.team_slug not in own_teams:
+                row.team = pseudonym(row.alias) if phase.shows_teams else None
+                row.team_slug, row.has_organiser = None, False
+                row.card = without_names(row.card)
     if board.visibility == Visibility.RANKS:
         board.columns = []
         for row in board.rows:
@@ -289,21 +284,8 @@ def standings(
     return board
 
 
-def _gold(board: Board, wanted: Gold | None) -> Gold | None:
-    """Of a frozen board no version is shown that it did not stand on by then."""
-    if board.frozen_at is None:
-        return wanted or board_gold(board.phase)
-    stood = gold_at(board.phase, board.frozen_at)
-    if wanted is None or stood is None:
-        return stood
-    return wanted if wanted.number <= stood.number else None
-
-
 def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
-    """A run's row under the ranking rules, or under others where it stands on their board alone.
-
-    None where the viewer sees it on no board with its scores.
-    """
+    """A run's row with scores, under the ranking rules or others on whose board it stands alone."""
     audience = audience_of(phase, viewer)
     for rules in phase.task.rules or [None]:
         board = standings(phase, viewer, rules, audience=audience)
@@ -314,15 +296,15 @@ def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, R
 
 
 def checked(phase: Phase, rules: str | None) -> str | None:
-    """The rule set that is asked for, or the ranking one; None where the task has none."""
-    known = phase.task.rules
+    """The rule set that is asked for, or the ranking one, if the task has any. Raises UnknownRules."""
+    rule_sets = phase.task.rules
     name = None if rules is None else current_rules(rules)
-    if name is not None and name not in known:
+    if name is not None and name not in rule_sets:
         raise UnknownRules(
             _("%(task)s has no rules “%(rules)s”; it has %(known)s")
-            % {"task": phase.task, "rules": rules, "known": ", ".join(known) or _("none")}
+            % {"task": phase.task, "rules": rules, "known": ", ".join(rule_sets) or _("none")}
         )
-    return name or (phase.task.ranking_rules if known else None)
+    return name or (phase.task.ranking_rules if rule_sets else None)
 
 
 def rank(rows: list[Row]) -> None:
@@ -332,7 +314,10 @@ def rank(rows: list[Row]) -> None:
     and share the last rank. What does not compete stands where its value puts it, runs that cannot be
     compared at the end.
     """
-    keys = {id(row): _sort_key(row) for row in rows}
+    keys = {
+        id(row): (row.value is None, -significant(row.value) if row.value is not None else 0.0)
+        for row in rows
+    }
     rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
     place = 0
     before: Row | None = None
@@ -354,32 +339,18 @@ def _give_ranges(board: Board, by: str) -> None:
         return
     values = [None if row.value is None else significant(row.value) for row in rows]
     key = f"{board.phase.pk}:{board.phase.version}:{board.rules}:{board.gold.pk}"
-    found = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
-    board.is_compared = found.is_complete
-    if found.first_two is not None:
+    ranks = ranks_of(key, [row.evaluation for row in rows], values, board.ranking.metric)
+    board.is_compared = ranks.is_complete
+    if ranks.first_two is not None:
         unit = board.phase.task.task_type.unit
-        board.separation = separation(found.first_two, unit=unit, rows=len(rows))
-    board.by = SIGNIFICANCE if by == SIGNIFICANCE and found.is_complete else VALUE
+        board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
+    board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
     first_of_group: dict[int, int] = {}
-    for row, standing in zip(rows, found.standings, strict=True):
+    for row, standing in zip(rows, ranks.standings, strict=True):
         row.rank_low, row.rank_high, row.group = standing.low, standing.high, standing.group
         first = first_of_group.setdefault(standing.group, standing.rank)
         if board.by == SIGNIFICANCE:
             row.rank = first
-
-
-def _hide_teams(phase: Phase, rows: Sequence[Row], viewer: object) -> None:
-    """Takes the names of others from the rows, and what tells of them; the viewer's own teams keep theirs."""
-    own = set(teams_of(viewer).values_list("slug", flat=True))
-    for row in rows:
-        if row.team_slug not in own:
-            row.team = pseudonym(row.alias) if phase.shows_teams else None
-            row.team_slug, row.has_organiser = None, False
-            row.card = without_names(row.card)
-
-
-def _sort_key(row: Row) -> tuple[bool, float]:
-    return (row.value is None, -significant(row.value) if row.value is not None else 0.0)
 
 
 def significant(value: float) -> float:
@@ -387,47 +358,38 @@ def significant(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
 
-def _fill(rows: Sequence[Row], scores: Sequence[ScoreRow], names: Mapping[int, str]) -> None:
-    """Gives the rows their numbers; ``names`` are those of the columns by signature."""
+def _fill(board: Board) -> None:
+    """The columns with the numbers of each row: those of the scorer, and what people said of the texts."""
+    scores = scores_of([row.evaluation for row in board.rows])
+    scored, names = _columns(scores, board)
+    rated = human_columns(board.phase, board.frozen_at)
+    rating_columns = [
+        Column(
+            column.metric, column.metric, column.key, column.scale, higher_is_better=True, position=position
+        )
+        for position, column in enumerate(rated, start=HUMAN_COLUMNS)
+    ]
+    board.columns = [*scored[:1], *rating_columns, *scored[1:]]
     undefined = [score for _, score, _, value, _, _ in scores if value is None]
-    infinite = set(_infinite(undefined)) if undefined else frozenset()
-    cells: dict[int, dict[str, Cell]] = {row.evaluation: row.scores for row in rows}
+    infinite: set[int] = set()
+    if undefined:
+        of_these = Score.objects.filter(id__in=undefined, is_infinite=True).order_by()
+        infinite = set(of_these.values_list("id", flat=True))
+    cells: dict[int, dict[str, Cell]] = {row.evaluation: row.scores for row in board.rows}
     make = tuple.__new__  # there are thousands of them, and a call of the class takes three times as long
     for evaluation, score, signature, value, low, high in scores:
         cells[evaluation][names[signature]] = make(Cell, (score, value, low, high, score in infinite))
-
-
-def _give_values(rows: Sequence[Row], ranking: Column | None) -> None:
-    """What rows are ranked by, higher first."""
+    for column in rated:
+        for row in board.rows:
+            if cell := column.cells.get(row.submission):
+                row.scores[column.metric] = Cell(*cell)
+    ranking = board.ranking
     sign = -1 if ranking and ranking.higher_is_better is False else 1
-    for row in rows:
+    for row in board.rows:
         ranked_by = row.scores.get(ranking.name) if ranking else None
         row.is_comparable = ranked_by is not None
         if ranked_by is not None and ranked_by.value is not None:
             row.value = sign * ranked_by.value
-
-
-def _fill_ratings(rows: Sequence[Row], rated: Sequence[HumanColumn]) -> None:
-    """Gives the rows what people said of their texts."""
-    for column in rated:
-        for row in rows:
-            if cell := column.cells.get(row.submission):
-                row.scores[column.metric] = Cell(*cell)
-
-
-def _rating_column(position: int, column: HumanColumn) -> Column:
-    return Column(
-        name=column.metric,
-        metric=column.metric,
-        key=column.key,
-        scale=column.scale,
-        higher_is_better=True,
-        position=position,
-    )
-
-
-def _infinite(scores: Sequence[int]) -> Iterable[int]:
-    return Score.objects.filter(id__in=scores, is_infinite=True).order_by().values_list("id", flat=True)
 
 
 @lru_cache(maxsize=1024)
@@ -438,11 +400,11 @@ def _traits(
     whether the rows of two runs can be exchanged.
     """
     try:
-        own = task_types()[task_type]
-        found = metric_of(own, metric, rules, own.checked_options(dict(options)))
+        own_type = task_types()[task_type]
+        made = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
     except UnknownMetric:
         return None, True
-    return found.higher_is_better, found.is_exchangeable
+    return made.higher_is_better, made.is_exchangeable
 
 
 def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], dict[int, str]]:
@@ -454,8 +416,8 @@ def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], di
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}
     of_key: Counter[str] = Counter()
-    for number, found in counts.items():
-        of_key[signatures[number].column] += found
+    for number, rows in counts.items():
+        of_key[signatures[number].column] += rows
     leading: dict[str, str] = {}
     for key, _signatures in sorted(of_key.items(), key=lambda item: (-item[1], item[0])):
         leading.setdefault(heads[key].metric, key)

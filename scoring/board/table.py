@@ -22,7 +22,7 @@ from scoring.board.numbers import MINUS, decimals, ranks, shown
 from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.models import Comparison
-from scoring.stats.groups import ALPHA
+from scoring.stats.significance import ALPHA
 
 #: How a column is sorted at first, and when it is turned round.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
@@ -34,8 +34,6 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Table:
-    """What `_table.html` shows: the cells of the head, and the rows."""
-
     heads: SafeString
     rows: SafeString
 
@@ -47,7 +45,6 @@ def table(
     compare: str = "",
     own: Collection[str] = (),
 ) -> Table:
-    """Of these rows; ``own`` are the slugs of the viewer's teams."""
     board = writers.board
     shown = shown_columns(board, query)
     marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
@@ -120,7 +117,6 @@ def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, m
 
 
 def _unbroken(label: str) -> SafeString:
-    """A narrow head breaks between words and not at the hyphen of ROUGE-L."""
     return SafeString(
         " ".join(
             f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word)
@@ -130,7 +126,6 @@ def _unbroken(label: str) -> SafeString:
 
 
 def sorted_in_words(board: Board, query: BoardQuery) -> str:
-    """`Sorted by Overlap recall, micro, best first`."""
     plain = {RANK: _("rank"), SYSTEM: _("system"), DATE: _("date")}
     metric = next((column.metric for column in board.columns if column.name == query.column), None)
     if metric is None and query.column not in plain:
@@ -212,7 +207,6 @@ class Writer:
 
     @cached_property
     def _mark(self) -> str:
-        """The decimal mark of the language."""
         return str(get_format("DECIMAL_SEPARATOR"))
 
     def _rank(self, row: Row) -> str:
@@ -221,7 +215,6 @@ class Writer:
         return str(row.rank or "")
 
     def _team(self, row: Row, is_own: bool) -> str:
-        """Under the system; a narrow page has the way to all numbers here, since it shows one."""
         name = escape(row.marked_name)
         if is_own:
             name = _("{name}, your team").format(name=name)
@@ -280,7 +273,6 @@ class Writer:
         return "".join(out)
 
     def _date(self, at: dt.datetime) -> str:
-        """The day, in UTC; the instant is in the element."""
         utc = at if at.tzinfo is dt.UTC else at.astimezone(dt.UTC)
         form, months = self._days
         day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
@@ -288,7 +280,6 @@ class Writer:
 
     @cached_property
     def _days(self) -> tuple[str, list[str]]:
-        """How a day is written, and the months; a day is not broken over lines."""
         return _("%(day)d %(month)s %(year)d").replace(" ", "\u00a0"), list(map(str, MONTHS))
 
     def _text(self, cell: Cell, form: str) -> str:
@@ -341,7 +332,6 @@ class Axis:
         return [f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS) for end in (self.low, self.high)]
 
     def place(self, value: float) -> float:
-        """So many pixels from the left."""
         return MARGIN + (WIDTH - 2 * MARGIN) * (value - self.low) / (self.high - self.low)
 
 
@@ -380,7 +370,6 @@ class OwnRun:
 
     @property
     def verdict(self) -> str:
-        """What the test of the two says; nothing where there is none."""
         if self.p is None:
             return ""
         p = "p < " + in_decimals("0.001") if self.p < 0.001 else "p = " + in_decimals(f"{self.p:.3f}")
@@ -390,7 +379,6 @@ class OwnRun:
 
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
-    """The ranked rows of these teams, which are given by their slugs."""
     ranked = [row for row in board.rows if row.rank is not None]
     return [
         _own_run(

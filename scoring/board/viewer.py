@@ -44,7 +44,6 @@ class Viewer:
 
     @property
     def teams(self) -> tuple[str, ...]:
-        """The slugs of the reader's own."""
         return tuple(sorted(word for kind, _row, word in self.facts if kind == "team"))
 
     @property

@@ -11,8 +11,6 @@ from tasks.models import Organiser, Phase, Season, Submission
 
 
 class Audience(StrEnum):
-    """What somebody is to a phase."""
-
     PUBLIC = "public"
     TEAM = "team"
     HELPER = "helper"
@@ -24,8 +22,6 @@ RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
 
 
 class Visibility(StrEnum):
-    """What of a board somebody may see."""
-
     NOTHING = "nothing"
     RANKS = "ranks"
     SCORES = "scores"
@@ -92,7 +88,6 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
 
 
 def may_see_labels(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    """What was decided on the claims of a run, from which its score follows."""
     if may_see_submission(submission, viewer):
         return may_see_scores(submission, viewer)
     return may_see_claims(submission, viewer, stands=stands)
@@ -127,7 +122,6 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
 
 
 def _is_veiled(submission: Submission, audience: Audience) -> bool:
-    """Whether the board was frozen before the run had the numbers that it has."""
     at = frozen_at(submission.phase, audience)
     return at is not None and not Evaluation.objects.known_at(at).filter(submission=submission).exists()
 

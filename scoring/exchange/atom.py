@@ -28,8 +28,6 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """``name`` never changes, ``html`` is safe."""
-
     name: str
     title: str
     html: str
@@ -39,13 +37,11 @@ class Entry:
 
 
 def season_feed(season: Season, now: dt.datetime) -> str:
-    """Of a public season, as everybody may read it."""
     entries = [*_announced(season), *_phases(season, now), *_moved(season)]
     return _written(season.title, site_address("season", season.slug), "season-feed", [season.slug], entries)
 
 
 def board_feed(board: Board) -> str:
-    """``board`` is the one that the public sees."""
     phase = board.phase
     where = place(phase)
     title = f"{phase.task.season}: {phase.task}, {phase}"
@@ -54,7 +50,6 @@ def board_feed(board: Board) -> str:
 
 
 def team_feed(found: PublicTeam) -> str:
-    """A team's rows on public boards."""
     where = [found.team.slug]
     entries = map(_result, found.results)
     return _written(
@@ -63,7 +58,6 @@ def team_feed(found: PublicTeam) -> str:
 
 
 def system_feed(found: PublicTeam, results: Iterable[Result], name: str) -> str:
-    """The rows of one system of a team."""
     where = [found.team.slug, system_slug(name)]
     entries = map(_result, results)
     return _written(
@@ -139,7 +133,6 @@ def _row(board: Board, row: Row) -> Entry:
 
 
 def _result(result: Result) -> Entry:
-    """Its rank is part of the title, so that a reader of the feed sees it move."""
     placing, where = result.placing, place(result.phase)
     said = " ".join(filter(None, [placing.metric, placing.number]))
     return Entry(

@@ -97,7 +97,6 @@ def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confir
 
 
 def of_snapshot(kept: Snapshot) -> Citation:
-    """The board as it stood then."""
     phase, task = kept.phase, kept.phase.task
     results = kept.content.get("results")
     said = f". Results were {results['words']}" if results else ""
@@ -148,7 +147,6 @@ def of_paper(paper: Paper) -> Citation:
 
 
 def as_bibtex(results: Results, kept: Snapshot | None) -> str:
-    """The board, then each run that the reader has chosen."""
     board, confirmation = results.board, confirmation_of(results.board)
     rows = (row for row in results.rows if not row.is_human)
     runs = (of_run(board, row, kept, confirmation=confirmation) for row in rows)

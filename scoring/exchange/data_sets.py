@@ -83,7 +83,6 @@ def released_phases(task: Task) -> dict[Phase, Gold]:
 
 
 def releases_of(task: Task) -> list[Release]:
-    """The same with what their archives hold."""
     return [Release(phase, gold, _read_archive(gold.public)) for phase, gold in released_phases(task).items()]
 
 
@@ -113,7 +112,6 @@ def _released_file(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Release
 
 
 def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
-    """Those whose values are all of one plain type."""
     types: dict[str, set[str]] = {}
     for line in islice(lines, SAMPLED_LINES):
         for name, value in json.loads(line).items():
@@ -150,7 +148,6 @@ class GivenSplit:
 
     @contextmanager
     def answers(self) -> Iterator[list[InputFile]]:
-        """The gold; no files where it is not given out."""
         if not self.has_gold:
             yield []
             return
@@ -159,7 +156,6 @@ class GivenSplit:
 
 
 def given_out(task: Task, viewer: object) -> list[GivenSplit]:
-    """The splits whose inputs are released, where the viewer has accepted the season's terms."""
     return [
         GivenSplit(phase, gold, may_have_gold(phase, viewer))
         for phase, gold in released_phases(task).items()
@@ -329,7 +325,6 @@ class NoLines(Exception):
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
-    """Raises NoLines."""
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:
         for own in splits:
@@ -464,7 +459,6 @@ def _documents(documents: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _candidates(candidates: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    """A run in the order of the collection, which says nothing of relevance."""
     for topic, names in candidates:
         for rank, name in enumerate(names, start=1):
             yield f"{_id(topic)} Q0 {_id(name)} {rank} 0 candidates\n"

@@ -70,5 +70,4 @@ def _converted(svg: bytes, form: str) -> bytes:
 
 
 def figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:
-    """The same as an answer of its own."""
     return HttpResponse(figure_file(figures, wanted), content_type=figure_type(wanted))

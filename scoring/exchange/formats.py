@@ -155,7 +155,6 @@ def _entry_files(results: Results, dataset: str) -> Iterator[tuple[str, str]]:
 
 
 def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]:
-    """One for each number: the metric's name is the task within the benchmark, the column key its note."""
     return [
         {
             "dataset": {"id": dataset, "task_id": f"{results.phase.split}_{column.metric}"},
@@ -205,7 +204,6 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 
 def _of_card(card: Mapping[str, str]) -> Mapping[str, Any]:
-    """The code where everybody looks for it, and the whole card under the name by which it is read here."""
     code = {"implementation": {"source": {"repository": card["code"]}}} if "code" in card else {}
     return {**code, RUN_CARD: dict(card)} if card else {}
 
@@ -267,7 +265,6 @@ def badge(board: Board, row: Row | None) -> str:
 
 
 def _badge_standing(board: Board, row: Row) -> str:
-    """`rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`."""
     confirmation = confirmation_of(board)
     is_preliminary = confirmation is not None and confirmation.is_preliminary
     return f"{_badge_result(board, row)}{' · preliminary' if is_preliminary else ''}"

@@ -56,7 +56,6 @@ IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
 def data_set_in_page(task: Task, released: Collection[Phase]) -> SafeString:
-    """The content of a `script` of type `application/ld+json`, which holds data and is never run."""
     text = json.dumps(data_set(task, released), ensure_ascii=False)
     return mark_safe(text.translate(IN_A_PAGE))  # noqa: S308  (every sign that means something to HTML is escaped)
 
@@ -102,6 +101,5 @@ def spdx(licence: str) -> str | None:
 
 
 def licence_address(licence: str) -> str | None:
-    """Where the text of a single licence stands; None for expressions of several and for other words."""
     known = spdx(licence)
     return ADDRESS.format(known) if known and " " not in known else None

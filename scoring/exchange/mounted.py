@@ -29,7 +29,7 @@ _BOARD = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
 
 
 class MountRefused(Exception):
-    """What is there is not mounted; the message says why."""
+    pass
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class Mounted:
 
     @cached_property
     def mount(self) -> dict[str, Any]:
-        """When it was mounted, the digest of its checksums, and what verifying it said."""
         found: dict[str, Any] = json.loads((self.folder / MOUNT).read_text(encoding="utf-8"))
         return found
 
@@ -82,7 +81,6 @@ class Mounted:
 
     @property
     def boards(self) -> list[tuple[str, str]]:
-        """Name and title of each."""
         return [
             (found[1], f"{task['title']}, {phase['title']}, {found[1].rpartition('-')[2]}")
             for task in self.facts["tasks"]

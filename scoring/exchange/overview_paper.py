@@ -68,8 +68,6 @@ class PaperQuery(Query):
 
 @dataclass(frozen=True)
 class PaperFile:
-    """``name`` is its path in the archive; ``written`` makes its content."""
-
     name: str
     label: str
     written: Callable[[], str | bytes]
@@ -81,8 +79,6 @@ class PaperFile:
 
 @dataclass(frozen=True)
 class PaperFiles:
-    """Files that stand together on the page. ``board`` is the one that they show, if they show one."""
-
     title: str
     files: Sequence[PaperFile]
     board: Board | None = None
@@ -100,8 +96,6 @@ class PaperFiles:
 
 @dataclass(frozen=True)
 class OverviewPaper:
-    """All of it as somebody may read it; what a board does not show them is not there."""
-
     season: Season
     viewer: object
 
@@ -116,7 +110,6 @@ class OverviewPaper:
 
     @cached_property
     def boards(self) -> list[Board]:
-        """Each under each rule set, as far as it shows scores and has rows."""
         phases = Phase.objects.filter(task__season=self.season).select_related("task__season")
         return [board for phase in phases.order_by("task__position", "task_id", "position", "opens")
                 for board in self._boards(phase)]  # fmt: skip
@@ -233,7 +226,6 @@ def _board_part(board: Board) -> PaperFiles:
 
 
 def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]]]:
-    """All classes together, then by dimension the table and the chart of the metric that ranks."""
     dimensions = offered_dimensions(board)
     if not dimensions:
         return
@@ -286,7 +278,6 @@ MAX_NAMED = 8
 
 
 def results_text(season: Season, boards: Sequence[Board]) -> str:
-    """``boards`` are those that whoever reads this may see with their scores."""
     teams = Registration.objects.filter(season=season).approved().count()
     phases = list({board.phase.pk: board for board in boards}.values())
     parts = [
@@ -330,7 +321,6 @@ def _facts(board: Board) -> Iterator[str]:
 
 
 def _first(board: Board) -> Iterator[str]:
-    """Who is first, and who cannot be told from it."""
     if not board.first:
         yield "No run of a team is ranked."
         return
@@ -352,7 +342,6 @@ def _first(board: Board) -> Iterator[str]:
 
 
 def _beside(board: Board) -> Iterator[str]:
-    """Baselines, and how many runs are better than the best of them."""
     baselines = [row for row in board.rows if row.is_baseline and row.value is not None]
     if baselines:
         best = baselines[0]
@@ -370,7 +359,6 @@ def _beside(board: Board) -> Iterator[str]:
 
 
 def _classes(board: Board) -> Iterator[str]:
-    """The hardest and the easiest class of each dimension, over all systems of the board."""
     ranking = board.ranking
     assert ranking is not None
     systems = [row for row in board.systems if row.rank is not None] or board.systems
@@ -411,7 +399,6 @@ def _number(board: Board, row: Row) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text of people's choosing as Markdown prints it, on one line."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -420,8 +407,6 @@ HEADS = ("team", "team_name", "members", "has_organiser", "name", "affiliation",
 
 @dataclass(frozen=True, kw_only=True)
 class Participant:
-    """A team that takes part; ``people`` are those of its ``members`` who agreed to be listed."""
-
     slug: str
     name: str
     members: int
@@ -458,7 +443,6 @@ def participants(season: Season, viewer: object) -> list[Participant]:
 
 
 def participants_csv(found: Sequence[Participant]) -> str:
-    """A line for each person who is named; a team whose people are not has one line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(HEADS)
@@ -479,7 +463,6 @@ def participants_latex(season: Season, found: Sequence[Participant]) -> str:
 
 
 def _people(team: Participant) -> str:
-    """`Ada Lovelace, Bo Li and 2 others`, an asterisk before them where an organiser is among the members."""
     names = ", ".join(person.name for person in team.people)
     others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
     mark = "* " if team.has_organiser else ""

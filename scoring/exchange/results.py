@@ -78,7 +78,6 @@ class Results:
         return {(score.evaluation_id, score.column): score for score in scores.select_related("evaluation")}
 
     def score_of(self, row: Row, column: Column) -> Score | None:
-        """The stored score with its signature; None for what people said of a text."""
         return self._scores.get((row.evaluation, column.key))
 
 

@@ -87,7 +87,6 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
 
 
 def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
-    """Under the ranking rules, against the newest gold that each run was scored against."""
     first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
     found = (
         Score.objects.filter(evaluation__submission__in=list(first), shared__position=0)

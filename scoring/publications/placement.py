@@ -166,7 +166,6 @@ def judged_placement(
 
 
 def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping[str, Sequence[str]]) -> None:
-    """Whether it names what the table and the task have."""
     here, said = entry.read_from, entry.said
     if said.rules not in metrics:
         here.refuse("rules", f"the task has no rules “{said.rules}”", one_of(metrics) if metrics else "")
@@ -185,7 +184,6 @@ def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping
 
 
 def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Placement) -> None:
-    """Whether the classes that it names are printed, and stand for runs or for classes but not for both."""
     here, said = entry.read_from, entry.said
     if said.runs and not placement.by:
         here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
@@ -207,7 +205,6 @@ def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Plac
 
 
 def _named_paper(entry: PlacementEntry, publications: Sequence[Publication]) -> Publication | None:
-    """The paper that is named; without a name the only one."""
     keys = [publication.paper.key for publication in publications]
     if not entry.paper and len(publications) == 1:
         return publications[0]
@@ -219,7 +216,6 @@ def _named_paper(entry: PlacementEntry, publications: Sequence[Publication]) -> 
 
 
 def _judge_rows(here: Table, printed: Printed, placement: Placement) -> None:
-    """Whether the placement picks rows, and each system once, or once for each class."""
     fields = sorted({name for row in printed.rows for name in row.features})
     for key, names in (("by", [placement.by] if placement.by else []), ("where", list(placement.where))):
         for name in names:

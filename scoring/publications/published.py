@@ -45,8 +45,6 @@ class Measure:
 
 @dataclass(kw_only=True)
 class PublishedRow:
-    """What one line of print says of one system; a figure is missing where nothing is printed."""
-
     system: str
     line: int
     figures: dict[str, Reported]
@@ -64,8 +62,6 @@ class PublishedRow:
 
 @dataclass(kw_only=True)
 class PublishedTable:
-    """A table of a publication with the rows that a task shows of it, as ``placement`` says."""
-
     table: ReportedTable
     placement: Placement
     measures: list[Measure]
@@ -77,12 +73,10 @@ class PublishedTable:
 
     @property
     def columns(self) -> list[Measure]:
-        """Those that are columns of their own: the ends of an interval are drawn beside its figure."""
         return [measure for measure in self.measures if measure.name not in self.placement.interval]
 
     @property
     def title(self) -> str:
-        """Its name, and which of its rows are shown: `Table 1, ASQA`."""
         return ", ".join([self.table.name, *self.placement.where.values()])
 
     @property
@@ -101,7 +95,6 @@ class PublishedTable:
 
     @property
     def doubts(self) -> list[tuple[str, str]]:
-        """Why figures are doubted, each with what it is of."""
         found = []
         for row in self.rows:
             for figure in row.figures.values():
@@ -269,7 +262,6 @@ _COLUMNS = (
 
 
 def published_csv(published: Published) -> str:
-    """One line a figure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
@@ -342,15 +334,12 @@ IN_DOMAIN = "in_domain"
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedTransfer:
-    """``lines`` has by system the figure of each data set, as it is printed."""
-
     table: PublishedTable
     tested: Sequence[str]
     lines: Sequence[tuple[str, Sequence[Reported | None]]]
 
 
 def printed_transfers(task: Task) -> list[PrintedTransfer]:
-    """Of the task's published results, under each table's leading measure."""
     return [
         _pivoted(table)
         for table in published_of(task).by_class

@@ -203,7 +203,6 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 def _judge(fields: Fields, measure: Measure, figure: Figure) -> None:
-    """Whether a figure is one of its scale, and the one that is printed."""
     low, high = SCALES.get(measure.scale, (None, None))
     if figure.value is None:
         if figure.less_than is None and figure.printed:
@@ -338,8 +337,6 @@ _REQUIRED = object()
 
 
 class Findings:
-    """What is wrong with a file, in the order of reading."""
-
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
@@ -410,7 +407,6 @@ class Fields:
         return None
 
     def objects(self, name: str, places: str) -> list[Fields]:
-        """The objects of a list, at least one; ``places`` is how problems call one, with its number."""
         value = self.raw(name)
         if not isinstance(value, list) or not value:
             if value is not _REQUIRED:
@@ -455,7 +451,6 @@ class Fields:
 
 
 def shown(value: object) -> str:
-    """A value in a message."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -495,7 +490,6 @@ def with_contradictions(table: Table) -> Table:
 
 
 def _pairs(measures: Sequence[Measure]) -> Iterator[tuple[int, Measure, Measure]]:
-    """The cut with the recall and the reciprocal rank that are cut there, on one scale."""
     recalls = {
         int(found["cut"]): measure for measure in measures if (found := _RECALL.fullmatch(measure.name))
     }

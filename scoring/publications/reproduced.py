@@ -39,7 +39,6 @@ class Pair:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus theirs."""
         return None if self.own is None or self.reported is None else self.own - self.reported
 
     @property
@@ -57,8 +56,6 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """What two columns are of: a system, or a metric; and what is the same on the board."""
-
     printed: str
     own: str
 
@@ -128,12 +125,10 @@ def is_reproduced(task: Task) -> bool:
 
 
 def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
-    """Of all these tasks, as the viewer may see them."""
     return [table for task in tasks if is_reproduced(task) for table in reproduced_of(task, viewer)]
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
-    """In the order of the season file, as the viewer may see it."""
     results = published_of(task)
     for shown in results.by_class:
         if shown.placement.recomputed:
@@ -145,7 +140,6 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 
 
 def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    """Classes down, systems across."""
     board, rows = _board(task, said, viewer)
     metric = said.metrics.get(shown.leading.name, "")
     figures = {(row.label, row.system): row for row in shown.rows}
@@ -169,7 +163,6 @@ def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: objec
 
 
 def _by_run(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    """Settings of one system down, each of them a system of the board, and metrics across."""
     board, rows = _board(task, said, viewer)
     measures = [column for column in shown.columns if column.name in said.metrics]
     lines = [
@@ -190,7 +183,6 @@ def _by_run(task: Task, shown: PublishedTable, said: Recomputed, viewer: object)
 
 
 def _of_systems(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    """Systems down, metrics across."""
     board, rows = _board(task, said, viewer)
     measures = [column for column in shown.columns if column.name in said.metrics]
     lines = [

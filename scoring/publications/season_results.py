@@ -69,7 +69,6 @@ class SeasonResults:
         return [publication for publication in found if publication is not None]
 
     def store(self) -> list[str]:
-        """Returns what changed, in sentences."""
         return [change for publication in self.publications for change in store_publication(publication)]
 
 
@@ -129,7 +128,6 @@ def _known_table(table: ReportedTable) -> Printed:
 
 
 def _digest(publication: Publication) -> str:
-    """Of everything that is kept of a publication."""
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -184,7 +182,6 @@ def _store_table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
 
 
 def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]:
-    """How many figures are new, changed and gone."""
     wanted = {
         (facts["key"], facts["metric"]): facts
         for position, row in enumerate(entry.rows)
@@ -236,7 +233,6 @@ def _set(row: Model, facts: dict[str, Any]) -> list[str]:
 
 
 def _renew_boards(paper: Paper) -> None:
-    """The boards that the paper's tables stand on have changed."""
     for task in Task.objects.exclude(published=[]):
         if any(placement["paper"] == paper.key for placement in task.published):
             for phase in Phase.objects.filter(task=task).order_by("pk"):

@@ -40,8 +40,6 @@ DOUBT = "doubted"
 
 @dataclass(frozen=True)
 class PublishedSystem:
-    """A system of a publication among the systems of a table of classes."""
-
     system: str
     evaluation: int
 
@@ -111,7 +109,6 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
 
 
 def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]) -> dict[str, Any]:
-    """A whole table of a publication, line by line."""
     keys = [name for name in table.row_key if name != "system"]
     has_systems = any(row.system for row in rows)
     return {
@@ -156,7 +153,6 @@ def _whisker(cell: Cell, axis: Axis | None) -> SafeString:
 
 
 def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:
-    """The metrics that tables by class can show instead of their own; none where each has one alone."""
     if all(len(table.columns) < 2 for table in tables):
         return []
     measures = {measure.name: measure for table in tables for measure in table.columns}
@@ -211,19 +207,16 @@ def _class_table(shown: PublishedTable) -> ClassTable:
 
 
 def _drawn(classes: ClassTable, query: PublishedQuery) -> list[System]:
-    """The systems in the bars: those that the reader chose, the best where none of them is in the table."""
     chosen = [row for row in classes.systems if row.system in query.systems]
     return chosen[:MAX_SERIES] or best_systems(classes)[:CHOSEN_AT_FIRST]
 
 
 def _elsewhere(classes: ClassTable, query: PublishedQuery) -> tuple[str, ...]:
-    """What is chosen for the other tables of the page."""
     own = {row.system for row in classes.systems}
     return tuple(name for name in query.systems if name not in own)
 
 
 def _heat_as_printed(figure: HeatMap, lines: Sequence[dict[str, Any]]) -> HeatMap:
-    """The same with the decimals of print, no more."""
     return replace(figure, texts=[[cell["text"] for cell in line["cells"]] for line in lines])
 
 

@@ -12,5 +12,4 @@ register = template.Library()
 
 @register.filter
 def organises(user: object, season: Season) -> bool:
-    """Whether the user may change everything of the season."""
     return may_organise(user, season)
