@@ -10,6 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from citeboard.core.actions import MAX_WORDS
 from citeboard.core.api import ABSENT, PAGE_PARAMETERS, READ, paged, paged_answer
 from citeboard.core.models import AuditEntry
 from scoring.api.teams import CHANGES
@@ -29,6 +30,9 @@ class HistorySerializer(serializers.ModelSerializer[AuditEntry]):
     """One act."""
 
     actor = serializers.CharField(source="actor_name", help_text="What the person was called then.")
+    words = serializers.CharField(
+        max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
+    )
     changes = ChangeSerializer(many=True)
 
     class Meta:

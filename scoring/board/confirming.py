@@ -228,12 +228,12 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
         held.errata.append({"at": at.isoformat(), "text": text})
         held.save(update_fields=["errata"])
         bump_version(held.pk)
-        audit.note(
+        audit.record(
+            "erratum",
             actor=by,
-            action="erratum",
-            words=f"published an erratum of {held.task}, {held}",
             subject=held,
             place=held.task.season,
+            facts={"phase": f"{held.task}, {held}"},
             changes=[audit.Change("erratum", None, text)],
         )
     return Erratum(text=text, published_at=at)

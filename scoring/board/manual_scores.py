@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.plain_text import one_line
-from citeboard.core.words import counted, in_decimals
+from citeboard.core.words import in_decimals
 from citeboard.teams.models import User
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Visibility
@@ -129,22 +129,16 @@ def _written(
 
 def _note(phase: Phase, name: str, was: dict[str, Any], now: dict[str, Any], by: User) -> None:
     bump_version(phase.pk)
-    with audit.in_english():
-        entered = f"entered {counted(len(now['values']), 'score')} by hand" if now else ""
-    did = entered or "took away what was entered by hand"
+    facts: dict[str, object] = {"name": name, "phase": f"{phase.task}, {phase}"}
+    if now:
+        facts["scores"] = len(now["values"])
     changes = [
         audit.Change(f"{name}, {part}", was.get(part), now.get(part))
         for part in ("higher_is_better", "source", "values")
         if was.get(part) != now.get(part)
     ]
-    audit.note(
-        actor=by,
-        action="outside-scores",
-        words=f"{did} as “{name}” of {phase.task}, {phase}",
-        subject=phase,
-        place=phase.task.season,
-        changes=changes,
-    )
+    key = "outside-scores" if now else "outside-scores/removed"
+    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)
 
 
 def _said(measure: OutsideMeasure | None) -> dict[str, Any]:

@@ -99,16 +99,12 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
             return
         locked.adjudicated_from = distance
         locked.save(update_fields=["adjudicated_from"])
-        words = (
-            "lets annotators' ratings stand as they are"
-            if distance is None
-            else f"lets an adjudicator decide where ratings differ by {distance} or more"
-        )
-        audit.note(
+        facts = {"sheet": sheet.pk}
+        audit.record(
+            "sheet-adjudication/none" if distance is None else "sheet-adjudication",
             actor=by,
-            action="sheet-adjudication",
-            words=f"{words} on sheet {sheet.pk}",
             subject=locked.phase,
             place=locked.phase.task.season,
+            facts=facts if distance is None else {**facts, "distance": distance},
             changes=[audit.Change("adjudicated_from", before, distance)],
         )

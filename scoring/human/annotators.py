@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
 from scoring.models import Annotator, Sheet
 from tasks.notifications.events import sheet_event, take_back, tell_sheet
@@ -48,15 +47,8 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
         if not sheet.is_open:
             raise AnnotatorRefused(_("the sheet is published; take it back before you remove who rated it"))
         ratings = annotator.ratings.count()
-        with audit.in_english():
-            words = f"removed the annotator {annotator} with {counted(ratings, 'rating')}"
-        audit.note(
-            actor=by,
-            action="annotator-removed",
-            words=words,
-            subject=sheet,
-            place=sheet.phase.task.season,
-        )
+        facts = {"annotator": annotator, "ratings": ratings}
+        audit.record("annotator-removed", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
         if annotator.user_id is not None:
             take_back(sheet_event(sheet.pk), annotator.user_id)
         annotator.delete()

@@ -83,12 +83,12 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
         locked.save(update_fields=["data_sheet"])
         with audit.in_english():
             names = listed([change.key for change in changes])
-        audit.note(
+        audit.record(
+            "data-sheet",
             actor=by,
-            action="data-sheet",
-            words=f"wrote the data sheet of sheet {sheet.pk}: {names}",
             subject=locked.phase,
             place=locked.phase.task.season,
+            facts={"sheet": sheet.pk, "names": names},
             changes=changes,
         )
 

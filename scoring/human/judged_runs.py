@@ -60,7 +60,7 @@ def keep_file(*, submission: Submission, path: Path, filename: str, by: User | N
             file=name,
             imported_by=by,
         )
-        _note(judged, by, f"brought people's judgements of {submission}")
+        _note(judged, by, "judgements-imported")
     return judged
 
 
@@ -82,7 +82,7 @@ def publish(*, submission: Submission, by: User | None) -> None:
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         bump_version(submission.phase_id)
-        _note(locked, by, f"put people's ratings of {submission} on the board")
+        _note(locked, by, "judgements-imported/published")
 
 
 def revoke(*, submission: Submission, by: User) -> None:
@@ -99,12 +99,12 @@ def _take_off(judged: JudgedRun, by: User | None) -> None:
     judged.published_at = None
     judged.save(update_fields=["published_at"])
     bump_version(judged.submission.phase_id)
-    _note(judged, by, f"took people's ratings of {judged.submission} off the board")
+    _note(judged, by, "judgements-imported/removed")
 
 
-def _note(judged: JudgedRun, by: User | None, words: str) -> None:
-    season = judged.submission.phase.task.season
-    audit.note(actor=by, action="judgements-imported", words=words, subject=judged, place=season)
+def _note(judged: JudgedRun, by: User | None, key: str) -> None:
+    run = judged.submission
+    audit.record(key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run})
 
 
 def _scores(judged: JudgedRun, found: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:

@@ -90,8 +90,11 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.save(update_fields=["agreement", "published_at"])
         HumanScore.objects.bulk_create(_scores(locked))
         with audit.in_english():
-            without = f" without waiting for {'; '.join(unfinished(locked))}" if waiting else ""
-        _note(locked, by, f"published a human evaluation{without}")
+            names = "; ".join(unfinished(locked))
+        if waiting:
+            _note(locked, by, "sheet/published early", names=names)
+        else:
+            _note(locked, by, "sheet/published")
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
@@ -103,13 +106,13 @@ def revoke(*, sheet: Sheet, by: User) -> None:
         locked.scores.all().delete()
         locked.agreement, locked.published_at = {}, None
         locked.save(update_fields=["agreement", "published_at"])
-        _note(locked, by, "took a human evaluation off the board")
+        _note(locked, by, "sheet/removed")
 
 
-def _note(sheet: Sheet, by: User, words: str) -> None:
+def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     phase = sheet.phase
     bump_version(phase.pk)
-    audit.note(actor=by, action="sheet", words=words, subject=phase, place=phase.task.season)
+    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
 
 
 def _described(found: Agreement) -> dict[str, Any]:

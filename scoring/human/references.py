@@ -66,12 +66,12 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         locked.has_references = True
         locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
         locked.save(update_fields=["has_references", "scales"])
-        audit.note(
+        audit.record(
+            "sheet-references",
             actor=by,
-            action="sheet-references",
-            words=f"showed annotators the gold texts of sheet {sheet.pk}",
             subject=phase,
             place=phase.task.season,
+            facts={"sheet": sheet.pk},
         )
 
 

@@ -116,10 +116,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     with transaction.atomic():
         sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)
         _fill(sheet, drawn.names, drawn.sources, drawn.texts)
-        with audit.in_english():
-            size = f"{counted(len(drawn.names), 'instance')} of {counted(len(drawn.texts), 'run')}"
-        words = f"made a sheet for human evaluation: {size}"
-        audit.note(actor=by, action="sheet", words=words, subject=phase, place=phase.task.season)
+        facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
+        audit.record("sheet", actor=by, subject=phase, place=phase.task.season, facts=facts)
     return sheet
 
 

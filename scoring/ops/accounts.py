@@ -45,15 +45,9 @@ def delete_account(user: User) -> str:
         for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
             _leave(membership.team, user)
         for organiser in Organiser.objects.filter(user=user).select_related("season"):
-            words = f"left as {organiser.role}"
             changes = [audit.Change("role", organiser.role, None)]
-            audit.note(
-                actor=user,
-                action=f"{organiser.role}-left",
-                words=words,
-                subject=user,
-                place=organiser.season,
-                changes=changes,
+            audit.record(
+                f"{organiser.role}-left", actor=user, subject=user, place=organiser.season, changes=changes
             )
         for asked in JoinRequest.objects.filter(user=user):
             forget_join_asked(asked)
@@ -80,7 +74,7 @@ def _leave(team: Team, user: User) -> None:
         team.delete()
         return
     Membership.objects.filter(team=team, user=user).delete()
-    audit.note(actor=user, action="member-left", words="left", subject=user, place=team)
+    audit.record("member-left", actor=user, subject=user, place=team)
 
 
 def _forget_in_history(user: User, called: str) -> None:
@@ -99,14 +93,13 @@ def _forget_in_history(user: User, called: str) -> None:
         Submission.objects.filter(pk=run.pk).update(reason=reason)
     about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
     named = AuditEntry.objects.filter(
-        Q(action="organiser-added", words__in=[f"made {name} an organiser" for name in names])
-        | Q(action="organiser-removed", words__in=[f"removed {name} as an organiser" for name in names])
+        action__in=("organiser-added", "organiser-removed"), facts__person__in=list(names)
     )
     for entry in (about | named).distinct():
         for name in names:
-            entry.words = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: called, entry.words)
+            audit.replace(entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called)
         entry.subject = called
-        entry.save(update_fields=["words", "subject"])
+        entry.save(update_fields=["text", "facts", "subject"])
     own.update(actor_name=called)
 
 
@@ -120,11 +113,13 @@ def _forget_address(address: str, called: str) -> None:
     for season in Season.objects.filter(entry_list__icontains=address):
         lines = [line for line in season.entry_list.splitlines() if line.lower() != address.lower()]
         Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
-    entries = AuditEntry.objects.filter(Q(words__icontains=address) | Q(changes__icontains=address))
+    entries = AuditEntry.objects.filter(
+        Q(text__icontains=address) | Q(facts__icontains=address) | Q(changes__icontains=address)
+    )
     for entry in entries:
-        entry.words = written.sub(lambda _: called, entry.words)
+        audit.replace(entry, written, called)
         entry.changes = json.loads(written.sub(lambda _: called, json.dumps(entry.changes)))
-        entry.save(update_fields=["words", "changes"])
+        entry.save(update_fields=["text", "facts", "changes"])
 
 
 Entries = list[dict[str, Any]]

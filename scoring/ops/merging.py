@@ -50,8 +50,8 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
                 % {"team": team, "other": present.into}
             )
         made = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
-        words = f"proposed that {team} merges into {into}"
-        audit.note(actor=by, action="merge-proposed", words=words, subject=team, place=season)
+        facts = {"team": team, "into": into}
+        audit.record("merge-proposed", actor=by, subject=team, place=season, facts=facts)
         tell_merge_asked(made)
     return made
 
@@ -60,8 +60,8 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     """The one team withdraws it, or the other declines. Raises MergeRefused."""
     with transaction.atomic():
         held = _held(proposal)
-        words = f"dropped that {held.team} merges into {held.into}"
-        audit.note(actor=by, action="merge-dropped", words=words, subject=held.team, place=held.season)
+        facts = {"team": held.team, "into": held.into}
+        audit.record("merge-dropped", actor=by, subject=held.team, place=held.season, facts=facts)
         forget_merge_asked(held)
         held.delete()
 
@@ -106,15 +106,10 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     for proposal in MergeProposal.objects.filter(season=season, into=team):
         forget_merge_asked(proposal)
         proposal.delete()
-    with audit.in_english():
-        words = f"merged {team} into {into}, with {counted(len(moved), 'run')}"
-    words += f": {reason}" if reason else ""
+    facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
     changes = [audit.Change("team", team.name, into.name), audit.Change("members", None, joined), *moved]
-    for subject in (into, team):
-        audit.note(
-            actor=by, action="teams-merged", words=words, subject=subject, place=season, changes=changes
-        )
-    audit.note(actor=by, action="teams-merged", words=words, subject=team, place=into, changes=changes)
+    for subject, where in ((into, season), (team, season), (team, into)):
+        audit.record("teams-merged", actor=by, subject=subject, place=where, facts=facts, changes=changes)
     tell_merged(season, team, into, at=timezone.now(), reason=reason)
     bump_versions(season)
     return len(moved)

@@ -175,8 +175,8 @@ def delete_season(*, season: Season, by: User) -> None:
             raise NotDeleted(words % {"season": season})
         if Submission.objects.filter(phase__task__season=season, team__isnull=False).exists():
             raise NotDeleted(_("%(season)s has runs of teams, which stay") % {"season": season})
-        words = f"deleted the draft {season} ({season.slug})"
-        audit.note(actor=by, action="season-deleted", words=words, subject=season, place=season)
+        facts = {"season": season, "address": season.slug}
+        audit.record("season-deleted", actor=by, subject=season, place=season, facts=facts)
         try:
             Snapshot.objects.filter(phase__task__season=season).delete()
             Submission.objects.filter(phase__task__season=season).delete()

@@ -79,13 +79,18 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             },
         )
         bump_version(phase.pk)
-        run = f"run {submission.number} ({submission.system}) of {submission.team} in {phase}"
-        audit.note(
+        audit.record(
+            f"result-{state.value}",
             actor=by,
-            action=f"result-{state.value}",
-            words=f"{state.value} the result of {run}, gold v{result.gold.number}",
             subject=submission,
             place=phase.task.season,
+            facts={
+                "number": submission.number,
+                "system": submission.system,
+                "team": submission.team,
+                "phase": phase,
+                "version": result.gold.number,
+            },
             changes=[
                 audit.Change("result", before.state if before else None, state.value),
                 *_changed("message", before.message if before else "", message),
@@ -148,12 +153,12 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
 def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]) -> Phase:
     phase.save(update_fields=["confirmation_ended_at", "confirmation_ended_because", "confirmation_reopened"])
     bump_version(phase.pk)
-    audit.note(
+    audit.record(
+        f"confirmation-{verb}",
         actor=by,
-        action=f"confirmation-{verb}",
-        words=f"{verb} the confirmation of results of {phase.task}, {phase}",
         subject=phase,
         place=phase.task.season,
+        facts={"phase": f"{phase.task}, {phase}"},
         changes=[audit.Change(*change) for change in changes],
     )
     return phase

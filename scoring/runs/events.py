@@ -64,4 +64,4 @@ def _steps(run: Submission) -> Iterator[Event]:
 
 def _acts(run: Submission) -> Iterator[Event]:
     for entry in about(run):
-        yield Event(at=entry.at, words=entry.did, by=entry.who, changes=entry.changes)
+        yield Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes)

@@ -90,8 +90,8 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
         _check(name, phase)
     found = [_ask_for(name, phase, gold) for name in names]
     if new := [baseline.name for baseline in found if baseline.is_new]:
-        words = f"had baselines of {phase.task}, {phase} computed: {', '.join(new)}"
-        audit.note(actor=by, action="baselines-asked", words=words, subject=phase, place=phase.task.season)
+        facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}
+        audit.record("baselines-asked", actor=by, subject=phase, place=phase.task.season, facts=facts)
     return found
 
 

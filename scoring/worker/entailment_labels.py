@@ -118,8 +118,8 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
                 decided=deciding_model.decided + source.added
             )
             if season is not None:
-                words = f"brought {source.added} labels of {deciding_model}"
-                audit.note(actor=by, action="labels-imported", words=words, subject=source, place=season)
+                facts = {"labels": source.added, "model": deciding_model}
+                audit.record("labels-imported", actor=by, subject=source, place=season, facts=facts)
     return Imported(model=deciding_model, added=source.added, known=source.known, resumed=0)
 
 
@@ -260,8 +260,8 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
         )
         has_sha1 = _copy_to(own, source)
         EntailmentModel.objects.filter(pk=shared.pk).update(decided=shared.decided + source.added)
-        words = f"shared {source.added} labels of {shared} with all seasons"
-        audit.note(actor=by, action="labels-shared", words=words, subject=source, place=season)
+        facts = {"labels": source.added, "model": shared}
+        audit.record("labels-shared", actor=by, subject=source, place=season, facts=facts)
     resumed = pending_labels.go_on(shared, is_unsure=has_sha1)
     return Imported(model=shared, added=source.added, known=known, resumed=resumed)
 

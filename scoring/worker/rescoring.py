@@ -77,7 +77,7 @@ def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
         )
         if is_new or order.stopped_at is not None:
             Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
-            _noted(phase, by, "rescore-asked", f"had {_name(phase)} scored again")
+            _noted(phase, by, "rescore-asked")
     fill_up(phase)
     order.refresh_from_db()
     return order
@@ -117,7 +117,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
     with transaction.atomic():
         queued = int(check_again(submission, gold)) or _queued_anew(submission, gold)
         if queued:
-            _noted(phase, by, "run-rescored", f"had {submission} in {_name(phase)} scored again")
+            _noted(phase, by, "run-rescored", run=str(submission))
     return queued
 
 
@@ -149,7 +149,7 @@ def stop(*, phase: Phase, by: User | None) -> int:
                 phase=phase, ended_at=None, defaults={"asked_by": by, "stopped_at": timezone.now()}
             )
         if taken or was_going:
-            _noted(phase, by, "rescore-stopped", f"stopped scoring {_name(phase)} again")
+            _noted(phase, by, "rescore-stopped")
     return taken
 
 
@@ -268,12 +268,9 @@ def _if_it_waits(job: Job) -> QuerySet[Job]:
     return Job.objects.filter(pk=job.pk, state__in=WAITING)
 
 
-def _name(phase: Phase) -> str:
-    return f"{phase.task}, {phase}"
-
-
-def _noted(phase: Phase, by: User | None, action: str, words: str) -> None:
-    audit.note(actor=by, action=action, words=words, subject=phase, place=phase.task.season)
+def _noted(phase: Phase, by: User | None, key: str, **facts: str) -> None:
+    facts["phase"] = f"{phase.task}, {phase}"
+    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
 
 
 class GoldRefused(Refused):
@@ -331,9 +328,7 @@ def _recorded(task: Task, split: str, packed: KeptGold, *, reason: str, by: User
     gold, is_new = record_gold(task=task, split=split, kept=packed, reason=reason, again=again)
     phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
     if is_new:
-        words = f"made gold v{gold.number} of {task}: {reason}"
+        facts = {"version": gold.number, "task": task, "reason": reason}
         change = gold_change(before, gold)
-        audit.note(
-            actor=by, action="gold-added", words=words, subject=gold, place=task.season, changes=[change]
-        )
+        audit.record("gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=[change])
     return NewGold(gold, is_new, phases)

@@ -37,7 +37,7 @@ def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User)
             submission=own, job=job, failed_at=failed_at, defaults={"note": note, "by": by}
         )
         if is_new:
-            _noted(found, by, "acknowledged", [audit.Change("acknowledged", None, note)])
+            _noted(found, by, "failure-acknowledged", audit.Change("acknowledged", None, note))
     return found
 
 
@@ -47,7 +47,7 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
         rows = Acknowledgement.objects.select_for_update(of=("self",))
         held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)
         for found in held:
-            _noted(found, by, "not acknowledged", [audit.Change("acknowledged", found.note, None)])
+            _noted(found, by, "failure-not-acknowledged", audit.Change("acknowledged", found.note, None))
             found.delete()
 
 
@@ -65,17 +65,16 @@ def _failed_at(run: Submission, job: Job | None) -> dt.datetime:
     return job.finished_at
 
 
-def _noted(found: Acknowledgement, by: User, did: str, changes: list[audit.Change]) -> None:
+def _noted(found: Acknowledgement, by: User, action: str, change: audit.Change) -> None:
     run, job = found.submission, found.job
-    what = f"the scoring under {job.rules} of {run}" if job else f"the failure of {run}"
-    words = f"{did}: {what}"
-    if did == "acknowledged" and found.note:
-        words += f": {found.note}"
-    audit.note(
+    facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
+    if action == "failure-acknowledged":
+        facts["reason"] = found.note
+    audit.record(
+        f"{action}/rules" if job else action,
         actor=by,
-        action="failure-acknowledged" if did == "acknowledged" else "failure-not-acknowledged",
-        words=words,
         subject=run,
         place=run.phase.task.season,
-        changes=changes,
+        facts=facts,
+        changes=[change],
     )

@@ -27,7 +27,6 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.database import from_now
 from citeboard.core.models import Mailed
-from citeboard.core.words import counted
 from citeboard.teams.mailed_invitations import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
 from tasks.jobs.engine import DueKind
@@ -138,9 +137,7 @@ def try_again(*, by: User) -> int:
         facts = {"mail": Mail.QUEUED, "mail_attempts": 0, "mail_due_at": from_now(-1)}
         queued = sum(kind.rows.filter(mail=Mail.FAILED).order_by().update(**facts) for kind in KINDS)
         if queued:
-            with audit.in_english():
-                words = f"queued {counted(queued, 'e-mail')} again that had been given up"
-            audit.note(actor=by, action="mails-queued-again", words=words, subject=by, place=by)
+            audit.record("mails-queued-again", actor=by, subject=by, place=by, facts={"mails": queued})
     return queued
 
 

@@ -19,7 +19,6 @@ from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
 from citeboard.teams.invitations import InvitationNotValid, invitation_for
 from citeboard.teams.mailed_invitations import mailed_invitation_for
 from citeboard.teams.membership import add_member, locked, remove_member
@@ -99,8 +98,8 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
             message=message.strip(),
             alias=draw_alias(season),
         )
-        words = f"entered {team}" if is_approved else f"asked for {team} to take part"
-        audit.note(actor=by, action="team-entered", words=words, subject=team, place=season)
+        key = "team-entered" if is_approved else "team-entered/asked"
+        audit.record(key, actor=by, subject=team, place=season, facts={"team": team})
         if not is_approved:
             tell_asked(registration, by=by)
     return registration
@@ -196,11 +195,7 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
         change = audit.Change("registration", changed.registration, entry)
         changed.registration = entry
         changed.save(update_fields=["registration"])
-        with audit.in_english():
-            words = f"made entering {changed.get_registration_display()}"
-        audit.note(
-            actor=by, action="entry-changed", words=words, subject=changed, place=changed, changes=[change]
-        )
+        audit.record(f"entry-changed/{entry}", actor=by, subject=changed, place=changed, changes=[change])
     return changed
 
 
@@ -214,12 +209,9 @@ def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
             return changed
         changed.entry_list = after
         changed.save(update_fields=["entry_list"])
-        with audit.in_english():
-            words = f"changed the list of who may enter to {counted(len(lines), 'line')}"
         change = audit.Change("entry_list", before, after)
-        audit.note(
-            actor=by, action="list-changed", words=words, subject=changed, place=changed, changes=[change]
-        )
+        facts = {"lines": len(lines)}
+        audit.record("list-changed", actor=by, subject=changed, place=changed, facts=facts, changes=[change])
     return changed
 
 
@@ -239,12 +231,11 @@ def limit_teams(
         for change in changes:
             setattr(changed, change.key, change.after)
         changed.save(update_fields=[change.key for change in changes])
-        words = "changed the limits of teams: " + ", ".join(
+        limits = ", ".join(
             f"{change.key.replace('_', ' ')} {audit.as_json(change.after) or 'without'}" for change in changes
         )
-        audit.note(
-            actor=by, action="team-limits", words=words, subject=changed, place=changed, changes=changes
-        )
+        facts = {"limits": limits}
+        audit.record("team-limits", actor=by, subject=changed, place=changed, facts=facts, changes=changes)
     return changed
 
 
@@ -259,8 +250,7 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
                 % {"team": team, "season": season}
             )
         registration.delete()
-        words = f"took back the entry of {team}"
-        audit.note(actor=by, action="entry-taken-back", words=words, subject=team, place=season)
+        audit.record("entry-taken-back", actor=by, subject=team, place=season, facts={"team": team})
 
 
 def _decide(registration: Registration, by: User, *, is_approved: bool, reason: str) -> None:
@@ -269,9 +259,9 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
         changed.is_approved, changed.reason = is_approved, reason
         changed.decided_at, changed.decided_by = timezone.now(), by
         changed.save()
-        verb = "approved" if is_approved else "refused"
-        words = f"{verb} {changed.team}" + (f": {reason}" if reason else "")
-        audit.note(actor=by, action=f"team-{verb}", words=words, subject=changed.team, place=changed.season)
+        key = "team-approved" if is_approved else "team-refused"
+        facts = {"team": changed.team, "reason": reason}
+        audit.record(key, actor=by, subject=changed.team, place=changed.season, facts=facts)
         tell_decided(changed)
         bump_versions(changed.season)
     registration.refresh_from_db()
@@ -391,8 +381,8 @@ def publish_terms(*, season: Season, text: str, by: User | None) -> Terms:
             return before
         number = before.number + 1 if before else 1
         terms = Terms.objects.create(season=season, number=number, text=text, published_by=by)
-        audit.note(
-            actor=by, action="terms-published", words=f"published {terms}", subject=terms, place=season
+        audit.record(
+            "terms-published", actor=by, subject=terms, place=season, facts={"version": terms.number}
         )
     return terms
 
@@ -413,8 +403,8 @@ def accept_terms(*, season: Season, number: int, user: User) -> TermsAcceptance:
             terms=terms, user=user, defaults={"name": str(user)}
         )
         if is_new:
-            audit.note(
-                actor=user, action="terms-accepted", words=f"accepted {terms}", subject=user, place=season
+            audit.record(
+                "terms-accepted", actor=user, subject=user, place=season, facts={"version": terms.number}
             )
     return acceptance
 
@@ -483,7 +473,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
         check_joining(team, user, only=season)
         said = plain_paragraphs(message)
         asked = JoinRequest.objects.create(team=team, user=user, season=season, message=said)
-        audit.note(actor=user, action="join-asked", words="asked to join", subject=asked, place=team)
+        audit.record("join-asked", actor=user, subject=asked, place=team)
         tell_join_asked(asked)
     return asked
 
@@ -493,8 +483,8 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
     with transaction.atomic():
         asked = _waiting(asked)
         membership = take_place(asked.team, asked.user)
-        words = f"accepted {asked.user}, who had asked"
-        audit.note(actor=by, action="join-accepted", words=words, subject=asked.user, place=asked.team)
+        facts = {"person": asked.user}
+        audit.record("join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts)
         tell_join_decided(asked, is_accepted=True)
     return membership
 
@@ -505,8 +495,8 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
         asked = _waiting(asked)
         asked.declined_at = timezone.now()
         asked.save(update_fields=["declined_at"])
-        words = f"declined {asked.user}, who had asked"
-        audit.note(actor=by, action="join-declined", words=words, subject=asked.user, place=asked.team)
+        facts = {"person": asked.user}
+        audit.record("join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts)
         forget_join_asked(asked)
         tell_join_decided(asked, is_accepted=False)
 
@@ -515,8 +505,7 @@ def take_back_request(*, asked: JoinRequest) -> None:
     """By who asked. Raises AnsweredAlready."""
     with transaction.atomic():
         asked = _waiting(asked)
-        words = "took back asking to join"
-        audit.note(actor=asked.user, action="join-taken-back", words=words, subject=asked, place=asked.team)
+        audit.record("join-taken-back", actor=asked.user, subject=asked, place=asked.team)
         forget_join_asked(asked)
         asked.delete()
 

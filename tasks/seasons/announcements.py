@@ -38,10 +38,8 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         new = Announcement.objects.create(season=changed, text=text, announced_by=by)
         change = audit.Change("announcement", changed.announcement, text)
         _show(changed, new)
-        words = f"announced: {' '.join(text.split())}"
-        audit.note(
-            actor=by, action="announced", words=words, subject=changed, place=changed, changes=[change]
-        )
+        facts = {"text": " ".join(text.split())}
+        audit.record("announced", actor=by, subject=changed, place=changed, facts=facts, changes=[change])
         tell_announced(changed, new, by=by)
     return changed
 
@@ -61,14 +59,9 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
         changed.save(update_fields=["text", "edited_at"])
         if changed == _newest(season):
             _show(season, changed)
-        words = f"edited an announcement: {' '.join(text.split())}"
-        audit.note(
-            actor=by,
-            action="announcement-edited",
-            words=words,
-            subject=season,
-            place=season,
-            changes=[change],
+        facts = {"text": " ".join(text.split())}
+        audit.record(
+            "announcement-edited", actor=by, subject=season, place=season, facts=facts, changes=[change]
         )
         reword_announced(changed)
     return changed
@@ -90,14 +83,8 @@ def _take_back(season: Season, announcement: Announcement | None, by: User | Non
     if is_newest:
         season.announcement, season.announced_at = "", None
         season.save(update_fields=["announcement", "announced_at"])
-    audit.note(
-        actor=by,
-        action="announced",
-        words="removed the announcement",
-        subject=season,
-        place=season,
-        changes=[audit.Change("announcement", announcement.text, "")],
-    )
+    change = audit.Change("announcement", announcement.text, "")
+    audit.record("announced/removed", actor=by, subject=season, place=season, changes=[change])
     forget_announced(announcement)
 
 
@@ -133,9 +120,7 @@ def ask(*, season: Season, text: str, by: User) -> Question:
         if Question.objects.filter(asked_by=by, asked_at__gt=since).count() >= MAX_QUESTIONS_AN_HOUR:
             raise TooManyQuestions
         question = Question.objects.create(season=season, text=text.strip(), asked_by=by)
-        audit.note(
-            actor=by, action="question-asked", words="asked a question", subject=question, place=season
-        )
+        audit.record("question-asked", actor=by, subject=question, place=season)
         tell_question(question, by=by)
     return question
 
@@ -154,15 +139,8 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
         changed.answer, changed.is_public = text.strip(), is_public
         changed.answered_by, changed.answered_at = by, timezone.now()
         changed.save(update_fields=["answer", "is_public", "answered_by", "answered_at"])
-        words = f"answered a question {'in public' if is_public else 'to who asked it'}"
-        audit.note(
-            actor=by,
-            action="question-answered",
-            words=words,
-            subject=changed,
-            place=changed.season,
-            changes=changes,
-        )
+        key = "question-answered/public" if is_public else "question-answered"
+        audit.record(key, actor=by, subject=changed, place=changed.season, changes=changes)
         tell_answered(changed)
     return changed
 
@@ -197,7 +175,7 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
         if Report.objects.filter(reported_by=by, reported_at__gt=since).count() >= MAX_REPORTS_AN_HOUR:
             raise TooManyReports
         report = Report.objects.create(address=address.strip(), text=text.strip(), reported_by=by)
-        audit.note(actor=by, action="reported", words="reported abuse", subject=report, place=report)
+        audit.record("reported", actor=by, subject=report, place=report)
         tell_report(report)
     return report
 
@@ -211,11 +189,4 @@ def close_report(*, report: Report, by: User) -> None:
         changed.closed_at, changed.closed_by = timezone.now(), by
         changed.save(update_fields=["closed_at", "closed_by"])
         changes = [audit.Change("closed_at", None, changed.closed_at)]
-        audit.note(
-            actor=by,
-            action="report-closed",
-            words="closed a report",
-            subject=changed,
-            place=changed,
-            changes=changes,
-        )
+        audit.record("report-closed", actor=by, subject=changed, place=changed, changes=changes)

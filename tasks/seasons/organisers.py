@@ -32,11 +32,9 @@ def add_organiser(*, season: Season, user: User, by: User | None, role: str = Ro
         if before is not None and by is not None and not by.is_staff:
             _require_another(before)
         Organiser.objects.update_or_create(season=season, user=user, defaults={"role": role})
-        words = f"made {user} {'an organiser' if role == Role.ORGANISER else 'a helper'}"
         change = audit.Change("role", before.role if before else None, str(role))
-        audit.note(
-            actor=by, action=f"{role}-added", words=words, subject=user, place=season, changes=[change]
-        )
+        facts = {"person": user}
+        audit.record(f"{role}-added", actor=by, subject=user, place=season, facts=facts, changes=[change])
         tell_role(season, user, str(role), at=timezone.now(), by=by)
     return True
 
@@ -56,13 +54,12 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         if by is not None and not by.is_staff:
             _require_another(organiser)
         role = organiser.role
-        words = f"removed {organiser.user} as {'an organiser' if role == Role.ORGANISER else 'a helper'}"
-        audit.note(
+        audit.record(
+            f"{role}-removed",
             actor=by,
-            action=f"{role}-removed",
-            words=words,
             subject=organiser.user,
             place=organiser.season,
+            facts={"person": organiser.user},
             changes=[audit.Change("role", str(role), None)],
         )
         organiser.delete()

@@ -28,7 +28,7 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
         moved = _held(phase)
         if (moved.opens, moved.closes) == (opens, closes):
             return moved
-        words = f"moved {_name(moved)} from {_span(moved.opens, moved.closes)} to {_span(opens, closes)}"
+        facts = {"before": _span(moved.opens, moved.closes), "after": _span(opens, closes)}
         changes = [
             audit.Change(_key(moved, "opens"), moved.opens, opens),
             audit.Change(_key(moved, "closes"), moved.closes, closes),
@@ -36,7 +36,7 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
         before = PhaseFacts.of(moved)
         moved.opens, moved.closes = opens, closes
         moved.save(update_fields=["opens", "closes"])
-        _noted(moved, by, "phase-moved", words, changes)
+        _noted(moved, by, "phase-moved", changes, **facts)
         tell_changed_phase(moved, before, at=timezone.now(), by=by)
     return moved
 
@@ -53,7 +53,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
         changes = [audit.Change(_key(opened, "opens"), opened.opens, now)]
         opened.opens = now
         opened.save(update_fields=["opens"])
-        _noted(opened, by, "phase-opened", f"opened {_name(opened)}", changes)
+        _noted(opened, by, "phase-opened", changes)
     return opened
 
 
@@ -70,7 +70,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
         before = PhaseFacts.of(closed)
         closed.closes = now
         closed.save(update_fields=["closes"])
-        _noted(closed, by, "phase-closed", f"closed {_name(closed)}", changes)
+        _noted(closed, by, "phase-closed", changes)
         tell_changed_phase(closed, before, at=now, by=by)
     return closed
 
@@ -81,23 +81,28 @@ def _held(phase: Phase) -> Phase:
     return phases.get(pk=phase.pk)
 
 
-def _noted(phase: Phase, by: User, action: str, words: str, changes: list[audit.Change]) -> None:
+def _noted(phase: Phase, by: User, key: str, changes: list[audit.Change], **facts: str) -> None:
     bump_version(phase.pk)
-    real = [change for change in changes if change.before != change.after]
-    audit.note(actor=by, action=action, words=words, subject=phase, place=phase.task.season, changes=real)
+    audit.record(
+        key,
+        actor=by,
+        subject=phase,
+        place=phase.task.season,
+        facts={"phase": f"{phase.task}, {phase}", **facts},
+        changes=[change for change in changes if change.before != change.after],
+    )
 
 
 def _key(phase: Phase, field: str) -> str:
     return f"tasks.{phase.task.slug}.phases.{phase.slug}.{field}"
 
 
-def _name(phase: Phase) -> str:
-    return f"{phase.task}, {phase}"
-
-
 def _span(opens: dt.datetime, closes: dt.datetime) -> str:
-    start, end = (f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}" for instant in (opens, closes))
-    return f"{start} – {end} UTC"
+    return f"{_clock(opens)} – {_clock(closes)} UTC"
+
+
+def _clock(instant: dt.datetime) -> str:
+    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
 BOARD_FIELDS = ("board", "board_from", "board_then")
@@ -127,17 +132,12 @@ def change_board(
         for name, value in wanted.items():
             setattr(changed, name, value)
         changed.save(update_fields=list(wanted))
-        bump_version(changed.pk)
         with audit.in_english():
-            words = f"changed who sees the board of {changed.task}, {changed}: {describe_board(changed)}"
-        audit.note(
-            actor=by,
-            action="board-changed",
-            words=words,
-            subject=changed,
-            place=changed.task.season,
-            changes=changes,
-        )
+            facts = {"audience": str(Phase.Audience(board).label)}
+            if board_from is not None:
+                facts |= {"instant": _clock(board_from), "then": str(Phase.Audience(board_then).label)}
+        key = "board-changed" if board_from is None else "board-changed/later"
+        _noted(changed, by, key, changes, **facts)
     return changed
 
 
@@ -152,7 +152,7 @@ def describe_board(phase: Phase) -> str:
         return first
     return _("%(audience)s, from %(instant)s %(then)s") % {
         "audience": first,
-        "instant": f"{phase.board_from.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC",
+        "instant": f"{_clock(phase.board_from)} UTC",
         "then": Phase.Audience(phase.board_then).label,
     }
 
@@ -218,30 +218,20 @@ def _changed(
         return phase
     phase.frozen_from, phase.frozen_until = frozen_from, frozen_until
     phase.save(update_fields=list(wanted))
-    bump_version(phase.pk)
-    with audit.in_english():
-        words = f"changed when the board of {phase.task}, {phase} is frozen: {describe_freeze(phase)}"
-    audit.note(
-        actor=by,
-        action="board-frozen",
-        words=words,
-        subject=phase,
-        place=phase.task.season,
-        changes=changes,
-    )
+    if frozen_from is None:
+        _noted(phase, by, "board-frozen/not", changes)
+    elif frozen_until is None:
+        _noted(phase, by, "board-frozen", changes, first=f"{_clock(frozen_from)} UTC")
+    else:
+        ends = {"first": f"{_clock(frozen_from)} UTC", "last": f"{_clock(frozen_until)} UTC"}
+        _noted(phase, by, "board-frozen/until", changes, **ends)
     return phase
 
 
 def describe_freeze(phase: Phase) -> str:
     if phase.frozen_from is None:
         return _("it is not")
+    first = f"{_clock(phase.frozen_from)} UTC"
     if phase.frozen_until is None:
-        return _("from %(first)s until it is revealed") % {"first": _at(phase.frozen_from)}
-    return _("from %(first)s until %(last)s") % {
-        "first": _at(phase.frozen_from),
-        "last": _at(phase.frozen_until),
-    }
-
-
-def _at(instant: dt.datetime) -> str:
-    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        return _("from %(first)s until it is revealed") % {"first": first}
+    return _("from %(first)s until %(last)s") % {"first": first, "last": f"{_clock(phase.frozen_until)} UTC"}

@@ -145,8 +145,8 @@ def season_from(
     with transaction.atomic():
         made = load_settings({"season": season, "tasks": [task]}, by=by).season
         add_organiser(season=made, user=by, by=by)
-        words = f"made {made} from the preset “{preset.name}”"
-        audit.note(actor=by, action="season-made", words=words, subject=made, place=made)
+        facts = {"season": made, "preset": preset.name}
+        audit.record("season-made", actor=by, subject=made, place=made, facts=facts)
     return made
 
 
@@ -209,6 +209,6 @@ def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, b
         made = load_values(values, by=by).season
         if by is not None:
             add_organiser(season=made, user=by, by=by)
-        words = f"cloned {season} as {made}"
-        audit.note(actor=by, action="season-cloned", words=words, subject=made, place=season)
+        facts = {"season": season, "clone": made}
+        audit.record("season-cloned", actor=by, subject=made, place=season, facts=facts)
     return made

@@ -97,13 +97,18 @@ def note_change(
     submission: Submission, by: User, verb: str, reason: str = "", changes: Iterable[audit.Change] = ()
 ) -> None:
     """Write down who changed what stands for a team, in the transaction that changes it."""
-    words = f"{verb} run {submission.number} ({submission.system}) of {submission.team} in {submission.phase}"
-    audit.note(
+    audit.record(
+        f"run-{verb}",
         actor=by,
-        action=f"run-{verb}",
-        words=f"{words}: {reason}" if reason else words,
         subject=submission,
         place=submission.phase.task.season,
+        facts={
+            "number": submission.number,
+            "system": submission.system,
+            "team": submission.team,
+            "phase": submission.phase,
+            "reason": reason,
+        },
         changes=changes,
     )
 
@@ -378,7 +383,7 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
         if lock_entry(phase, team) is None:
             raise NotRegistered.of(team, phase.task.season)
         given = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
-        _note(given, by, "given", [audit.Change("extra tries", None, tries)])
+        _note(given, by, "tries-given", audit.Change("extra tries", None, tries))
         tell_tries(given)
     return given
 
@@ -389,20 +394,21 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
         lock_entry(given.phase, given.team)
         held = ExtraTries.objects.filter(pk=given.pk).first()
         if held is not None:
-            _note(held, by, "taken-back", [audit.Change("extra tries", held.tries, None)])
+            _note(held, by, "tries-taken-back", audit.Change("extra tries", held.tries, None))
             held.delete()
 
 
-@audit.in_english()
-def _note(given: ExtraTries, by: User, verb: str, changes: list[audit.Change]) -> None:
-    tries = counted(given.tries, "more try", "more tries")
-    did = "gave" if verb == "given" else "took back"
-    to = "to" if verb == "given" else "from"
-    audit.note(
+def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
+    audit.record(
+        key,
         actor=by,
-        action=f"tries-{verb}",
-        words=f"{did} {tries} {to} {given.team} in {given.phase.task}, {given.phase}: {given.reason}",
         subject=given.team,
         place=given.phase.task.season,
-        changes=changes,
+        facts={
+            "tries": given.tries,
+            "team": given.team,
+            "phase": f"{given.phase.task}, {given.phase}",
+            "reason": given.reason,
+        },
+        changes=[change],
     )

@@ -18,8 +18,6 @@ from tasks.models import Delivery, Season, Webhook
 from tasks.webhooks.posting import checked_url
 
 MAX_A_SEASON = 10
-#: Of the history of a webhook, by event.
-MADE, RENEWED, REMOVED, REPEATED = "webhook-made", "webhook-renewed", "webhook-removed", "webhook-repeated"
 
 
 class WebhookRefused(Refused):
@@ -44,7 +42,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
             webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
-            _note(webhook, by, MADE, "made a webhook", None, url)
+            _note(webhook, by, "webhook-made", None, url)
     except IntegrityError as same:
         raise WebhookRefused(_("the season has a webhook with this address already")) from same
     return webhook
@@ -56,13 +54,13 @@ def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)
         changed.save(update_fields=["nonce"])
-        _note(changed, by, RENEWED, "gave a webhook another secret", changed.url, changed.url)
+        _note(changed, by, "webhook-renewed", changed.url, changed.url)
     return changed
 
 
 def remove_webhook(*, webhook: Webhook, by: User) -> None:
     with transaction.atomic():
-        _note(webhook, by, REMOVED, "removed a webhook", webhook.url, None)
+        _note(webhook, by, "webhook-removed", webhook.url, None)
         Webhook.objects.filter(pk=webhook.pk).delete()
 
 
@@ -75,19 +73,13 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> None:
             .update(state=Delivery.State.QUEUED, due_at=timezone.now(), attempts=0)
         )
         if moved:
-            words = f"asked for a delivery ({delivery.kind}) to be posted again"
-            _note(delivery.webhook, by, REPEATED, words, delivery.state, Delivery.State.QUEUED.value)
+            queued = Delivery.State.QUEUED.value
+            _note(delivery.webhook, by, "webhook-repeated", delivery.state, queued, kind=delivery.kind)
 
 
-def _note(webhook: Webhook, by: User, action: str, words: str, before: object, after: object) -> None:
-    audit.note(
-        actor=by,
-        action=action,
-        words=words,
-        subject=webhook,
-        place=webhook.season,
-        changes=[audit.Change("webhook", before, after)],
-    )
+def _note(webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str) -> None:
+    change = audit.Change("webhook", before, after)
+    audit.record(key, actor=by, subject=webhook, place=webhook.season, facts=facts, changes=[change])
 
 
 def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:

@@ -167,7 +167,7 @@ def make_scene() -> Scene:
     announce(season=season, text="Welcome.", by=people["organiser"])
     ask(season=season, text="When does it end?", by=people["reader"])
     report_abuse(address="", text="This is an insult.", by=people["reader"])
-    audit.note(actor=people["organiser"], action="noted", words="joined", subject=phase, place=season)
+    audit.record("member-joined", actor=people["organiser"], subject=phase, place=season)
     if mounted_archive(archives.SLUG) is None:
         with tempfile.TemporaryDirectory() as folder:
             mount(archives.write_small_archive(Path(folder) / "archive"))

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.admin_facts import FactsAdmin
-from citeboard.core.audit import history, note
+from citeboard.core.audit import history, record
 from citeboard.teams.invitations import renew_invitation
 from citeboard.teams.mailed_invitations import invite_by_mail
 from citeboard.teams.models import Team, Token, User
@@ -42,7 +42,7 @@ def something(staff, tmp_path):
     renew_invitation(team=run.team, by=staff)
     invite_by_mail(team=run.team, address="somebody@example.org", by=staff)
     Token.objects.issue(user=staff, name="a program")
-    note(actor=staff, action="x", words="joined", subject=run, place=phase.task.season)
+    record("member-joined", actor=staff, subject=run, place=phase.task.season)
     call_command("reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO())
 
 

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import audit, undelete
+from scoring.ops.accounts import delete_account
 from tasks.models import Phase, Registration, Season
 from tasks.registration.entries import refuse_team
 from tasks.seasons.announcements import announce
@@ -135,11 +136,11 @@ def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(client, phas
 
 def test_somebody_who_has_left_is_an_account_that_was_deleted(phase, organiser):
     other = factories.make_user(name="Peter Pan")
-    audit.note(actor=organiser, action="x", words="removed Peter Pan", subject=other, place=phase.task.season)
+    season, number = phase.task.season, other.pk
+    audit.record("member-removed", actor=organiser, subject=other, place=season, facts={"person": other})
     close_now(phase=phase, by=other)
-    audit.forget(other)
-    number = other.pk
-    assert [(entry.actor_name, entry.words) for entry in audit.history(phase.task.season)] == [
+    delete_account(other)
+    assert [(entry.actor_name, entry.words) for entry in audit.history(season)] == [
         (f"deleted account {number}", f"closed {phase.task}, {phase}"),
         ("Olga", f"removed deleted account {number}"),
     ]

@@ -12,7 +12,7 @@ from citeboard.core.words import sentence
 class AuditEntryAdmin(FactsAdmin):
     list_display = ["at", "actor_name", "words", "subject", "place_type", "place_id"]
     list_filter = ["action", "place_type"]
-    search_fields = ["actor_name", "words", "subject"]
+    search_fields = ["actor_name", "text", "facts", "subject"]
     date_hierarchy = "at"
     actions = ["bring_back"]
 

@@ -42,13 +42,12 @@ class NotedAdmin(CreatedElsewhere):
                 audit.Change(name, getattr(before, name), getattr(obj, name)) for name in form.changed_data
             ]
             if changes:
-                words = f"changed {obj} in the admin: {', '.join(form.changed_data)}"
-                audit.note(
+                audit.record(
+                    "changed-in-admin",
                     actor=request.user,
-                    action="changed-in-admin",
-                    words=words,
                     subject=obj,
                     place=self.place_of(obj),
+                    facts={"name": obj, "fields": ", ".join(form.changed_data)},
                     changes=changes,
                 )
 

@@ -1,21 +1,20 @@
-"""Writing and reading the audit trail."""
+"""Writing and reading the audit log."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.utils import translation
 
+from citeboard.core.actions import OPERATOR, VARIANT, cut, worded
 from citeboard.core.language import ENGLISH
-from citeboard.core.models import MAX_NAME, MAX_SUBJECT, MAX_WORDS, AuditEntry
-
-#: Who acts where nobody is signed in: a command, or whoever has a shell.
-OPERATOR = "The site's operator"
+from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
 
 
 @dataclass(frozen=True)
@@ -39,28 +38,32 @@ def in_english() -> Iterator[None]:
 
 
 @in_english()
-def note(
+def record(
+    key: str,
     *,
     actor: Any,
-    action: str,
-    words: str,
     subject: Model,
     place: Model,
+    facts: Mapping[str, object] | None = None,
     changes: Iterable[Change] = (),
     called: str = "",
 ) -> AuditEntry:
-    """Write down an act, in the transaction that it belongs to.
+    """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`.
 
     ``actor`` of None is the site's operator, or somebody without a name here, who is ``called`` something.
     """
+    action, _slash, variant = key.partition("/")
+    kept = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
+    kept |= {VARIANT: variant} if variant else {}
     return AuditEntry.objects.create(
         actor=actor,
         actor_name=called or name_of(actor),
         action=action,
-        words=_cut(words, MAX_WORDS),
+        facts=kept,
+        text=worded(action, kept),
         subject_type=_kind(subject),
         subject_id=subject.pk,
-        subject=_cut(str(subject), MAX_SUBJECT),
+        subject=cut(str(subject), MAX_SUBJECT),
         place_type=_kind(place),
         place_id=place.pk,
         changes=[change.as_json() for change in changes],
@@ -77,22 +80,18 @@ def about(subject: Model) -> QuerySet[AuditEntry]:
     return AuditEntry.objects.filter(subject_type=_kind(subject), subject_id=subject.pk)
 
 
-def forget(person: Model) -> None:
-    """Let entries say `deleted account 7` of somebody who leaves; what was done stays written.
-
-    It is called in the transaction that deletes the account.
-    """
-    name, after = str(person), f"deleted account {person.pk}"
-    AuditEntry.objects.filter(actor_id=person.pk).update(actor_name=after)
-    about = Q(subject_type=_kind(person), subject_id=person.pk) | Q(words__contains=name) | Q(subject=name)
-    for entry in AuditEntry.objects.filter(about):
-        entry.words = _cut(entry.words.replace(name, after), MAX_WORDS)
-        entry.subject = after if entry.subject == name else entry.subject
-        entry.save(update_fields=["words", "subject"])
+def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
+    """Let the entry say something else where it names somebody who leaves; it is saved by the caller."""
+    entry.text = written.sub(lambda _: called, entry.text)
+    if entry.facts is not None:
+        entry.facts = {
+            name: written.sub(lambda _: called, fact) if isinstance(fact, str) else fact
+            for name, fact in entry.facts.items()
+        }
 
 
 def name_of(actor: Any) -> str:
-    return _cut(str(actor) if actor is not None else OPERATOR, MAX_NAME)
+    return cut(str(actor) if actor is not None else OPERATOR, MAX_NAME)
 
 
 def as_json(value: Any) -> Any:
@@ -104,7 +103,3 @@ def as_json(value: Any) -> Any:
 
 def _kind(thing: Model) -> str:
     return thing._meta.label_lower  # noqa: SLF001  (it is documented, whatever its name says)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

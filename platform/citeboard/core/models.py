@@ -8,16 +8,17 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from citeboard.core import history_words
+from citeboard.core import actions
 
-MAX_NAME, MAX_WORDS, MAX_SUBJECT = 120, 400, 200
+MAX_NAME, MAX_SUBJECT = 120, 200
 
 
 class AuditEntry(models.Model):
     """One act of a person; services write it in the transaction of the act, and nothing changes it later.
 
-    ``subject`` is what was acted on, ``place`` the season or team in whose history it stands. Names are kept
-    as well, so that an entry says what happened after what it names is gone.
+    ``action`` with its ``facts`` is what happened; `citeboard.core.actions` has the sentences. ``subject`` is
+    what was acted on, ``place`` the season or team in whose history it stands. Names are kept as well, so
+    that an entry says what happened after what it names is gone.
     """
 
     at = models.DateTimeField(default=timezone.now)
@@ -26,7 +27,14 @@ class AuditEntry(models.Model):
     )
     actor_name = models.CharField(max_length=MAX_NAME, help_text="What the person was called then.")
     action = models.CharField(max_length=60, help_text="What was done, for programs: `team-approved`.")
-    words = models.CharField(max_length=MAX_WORDS, help_text="What was done, after the name of who did it.")
+    facts: models.JSONField[dict[str, Any] | None] = models.JSONField(
+        null=True, blank=True, help_text="What its sentence names; null where only the text was kept."
+    )
+    text = models.CharField(
+        max_length=actions.MAX_WORDS,
+        db_column="words",
+        help_text="What was done, in English, as it was written.",
+    )
     subject_type = models.CharField(max_length=60)
     subject_id = models.BigIntegerField()
     subject = models.CharField(max_length=MAX_SUBJECT)
@@ -48,13 +56,16 @@ class AuditEntry(models.Model):
 
     @property
     def who(self) -> str:
-        """For pages: in the language of who reads them."""
-        return history_words.actor(self.actor_name)
+        return actions.actor(self.actor_name)
 
     @property
-    def did(self) -> str:
-        """The same."""
-        return history_words.translated(self.words)
+    def words(self) -> str:
+        """What was done, after the name of who did it, in the language of who reads it."""
+        try:
+            return self.text if self.facts is None else actions.worded(self.action, self.facts)
+        except KeyError:
+            # A release after this one wrote it.
+            return self.text
 
 
 class Mailed(models.Model):

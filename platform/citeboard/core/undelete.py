@@ -12,6 +12,7 @@ from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.actions import ACTIONS, worded
 from citeboard.core.models import AuditEntry
 
 #: The action of an entry whose rows can be brought back, and of one that brought them back.
@@ -41,13 +42,14 @@ def note_deletion(*, row: Model, place: Model, by: Any) -> AuditEntry:
     found.sort()
     # What others refer to comes first, as it has to when the rows are written again.
     rows = [own for model in reversed(list(found.data)) for own in found.data[model]]
-    kind = row._meta.verbose_name  # noqa: SLF001  (documented)
-    return audit.note(
+    kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
+    has_sentence = f"{DELETED}/{kind}" in ACTIONS
+    return audit.record(
+        f"{DELETED}/{kind}" if has_sentence else DELETED,
         actor=by,
-        action=DELETED,
-        words=f"deleted the {kind} {row}",
         subject=row,
         place=place,
+        facts={"name": row} if has_sentence else {"name": row, "kind": kind},
         changes=[audit.Change(ROWS, [_as_json(own) for own in serializers.serialize("python", rows)], None)],
     )
 
@@ -77,11 +79,13 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
                 if type(found.object)._default_manager.filter(pk=found.object.pk).exists():  # noqa: SLF001
                     raise NotRestored(_("%(name)s is there already") % {"name": entry.subject})
                 found.save(force_insert=True)
+            facts = {"name": entry.subject}
             AuditEntry.objects.create(
                 actor=by,
                 actor_name=audit.name_of(by),
                 action=RESTORED,
-                words=f"brought back {entry.subject}",
+                facts=facts,
+                text=worded(RESTORED, facts),
                 subject_type=entry.subject_type,
                 subject_id=entry.subject_id,
                 subject=entry.subject,

@@ -24,9 +24,6 @@ def describe_team(*, team: Team, description: str, links: Iterable[str], by: Use
         ]
         if changes:
             Team.objects.filter(pk=found.pk).update(**wanted)
-            words = "changed what the team says of itself"
-            audit.note(
-                actor=by, action="team-described", words=words, subject=found, place=found, changes=changes
-            )
+            audit.record("team-described", actor=by, subject=found, place=found, changes=changes)
     team.refresh_from_db()
     return team

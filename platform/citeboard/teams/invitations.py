@@ -38,8 +38,8 @@ def renew_invitation(*, team: Team, by: User) -> Invitation:
                 "expires_at": now + LASTS,
             },
         )
-        words = "made an invitation link" if is_new else "renewed the invitation link"
-        audit.note(actor=by, action="invitation-renewed", words=words, subject=team, place=team)
+        key = "invitation-renewed/first" if is_new else "invitation-renewed"
+        audit.record(key, actor=by, subject=team, place=team)
     return invitation
 
 
@@ -48,8 +48,7 @@ def revoke_invitation(*, team: Team, by: User) -> None:
     with transaction.atomic():
         deleted, _ = Invitation.objects.filter(team=team).delete()
         if deleted:
-            words = "revoked the invitation link"
-            audit.note(actor=by, action="invitation-revoked", words=words, subject=team, place=team)
+            audit.record("invitation-revoked", actor=by, subject=team, place=team)
 
 
 def secret_of(invitation: Invitation) -> str:

@@ -16,9 +16,10 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from citeboard.core import audit
+from citeboard.core.actions import INVITED
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
@@ -33,7 +34,7 @@ MAX_ADDRESS = 254
 KEPT = dt.timedelta(days=30)
 
 #: What the history calls whoever declines.
-INVITED = gettext_noop("Somebody invited")
+
 
 _SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
@@ -72,19 +73,18 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             },
         )
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
-        words = "invited somebody by e-mail"
-        audit.note(actor=by, action="invitation-mailed", words=words, subject=invitation, place=team)
+        audit.record("invitation-mailed", actor=by, subject=invitation, place=team)
     return invitation
 
 
 def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
     """The link ends, and a mail that was not sent yet is not sent; once more changes nothing."""
-    _end(invitation, State.WITHDRAWN, by, "withdrew an invitation by e-mail")
+    _end(invitation, State.WITHDRAWN, by)
 
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
     """Whoever has the link says no; the team does not learn who that is."""
-    _end(invitation, State.DECLINED, None, "declined an invitation by e-mail")
+    _end(invitation, State.DECLINED, None)
 
 
 def mailed_invitation_for(secret: str) -> MailedInvitation:
@@ -172,18 +172,12 @@ def _check(team: Team, address: str, by: User, now: dt.datetime) -> None:
         raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
 
 
-def _end(invitation: MailedInvitation, state: str, by: User | None, words: str) -> None:
+def _end(invitation: MailedInvitation, state: State, by: User | None) -> None:
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=invitation.team_id)
         ended = MailedInvitation.objects.filter(pk=invitation.pk, state=State.WAITING).update(
             state=state, mail=MailedInvitation.Mail.NONE, mail_due_at=None
         )
         if ended:
-            audit.note(
-                actor=by,
-                called=INVITED if by is None else "",
-                action=f"invitation-{state}",
-                words=words,
-                subject=invitation,
-                place=team,
-            )
+            called = INVITED if by is None else ""
+            audit.record(f"invitation-{state.value}", actor=by, called=called, subject=invitation, place=team)

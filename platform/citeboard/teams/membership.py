@@ -24,7 +24,7 @@ def add_member(*, team: Team, user: User) -> Membership:
     with transaction.atomic():
         membership, is_new = Membership.objects.get_or_create(team=locked(team), user=user)
         if is_new:
-            audit.note(actor=user, action="member-joined", words="joined", subject=user, place=team)
+            audit.record("member-joined", actor=user, subject=user, place=team)
     return membership
 
 
@@ -41,7 +41,7 @@ def leave_team(*, team: Team, user: User) -> None:
         if own.role == Role.LEAD:
             raise MembershipRefused(_("hand the lead over to another member before you leave"))
         own.delete()
-        audit.note(actor=user, action="member-left", words="left", subject=user, place=team)
+        audit.record("member-left", actor=user, subject=user, place=team)
 
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
@@ -51,7 +51,7 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         if membership.role == Role.LEAD:
             raise MembershipRefused(_("the lead cannot be removed; the lead is handed over first"))
         membership.delete()
-        audit.note(actor=by, action="member-removed", words=f"removed {user}", subject=user, place=team)
+        audit.record("member-removed", actor=by, subject=user, place=team, facts={"person": user})
         revoke_invitation(team=team, by=by)
         own = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
         mailed = MailedInvitation.objects.filter(team=team, state=MailedInvitation.State.WAITING)
@@ -69,8 +69,7 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         # One lead at a time, at every moment: the database holds to it.
         Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
         Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
-        words = f"handed the lead over to {to}"
-        audit.note(actor=by, action="lead-handed-over", words=words, subject=to, place=team)
+        audit.record("lead-handed-over", actor=by, subject=to, place=team, facts={"person": to})
 
 
 def locked(team: Team) -> Team:

@@ -16,5 +16,4 @@ def remove_second_factor(*, user: User, by: Any) -> None:
     with transaction.atomic():
         deleted, _ = Authenticator.objects.filter(user=user).delete()
         if deleted:
-            words = f"removed the second factor of {user}"
-            audit.note(actor=by, action="second-factor-removed", words=words, subject=user, place=user)
+            audit.record("second-factor-removed", actor=by, subject=user, place=user, facts={"person": user})

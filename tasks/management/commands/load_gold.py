@@ -48,12 +48,12 @@ class Command(BaseCommand):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
             gold, is_new = _loaded(task, split, options)
         if is_new:
-            audit.note(
+            audit.record(
+                "gold-added",
                 actor=None,
-                action="gold-added",
-                words=f"made gold v{gold.number} of {task}: {gold.reason}",
                 subject=gold,
                 place=task.season,
+                facts={"version": gold.number, "task": task, "reason": gold.reason},
                 changes=[gold_change(before, gold)],
             )
         known = "" if is_new else ", as it was"

@@ -201,17 +201,16 @@ def _write(
 def _note_load(
     season: Season, entry: SeasonEntry, changes: list[str], applied: list[Difference], by: User | None
 ) -> None:
-    action, verb = "season-loaded", "loaded the season file"
+    action = "season-loaded"
     if not entry.is_from_file:
         is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
         action = "phase-changed" if is_of_phases else "settings-changed"
-        verb = "changed the settings"
-    audit.note(
+    audit.record(
+        action,
         actor=by,
-        action=action,
-        words=f"{verb}: {'; '.join(changes)}",
         subject=season,
         place=season,
+        facts={"changes": "; ".join(changes)},
         changes=[audit.Change(row.key, row.site, row.file) for row in applied],
     )
 

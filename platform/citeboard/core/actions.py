@@ -1,0 +1,192 @@
+"""What the history says of each action: kept as its key with facts, worded in the language of who reads it.
+
+A key is the action, for programs, and after a slash which of its sentences. Facts stand in the sentence by
+their names; a reason follows it behind a colon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
+from citeboard.core.words import counted
+
+#: Characters of what an entry says.
+MAX_WORDS = 400
+
+#: Who acts where nobody is signed in: a command, or whoever has a shell.
+OPERATOR = _("The site's operator")
+INVITED = _("Somebody invited")
+#: With the number of the account behind.
+DELETED_ACCOUNT = "deleted account"
+
+ACTIONS = {
+    # Teams
+    "team-described": _("changed what the team says of itself"),
+    "invitation-renewed/first": _("made an invitation link"),
+    "invitation-renewed": _("renewed the invitation link"),
+    "invitation-revoked": _("revoked the invitation link"),
+    "invitation-mailed": _("invited somebody by e-mail"),
+    "invitation-withdrawn": _("withdrew an invitation by e-mail"),
+    "invitation-declined": _("declined an invitation by e-mail"),
+    "member-joined": _("joined"),
+    "member-left": _("left"),
+    "member-removed": _("removed %(person)s"),
+    "lead-handed-over": _("handed the lead over to %(person)s"),
+    "second-factor-removed": _("removed the second factor of %(person)s"),
+    "join-asked": _("asked to join"),
+    "join-taken-back": _("took back asking to join"),
+    "join-accepted": _("accepted %(person)s, who had asked"),
+    "join-declined": _("declined %(person)s, who had asked"),
+    "merge-proposed": _("proposed that %(team)s merges into %(into)s"),
+    "merge-dropped": _("dropped that %(team)s merges into %(into)s"),
+    "teams-merged": _("merged %(team)s into %(into)s, with %(runs)s"),
+    # Entering
+    "team-entered": _("entered %(team)s"),
+    "team-entered/asked": _("asked for %(team)s to take part"),
+    "team-approved": _("approved %(team)s"),
+    "team-refused": _("refused %(team)s"),
+    "entry-taken-back": _("took back the entry of %(team)s"),
+    "entry-changed/open": _("made entering open to every team"),
+    "entry-changed/approval": _("made entering by approval of an organiser"),
+    "entry-changed/list": _("made entering open to the addresses on a list"),
+    "entry-changed/closed": _("made entering closed"),
+    "list-changed": _("changed the list of who may enter to %(lines)s"),
+    "team-limits": _("changed the limits of teams: %(limits)s"),
+    "terms-published": _("published version %(version)s of the terms"),
+    "terms-accepted": _("accepted version %(version)s of the terms"),
+    # Seasons
+    "season-loaded": _("loaded the season file: %(changes)s"),
+    "settings-changed": _("changed the settings: %(changes)s"),
+    "phase-changed": _("changed the settings: %(changes)s"),
+    "season-made": _("made %(season)s from the preset “%(preset)s”"),
+    "season-cloned": _("cloned %(season)s as %(clone)s"),
+    "season-deleted": _("deleted the draft %(season)s (%(address)s)"),
+    "deleted/task": _("deleted the task %(name)s"),
+    "deleted/phase": _("deleted the phase %(name)s"),
+    "deleted": _("deleted the %(kind)s %(name)s"),
+    "restored": _("brought back %(name)s"),
+    "changed-in-admin": _("changed %(name)s in the admin: %(fields)s"),
+    "organiser-added": _("made %(person)s an organiser"),
+    "helper-added": _("made %(person)s a helper"),
+    "organiser-removed": _("removed %(person)s as an organiser"),
+    "helper-removed": _("removed %(person)s as a helper"),
+    "organiser-left": _("left as organiser"),
+    "helper-left": _("left as helper"),
+    "announced": _("announced: %(text)s"),
+    "announced/removed": _("removed the announcement"),
+    "announcement-edited": _("edited an announcement: %(text)s"),
+    "question-asked": _("asked a question"),
+    "question-answered/public": _("answered a question in public"),
+    "question-answered": _("answered a question to who asked it"),
+    "reported": _("reported abuse"),
+    "report-closed": _("closed a report"),
+    "mails-queued-again": _("queued %(mails)s again that had been given up"),
+    "webhook-made": _("made a webhook"),
+    "webhook-renewed": _("gave a webhook another secret"),
+    "webhook-removed": _("removed a webhook"),
+    "webhook-repeated": _("asked for a delivery (%(kind)s) to be posted again"),
+    # Phases and boards
+    "phase-moved": _("moved %(phase)s from %(before)s to %(after)s"),
+    "phase-opened": _("opened %(phase)s"),
+    "phase-closed": _("closed %(phase)s"),
+    "board-changed": _("changed who sees the board of %(phase)s: %(audience)s"),
+    "board-changed/later": _(
+        "changed who sees the board of %(phase)s: %(audience)s, from %(instant)s UTC %(then)s"
+    ),
+    "board-frozen/not": _("changed when the board of %(phase)s is frozen: it is not"),
+    "board-frozen": _("changed when the board of %(phase)s is frozen: from %(first)s until it is revealed"),
+    "board-frozen/until": _("changed when the board of %(phase)s is frozen: from %(first)s until %(last)s"),
+    "erratum": _("published an erratum of %(phase)s"),
+    "outside-scores": _("entered %(scores)s by hand as “%(name)s” of %(phase)s"),
+    "outside-scores/removed": _("took away what was entered by hand as “%(name)s” of %(phase)s"),
+    "confirmation-ended": _("ended the confirmation of results of %(phase)s"),
+    "confirmation-reopened": _("reopened the confirmation of results of %(phase)s"),
+    "baselines-asked": _("had baselines of %(phase)s computed: %(names)s"),
+    "rescore-asked": _("had %(phase)s scored again"),
+    "run-rescored": _("had %(run)s in %(phase)s scored again"),
+    "rescore-stopped": _("stopped scoring %(phase)s again"),
+    "gold-added": _("made gold v%(version)s of %(task)s"),
+    # Runs
+    "result-confirmed": _(
+        "confirmed the result of run %(number)s (%(system)s) of %(team)s in %(phase)s, gold v%(version)s"
+    ),
+    "result-contested": _(
+        "contested the result of run %(number)s (%(system)s) of %(team)s in %(phase)s, gold v%(version)s"
+    ),
+    "run-described": _("described run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-emptied": _("emptied run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-cancelled": _("cancelled run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-withdrawn": _("withdrawn run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-accepted": _("accepted run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-chosen": _("chosen run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-disqualified": _("disqualified run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-hidden": _("hidden run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-reinstated": _("reinstated run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-given another priority": _(
+        "given another priority run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
+    "tries-given": _("gave %(tries)s to %(team)s in %(phase)s"),
+    "tries-taken-back": _("took back %(tries)s from %(team)s in %(phase)s"),
+    "failure-acknowledged": _("acknowledged: the failure of %(run)s"),
+    "failure-acknowledged/rules": _("acknowledged: the scoring under %(rules)s of %(run)s"),
+    "failure-not-acknowledged": _("not acknowledged: the failure of %(run)s"),
+    "failure-not-acknowledged/rules": _("not acknowledged: the scoring under %(rules)s of %(run)s"),
+    # Labels and people's judgements
+    "labels-imported": _("brought %(labels)s labels of %(model)s"),
+    "labels-shared": _("shared %(labels)s labels of %(model)s with all seasons"),
+    "judgements-imported": _("brought people's judgements of %(run)s"),
+    "judgements-imported/published": _("put people's ratings of %(run)s on the board"),
+    "judgements-imported/removed": _("took people's ratings of %(run)s off the board"),
+    "sheet": _("made a sheet for human evaluation: %(instances)s of %(runs)s"),
+    "annotator-removed": _("removed the annotator %(annotator)s with %(ratings)s"),
+    "sheet-adjudication/none": _("lets annotators' ratings stand as they are on sheet %(sheet)s"),
+    "sheet-adjudication": _(
+        "lets an adjudicator decide where ratings differ by %(distance)s or more on sheet %(sheet)s"
+    ),
+    "sheet-references": _("showed annotators the gold texts of sheet %(sheet)s"),
+    "data-sheet": _("wrote the data sheet of sheet %(sheet)s: %(names)s"),
+    "sheet/published": _("published a human evaluation"),
+    "sheet/published early": _("published a human evaluation without waiting for %(names)s"),
+    "sheet/removed": _("took a human evaluation off the board"),
+}
+#: Facts that are words of the site themselves, kept in English and translated elsewhere.
+_TRANSLATED = ("audience", "then")
+#: Facts that are kept as a number and read with its noun.
+_COUNTED: dict[str, Callable[[int], str]] = {
+    "lines": lambda number: counted(number, "line"),
+    "mails": lambda number: counted(number, "e-mail"),
+    "scores": lambda number: counted(number, "score"),
+    "instances": lambda number: counted(number, "instance"),
+    "runs": lambda number: counted(number, "run"),
+    "ratings": lambda number: counted(number, "rating"),
+    "tries": lambda number: counted(number, "more try", "more tries"),
+}
+#: The fact that says which of an action's sentences it is.
+VARIANT = "variant"
+
+
+def worded(action: str, facts: Mapping[str, Any]) -> str:
+    """In the active language. Raises KeyError for an action or without a fact that its sentence needs."""
+    sentence = ACTIONS[f"{action}/{facts[VARIANT]}" if VARIANT in facts else action]
+    parts = {
+        name: _COUNTED[name](fact) if name in _COUNTED else gettext(fact) if name in _TRANSLATED else fact
+        for name, fact in facts.items()
+    }
+    words = gettext(sentence) % parts + (f": {facts['reason']}" if facts.get("reason") else "")
+    return cut(words, MAX_WORDS)
+
+
+def actor(name: str) -> str:
+    """Who acted, in the active language where it was nobody with a name here."""
+    what, _space, number = name.rpartition(" ")
+    if what == DELETED_ACCOUNT and number.isdecimal():
+        return gettext("deleted account %(number)s") % {"number": number}
+    return gettext(name) if name in (OPERATOR, INVITED) else name
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,107 @@
+"""The history is kept as actions with their facts and read in the language of who reads it."""
+
+import importlib
+
+import pytest
+from django.utils import translation
+
+from citeboard.core import actions
+from citeboard.core.actions import ACTIONS, actor, worded
+from citeboard.core.models import AuditEntry
+
+migration = importlib.import_module("citeboard.core.migrations.0007_history_as_facts")
+
+
+@pytest.fixture
+def marked(monkeypatch) -> None:
+    """A language in which every sentence stands between angle brackets."""
+    monkeypatch.setattr(actions, "gettext", lambda sentence: f"<{sentence}>")
+    with translation.override("de"):
+        yield
+
+
+def entry(action: str, text: str) -> AuditEntry:
+    """As the migration makes it of what releases before kept."""
+    facts = migration.facts_of(text, migration.patterns_by_action().get(action, []))
+    return AuditEntry(action=action, text=text, facts=facts)
+
+
+@pytest.mark.parametrize(
+    ("action", "kept", "read"),
+    [
+        ("member-joined", "joined", "<joined>"),
+        ("member-removed", "removed Ada", "<removed Ada>"),
+        ("helper-removed", "removed Ada as a helper", "<removed Ada as a helper>"),
+        ("team-approved", "approved Owls", "<approved Owls>"),
+        ("team-approved", "approved Owls: welcome: at last", "<approved Owls>: welcome: at last"),
+        (
+            "run-withdrawn",
+            "withdrawn run 3 (BM25 (tuned)) of Owls in Final: asked to",
+            "<withdrawn run 3 (BM25 (tuned)) of Owls in Final>: asked to",
+        ),
+        (
+            "board-changed",
+            "changed who sees the board of 1A, A: organisers only, from 2026-05-10 12:00 UTC nobody",
+            "<changed who sees the board of 1A, A: <organisers only>, from 2026-05-10 12:00 UTC <nobody>>",
+        ),
+        (
+            "annotator-removed",
+            "removed the annotator Ada with 3 ratings",
+            "<removed the annotator Ada with 3 Bewertungen>",
+        ),
+        (
+            "annotator-removed",
+            "removed the annotator Ada with 5 cats with 3 ratings",
+            "<removed the annotator Ada with 5 cats with 3 Bewertungen>",
+        ),
+        (
+            "teams-merged",
+            "merged Owls into Larks, with 9 lives, with 2 runs: %(team)s at 100 %",
+            "<merged Owls into Larks, with 9 lives, with 2 Runs>: %(team)s at 100 %",
+        ),
+        ("deleted", "deleted the phase Final", "<deleted the phase Final>"),
+        ("deleted", "deleted the gold v2", "<deleted the gold v2>"),
+        ("announced", "announced: the\nend", "<announced: the\nend>"),
+        (
+            "outside-scores",
+            "entered 1\u2009234 scores by hand as “A” of B",
+            "<entered 1\u2009234 Werte by hand as “A” of B>",
+        ),
+        ("announced", "did something that this release knows nothing of", None),
+        ("sung", "joined", None),
+    ],
+)
+def test_what_was_kept_in_words_is_read_in_another_language(request, action, kept, read):
+    old = entry(action, kept)
+    assert old.words == kept
+    request.getfixturevalue("marked")
+    assert old.words == (read or kept)
+    assert (old.facts is None) == (read is None)
+
+
+@pytest.mark.parametrize(
+    ("kept", "read"),
+    [
+        ("The site's operator", "<The site's operator>"),
+        ("Somebody invited", "<Somebody invited>"),
+        ("deleted account 7", "<deleted account 7>"),
+        ("Ada Lovelace", "Ada Lovelace"),
+    ],
+)
+def test_who_acted_is_a_name_or_what_stands_for_one(marked, kept, read):
+    assert actor(kept) == read
+
+
+@pytest.mark.parametrize("key", ACTIONS)
+def test_each_sentence_is_carried_with_its_facts_and_no_other_takes_its_place(key):
+    action, _, variant = key.partition("/")
+    facts = {name: 2 if name in migration.NOUNS else "x" for name in migration.PART.findall(ACTIONS[key])}
+    facts |= {"variant": variant} if variant else {}
+    words = worded(action, facts)
+    assert "%" not in words
+    assert entry(action, words).facts == facts
+    assert migration.SENTENCES[key] == ACTIONS[key]
+
+
+def test_an_action_of_a_later_release_says_what_that_release_wrote():
+    assert AuditEntry(action="sung", text="sang a song", facts={"song": "x"}).words == "sang a song"
