@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scoring.__main__ import main as offline
-from tasks.types.positional_citations import pipelines
+from tasks.types.positional_citations import parsing
 from tasks.types.unavailable import Unavailable
 
 PATTERNS = (
@@ -37,22 +37,22 @@ SENTENCES_EACH = 5
 def main() -> int:
     given = options()
     try:
-        pipelines.pipeline_name(given.parser)
-        pipelines.loaded(given.parser)
+        parsing.pipeline_name(given.parser)
+        parsing.loaded(given.parser)
     except Unavailable as missing:
         print(f"nothing is measured: {missing}")
         return 0
     responses = [answer(random.Random(seed)) for seed in range(given.responses)]
     sentences = [sentence for response in responses for sentence in response]
-    batched = timed(lambda: pipelines.parsed(sentences, given.parser))
-    single = timed(lambda: [pipelines.parsed([sentence], given.parser) for sentence in sentences])
-    print(f"{len(sentences):,} sentences with {pipelines.pipeline_name(given.parser)}")
+    batched = timed(lambda: parsing.pipeline_parses(sentences, given.parser))
+    single = timed(lambda: [parsing.pipeline_parses([sentence], given.parser) for sentence in sentences])
+    print(f"{len(sentences):,} sentences with {parsing.pipeline_name(given.parser)}")
     print(f"{'in batches':<32} {len(sentences) / batched:10,.0f} sentences/s")
     print(f"{'one by one':<32} {len(sentences) / single:10,.0f} sentences/s")
     print(f"{'one by one takes':<32} {single / batched:10.1f} times as long")
-    whole, parsing = scoring_time(responses, given.parser)
+    whole, own = scoring_time(responses, given.parser)
     print(f"{'a scoring of all of them':<32} {whole:10.2f} s")
-    print(f"{'of that outside of spaCy':<32} {100 * (1 - parsing / whole):10.1f} %")
+    print(f"{'of that outside of spaCy':<32} {100 * (1 - own / whole):10.1f} %")
     return 0
 
 
@@ -85,7 +85,7 @@ def timed(action: object) -> float:
 def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]:
     """Seconds of a scoring with a loaded pipeline, and how many of them spaCy took."""
     spent = [0.0]
-    parsed = pipelines.parsed
+    parsed = parsing.pipeline_parses
 
     def watched(texts: list[str], pipeline: str) -> object:
         begun = time.perf_counter()
@@ -104,14 +104,14 @@ def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]
         lines = ({"id": str(number), "output": " ".join(own)} for number, own in enumerate(responses))
         run.write_text("".join(json.dumps(line) + "\n" for line in lines))
         words = ["score", "positional-citations", "--gold", str(gold), "--run", str(run), "--json"]
-        pipelines.parsed = watched  # type: ignore[assignment]
+        parsing.pipeline_parses = watched  # type: ignore[assignment]
         with contextlib.redirect_stdout(io.StringIO()):
             whole = timed(
                 lambda: offline(
                     [*words, "--option", f"parser={parser}", "--option", "entailment=word-overlap"]
                 )
             )
-        pipelines.parsed = parsed
+        parsing.pipeline_parses = parsed
     return whole, spent[0]
 
 

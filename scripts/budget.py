@@ -1,10 +1,9 @@
 """Lines of code by room, held to the budget in `pyproject.toml`: `python scripts/budget.py`.
 
-A room is a folder of `tasks/`, `scoring/` or `platform/citeboard/`; migrations do not count. Ends with 1 where a
-room has more lines than its budget, or none of its own. Whoever raises one says in the commit what for.
+A room is a folder of `tasks/`, `scoring/` or `platform/citeboard/`; migrations do not count. Exit code 1
+where a room has more lines than its budget, or none of its own. A commit that raises one says why.
 """
 
-import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -16,7 +15,11 @@ SOURCES = ("manage.py", "platform", "tasks", "scoring")
 
 def room_of(path: Path) -> str:
     depth = 3 if path.parts[0] == "platform" else 2
-    return "/".join(path.parts[:depth]) if len(path.parts) > depth else "/".join(path.parts[: depth - 1]) or "manage.py"
+    return (
+        "/".join(path.parts[:depth])
+        if len(path.parts) > depth
+        else "/".join(path.parts[: depth - 1]) or "manage.py"
+    )
 
 
 def lines_by_room(root: Path) -> Counter[str]:
@@ -40,7 +43,9 @@ def excesses(lines: Counter[str], budget: dict[str, int]) -> list[str]:
 
 
 def main() -> int:
-    budget: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["citeboard"]["budget"]
+    budget: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["citeboard"][
+        "budget"
+    ]
     lines = lines_by_room(ROOT)
     for room, count in sorted(lines.items(), key=lambda item: (-item[1], item[0])):
         print(f"{count:7,} of {budget.get(room, 0):7,}  {room}")

@@ -35,8 +35,8 @@ from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, SEASON
 from scoring.worker.entailment_labels import label_lines
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
-from tasks.types.positional_citations.given_parses import parsed
 from tasks.types.positional_citations.options import PARSER
+from tasks.types.positional_citations.parsing import file_parses
 
 CRATE = "ro-crate-metadata.json"
 
@@ -427,7 +427,7 @@ def _is_parses(value: str) -> bool:
     if not Path(value).is_file():
         return False
     try:
-        parsed([], value)
+        file_parses([], value)
     except InputRefused:
         return False
     return True

@@ -12,7 +12,7 @@ import numpy as np
 
 from scoring.metrics.base import Floats, ratio
 from scoring.metrics.texts import TextMean
-from tasks.types.citation_text.self_reference import refers_to_itself
+from tasks.types.citation_text.instances import refers_to_itself
 
 CITEBENCH = (
     "Funkquist, Kuznetsov, Hou and Gurevych 2023, CiteBench: A Benchmark for Scientific Citation Text "

@@ -18,7 +18,7 @@ from scoring.metrics.base import Floats, Metric, Parameters, Requirement, harmon
 from scoring.metrics.entailment.judges import deciders, judge_of
 from scoring.metrics.entailment.verdicts import Case, Judge, Verdict, Watched, judged, passage_text
 from tasks.types.base import Options
-from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.instances import Instance
 from tasks.types.citation_text.runs import Prediction
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.marks import first_line, without_marks

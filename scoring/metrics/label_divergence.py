@@ -18,7 +18,7 @@ from scoring.metrics.discourse.labelling import (
     text_counts,
 )
 from tasks.types.base import Options
-from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.instances import Instance
 from tasks.types.citation_text.runs import Prediction
 
 #: What the texts that each source labelled are called in the notes.

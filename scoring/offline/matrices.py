@@ -18,7 +18,7 @@ from scoring.offline.compare import Measurements
 from scoring.offline.evaluate import Scores
 from tasks.types import Pairs
 from tasks.types.columns import Classes
-from tasks.types.shown import ShownInstance
+from tasks.types.instance_view import ShownInstance
 
 
 @dataclass(frozen=True, kw_only=True)

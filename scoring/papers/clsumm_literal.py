@@ -54,7 +54,7 @@ from tasks.types.clsumm.features import section_kind
 from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.pipelines import parsed, pipeline_name
+from tasks.types.positional_citations.parsing import parsed, pipeline_name
 from tasks.types.positional_citations.tree import Parse
 
 SWEEP = "clair_umich's TF-IDF to the letter"

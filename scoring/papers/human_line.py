@@ -16,8 +16,7 @@ from scoring.tools.baselines.clsumm import AnyTopic, annotated_by_several, annot
 from tasks.types import Options, Pairs, Split, TaskType
 from tasks.types.clsumm.citances import has_reference
 from tasks.types.clsumm.runs import Run
-from tasks.types.clsumm.summaries import SummaryTopic
-from tasks.types.clsumm.summaryruns import SummaryRun, SystemSummary
+from tasks.types.clsumm.summaries import SummaryRun, SummaryTopic, SystemSummary
 from tasks.types.problems import InputRefused, Problem
 
 #: The dimension of a human line that says whose answers are scored.

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.types.citation_text.instance import Instance
+from tasks.types.citation_text.instances import Instance
 
 _WORD = re.compile(r"[a-z0-9]+")
 

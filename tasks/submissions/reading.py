@@ -15,7 +15,7 @@ from citeboard.core.confined import UPLOAD
 from tasks.types import Index, InputRefused, Problem, task_type
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values, in_order
-from tasks.types.ranking.header import header_of
+from tasks.types.ranking.runs import header_of
 from tasks.types.runs import read_run
 
 

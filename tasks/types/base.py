@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.types.files import InputFile
 from tasks.types.human_evaluation import HumanEvaluation
+from tasks.types.instance_view import ShownInstance, joined, rows_by_name
 from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm
-from tasks.types.shown import ShownInstance
 from tasks.types.trec import TrecForm
 
 if TYPE_CHECKING:
@@ -246,3 +246,15 @@ def checked_options(owner: str, options: Sequence[Option], given: Options) -> di
 def _near(name: str, known: Mapping[str, object]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def as_written(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """For a task type that does not say how: gold and answers as Python writes them."""
+    for name, rows in rows_by_name(pairs.names).items():
+        gold, answer = (
+            joined([str(values[row]) for row in rows if values[row] is not None])
+            for values in (pairs.gold, pairs.answers)
+        )
+        yield ShownInstance(name=name, gold=gold, answer=answer)

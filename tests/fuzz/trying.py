@@ -15,7 +15,7 @@ from typing import Any
 from scoring.offline.evaluate import Resampling, evaluate
 from tasks.types import InputRefused, Split, TaskType
 from tasks.types.files import open_input
-from tasks.types.positional_citations import given_parses
+from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.tree import ROOT, Parse
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
@@ -134,12 +134,12 @@ def _limited() -> Iterator[None]:
 @contextmanager
 def _parses_made_up() -> Iterator[None]:
     """A tree for any text in place of the sample's parses, as a mutated answer has none there."""
-    given = given_parses.parsed
-    given_parses.parsed = lambda texts, path: [_tree(text) for text in texts]
+    given = parsing.file_parses
+    parsing.file_parses = lambda texts, path: [_tree(text) for text in texts]
     try:
         yield
     finally:
-        given_parses.parsed = given
+        parsing.file_parses = given
 
 
 def _tree(text: str) -> Parse:

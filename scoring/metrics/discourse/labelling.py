@@ -16,7 +16,8 @@ from scoring.metrics.base import Floats
 from scoring.metrics.discourse.sentences import counted_sentences, splitter_name
 from scoring.metrics.discourse.tagger import Tagger
 from tasks.types.base import Option, Options
-from tasks.types.citation_text.discourse import (
+from tasks.types.citation_text.instances import CORWA
+from tasks.types.citation_text.metrics import (
     AUTO,
     LABELS,
     ORIGINAL,
@@ -26,7 +27,6 @@ from tasks.types.citation_text.discourse import (
     TREATMENT,
     label_set,
 )
-from tasks.types.citation_text.labels import CORWA
 from tasks.types.unavailable import Unavailable
 
 

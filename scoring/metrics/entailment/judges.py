@@ -16,7 +16,6 @@ from scoring.metrics.entailment.labels import stored_labels
 from scoring.metrics.entailment.verdicts import Judge, Nobody, Pair, WordOverlap
 from scoring.metrics.local_models import AUTO, chosen_device, is_gpu
 from tasks.types.base import Options
-from tasks.types.positional_citations.digests import LENGTH, folder_digest
 from tasks.types.positional_citations.options import (
     LABELS,
     MODEL,
@@ -24,6 +23,7 @@ from tasks.types.positional_citations.options import (
     WORD_OVERLAP,
     entailment_source,
 )
+from tasks.types.positional_citations.parsing import LENGTH, folder_digest
 from tasks.types.unavailable import Unavailable
 
 #: The model of both papers; 11 billion parameters.

@@ -19,8 +19,8 @@ from typing import Any
 
 from scoring.metrics.entailment.verdicts import Pair, sha256
 from tasks.types.files import open_input
-from tasks.types.positional_citations.digests import file_digest
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS, STORE
+from tasks.types.positional_citations.parsing import file_digest
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import json_kind, json_lines
 from tasks.types.unavailable import Unavailable

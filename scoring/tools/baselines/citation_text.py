@@ -15,8 +15,7 @@ from typing import Any
 from scoring.metrics.local_models import chosen_device
 from tasks.types.base import Option, OptionRefused, Options
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.citation_text.inputs import cited_abstracts, without_tags
-from tasks.types.citation_text.instances import read_instances
+from tasks.types.citation_text.instances import cited_abstracts, read_instances, without_tags
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
 from tasks.types.unavailable import Unavailable

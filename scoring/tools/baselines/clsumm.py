@@ -20,8 +20,7 @@ from tasks.types.clsumm.citances import MAJORITY
 from tasks.types.clsumm.documents import Sentence
 from tasks.types.clsumm.features import section_kind
 from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
-from tasks.types.clsumm.summaries import SummaryTopic
-from tasks.types.clsumm.summaryruns import MAX_WORDS
+from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic
 from tasks.types.clsumm.topics import Topic
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem

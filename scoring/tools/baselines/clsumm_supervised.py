@@ -25,7 +25,7 @@ from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import read_topics
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.pipelines import parsed, pipeline_name
+from tasks.types.positional_citations.parsing import parsed, pipeline_name
 from tasks.types.positional_citations.tree import ROOT, Parse
 from tasks.types.unavailable import Unavailable
 

@@ -13,12 +13,17 @@ from typing import Any
 
 from scoring.tools.builders.season import SeasonFolder
 from tasks.types.citation_text.data_sets import MAX_INPUT, MAX_OUTPUT, Count, DataSet, data_sets
-from tasks.types.citation_text.faults import known_faults
-from tasks.types.citation_text.inputs import ABSTRACT, AFTER, BEFORE, is_cited
-from tasks.types.citation_text.instance import Instance
-from tasks.types.citation_text.instances import read_instances
-from tasks.types.citation_text.marks import marks
-from tasks.types.citation_text.self_reference import SELF_REFERENCES
+from tasks.types.citation_text.instances import (
+    ABSTRACT,
+    AFTER,
+    BEFORE,
+    SELF_REFERENCES,
+    Instance,
+    is_cited,
+    known_faults,
+    marks,
+    read_instances,
+)
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.records import SUFFIXES, Record, read_records

@@ -16,7 +16,7 @@ from scoring.tools.builders.reading import digest_of, loader
 from scoring.tools.builders.season import SeasonFolder
 from scoring.tools.builders.store import Store
 from tasks.types.citation_resolution.names import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
-from tasks.types.ranking.sections import section_class
+from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
 #: The collection is the papers of the corpus, or whatever its papers refer to.

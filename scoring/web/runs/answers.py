@@ -32,7 +32,7 @@ from scoring.runs.results import latest_evaluations
 from scoring.web.breadcrumbs import place_of
 from tasks.models import Season, Submission
 from tasks.types.base import current_rules
-from tasks.types.shown import ALIKE, IMPLIED, MISSED, OUTCOMES, RIGHT, WRONG
+from tasks.types.instance_view import ALIKE, IMPLIED, MISSED, OUTCOMES, RIGHT, WRONG
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,8 @@ from tasks.types.citation_recommendation.names import DIMENSIONS, is_gold_file
 from tasks.types.files import InputFile
 from tasks.types.lazy import lazy
 from tasks.types.problems import Problem
-from tasks.types.ranking.forms import RUN_FORM
 from tasks.types.references import MetricRef
-from tasks.types.trec import TrecForm
+from tasks.types.trec import RUN_FORM, TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.citation_recommendation.collection import Collection
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tasks.types.ranking.lists import Lists
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
-TREC = "tasks.types.citation_recommendation.trec"
+TREC = "tasks.types.citation_recommendation.collection"
 #: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
 CUT = 10
 MAX_CUTS = 10
@@ -155,7 +154,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 
 def _answers(split: Split, run: RankedRun) -> Lists:
     """The rankings, with the probabilities of candidates where the run declares any."""
-    from tasks.types.ranking.declared import DeclaredLists
+    from tasks.types.ranking.gathering import DeclaredLists
 
     if not run.declared:
         return run.lists
@@ -178,7 +177,7 @@ TASK_TYPE = TaskType(
     is_gold_file=is_gold_file,
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
-    show_instances=lazy("tasks.types.ranking.showing", "show_instances"),
+    show_instances=lazy("tasks.types.ranking.instance_view", "show_instances"),
     trec=TrecForm(
         topics=lazy(TREC, "topics"),
         documents=lazy(TREC, "documents"),

@@ -13,9 +13,9 @@ from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIME
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.choices import index_of
-from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder
+from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder, index_of
 from tasks.types.ranking.records import Rows, canonical, digest_of, label, shown_line, the_file
+from tasks.types.trec import text_of_document, text_of_topic
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
@@ -169,3 +169,22 @@ class _Reader:
             papers=self._papers.build(),
             classes={name: column for name, column in classes.items() if not column.is_empty},
         )
+
+
+def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+        yield str(record["id"]), text_of_topic(record)
+
+
+def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+    for record in Rows(the_file(files, CANDIDATES, "the candidates"), []):
+        yield str(record["ref_id"]), text_of_document(record)
+
+
+def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
+    """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    for record in rows:
+        grades = rows.grades(record, "grades", rows.names(record, "cited_id") or [])
+        for name, grade in grades.items():
+            yield str(record["id"]), name, grade

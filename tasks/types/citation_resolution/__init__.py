@@ -5,12 +5,11 @@ from __future__ import annotations
 from tasks.types.base import CORRECTED, OFFICIAL, TaskType
 from tasks.types.citation_resolution.names import is_gold_file
 from tasks.types.lazy import lazy
-from tasks.types.ranking.forms import RUN_FORM
 from tasks.types.references import MetricRef
-from tasks.types.trec import TrecForm
+from tasks.types.trec import RUN_FORM, TrecForm
 
 COLLECTION = "tasks.types.citation_resolution.collection"
-TREC = "tasks.types.citation_resolution.trec"
+TREC = "tasks.types.citation_resolution.collection"
 PAIRING = "tasks.types.citation_resolution.pairing"
 MEAN = "scoring.metrics.resolution:ResolutionMean"
 METRICS = (
@@ -37,7 +36,7 @@ TASK_TYPE = TaskType(
     pair=lazy(PAIRING, "pair"),
     public_files=lazy(COLLECTION, "public_files"),
     is_gold_file=is_gold_file,
-    show_instances=lazy("tasks.types.ranking.showing", "show_instances"),
+    show_instances=lazy("tasks.types.ranking.instance_view", "show_instances"),
     trec=TrecForm(
         topics=lazy(TREC, "topics"),
         documents=lazy(TREC, "documents"),

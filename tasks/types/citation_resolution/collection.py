@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.citation_resolution.graph import CitingPapers, read_citing_papers
-from tasks.types.citation_resolution.names import CONTEXTS, INLINKS, PAPERS, REFERENCES
+from tasks.types.citation_resolution.names import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.choices import index_of
-from tasks.types.ranking.lists import Lists, ListsBuilder
-from tasks.types.ranking.records import Rows, canonical, digest_of, label, named, shown_line, the_file
-from tasks.types.ranking.sections import SECTIONS, section_class
+from tasks.types.ranking.lists import Lists, ListsBuilder, index_of
+from tasks.types.ranking.records import (
+    SECTIONS,
+    Rows,
+    canonical,
+    digest_of,
+    label,
+    named,
+    section_class,
+    shown_line,
+    the_file,
+)
+from tasks.types.trec import text_of_document, text_of_topic
 
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
 SHOWN = ("context_id", "paper_id", "section", "before", "sentence", "after", "n_markers")
@@ -218,3 +228,78 @@ class _Reader:
             choices=np.fromiter(sizes, dtype=np.int32, count=len(self.paper_of)),
             citing_papers=citing_papers,
         )
+
+
+@dataclass(frozen=True)
+class CitingPapers:
+    """The papers that cite each candidate. ``digest`` is that of the edges in order."""
+
+    papers: dict[str, frozenset[str]]
+    digest: bytes
+
+    def cocited(self, first: str, second: str, *, without: str) -> float:
+        """The share of the papers citing either that cite both; ``without`` the paper under test.
+
+        A paper is co-cited with itself; two papers that nobody else cites are not.
+        """
+        if first == second:
+            return 1.0
+        one = self.papers.get(first, frozenset()) - {without}
+        other = self.papers.get(second, frozenset()) - {without}
+        either = len(one | other)
+        return len(one & other) / either if either else 0.0
+
+
+def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> CitingPapers | None:
+    """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
+    found: dict[str, set[str]] = {}
+    for file in named(files, CITATIONS):
+        rows = Rows(file, problems)
+        for record in rows:
+            citing, cited = rows.name(record, "citing"), rows.name(record, "cited")
+            if citing is not None and cited is not None:
+                found.setdefault(cited, set()).add(citing)
+    if not found:
+        return None
+    edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(found.items())])
+    return CitingPapers(
+        {cited: frozenset(citing) for cited, citing in found.items()}, hashlib.sha256(edges.encode()).digest()
+    )
+
+
+def topics(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+        yield str(record["context_id"]), text_of_topic(record)
+
+
+def documents(files: Sequence[InputFile]) -> Iterator[tuple[str, str]]:
+    """Each once, as it stands first."""
+    seen = set()
+    for record in Rows(the_file(files, REFERENCES, "each paper's references"), []):
+        name = _document(record["paper_id"], record["ref_id"])
+        if name not in seen:
+            seen.add(name)
+            yield name, text_of_document(record)
+
+
+def candidates(files: Sequence[InputFile]) -> Iterator[tuple[str, Sequence[str]]]:
+    of_papers = read_candidates(files, [])
+    for record in Rows(the_file(files, CONTEXTS, "the contexts"), []):
+        paper = str(record["paper_id"])
+        yield str(record["context_id"]), [_document(paper, name) for name in of_papers.get(paper, ())]
+
+
+def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
+    """What is cited and is a reference of the paper, as it is scored."""
+    of_papers = read_candidates(files, [])
+    rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
+    for record in rows:
+        paper = str(record["paper_id"])
+        own = set(of_papers.get(paper, ()))
+        for name in rows.names(record, "gold") or []:
+            if name in own:
+                yield str(record["context_id"]), _document(paper, name), 1
+
+
+def _document(paper: object, reference: object) -> str:
+    return f"{paper}/{reference}"

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.types.base import Split
-from tasks.types.citation_text.inputs import without_tags
-from tasks.types.citation_text.instance import Instance
-from tasks.types.citation_text.self_reference import PRINTED, SELF_REFERENCES, refers_to_itself
+from tasks.types.citation_text.instances import (
+    PRINTED,
+    SELF_REFERENCES,
+    Instance,
+    refers_to_itself,
+    without_tags,
+)
 
 #: How much the paper's models can read and write.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024

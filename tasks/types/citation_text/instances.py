@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.citation_text.faults import faults_of_inputs, known_faults
-from tasks.types.citation_text.inputs import cited_abstracts
-from tasks.types.citation_text.instance import Instance
-from tasks.types.citation_text.labels import label_faults, read_labels
 from tasks.types.files import CLUTTER, InputFile
 from tasks.types.jsonlines import as_lines, content_digest
 from tasks.types.problems import InputRefused, Problem, fatal
@@ -140,3 +138,170 @@ def _faults(record: Record, *, with_targets: bool) -> Faults:
     if said is not None and not isinstance(said, str):
         yield f"“dataset” is {json_kind(said)}", "the name of a data set"
     yield from label_faults(value.get("labels"))
+
+
+@dataclass(frozen=True)
+class Instance:
+    """``inputs`` as in the benchmark, tags and all; ``target`` is empty where only the inputs are known."""
+
+    id: str
+    dataset: str
+    inputs: tuple[str, ...]
+    target: str = ""
+    labels: Labels = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What an answer is compared with."""
+        return self.target
+
+    @property
+    def cited(self) -> list[str]:
+        """The abstracts of the cited papers, in the order in which marks count them."""
+        return cited_abstracts(self.inputs)
+
+    def public(self) -> dict[str, Any]:
+        return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
+
+    def canonical(self) -> dict[str, Any]:
+        """All of it as JSON; the labels only where there are some."""
+        labels = {"labels": {kind: list(own) for kind, own in self.labels.items()}} if self.labels else {}
+        return {**self.public(), "target": self.target, **labels}
+
+
+#: What cannot be seen in the data, by the name of the data set.
+_OF_DATASET = {
+    "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`",
+}
+
+
+def known_faults(instances: Sequence[Instance]) -> Iterator[str]:
+    """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted."""
+    for dataset, own in _by_dataset(instances):
+        damaged = [len(marks(instance.target).damaged) for instance in own]
+        if any(damaged):
+            having = sum(count > 0 for count in damaged)
+            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(own)} targets"
+        yield from _faults_of_inputs(dataset, own)
+
+
+def faults_of_inputs(instances: Sequence[Instance]) -> Iterator[str]:
+    """Those that whoever has the inputs alone may know."""
+    for dataset, own in _by_dataset(instances):
+        yield from _faults_of_inputs(dataset, own)
+
+
+def _by_dataset(instances: Sequence[Instance]) -> Iterator[tuple[str, list[Instance]]]:
+    for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
+        yield dataset, list(group)
+
+
+def _faults_of_inputs(dataset: str, own: Sequence[Instance]) -> Iterator[str]:
+    empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in own]
+    if any(empty):
+        having = sum(count > 0 for count in empty)
+        yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(own)} instances"
+    if dataset in _OF_DATASET:
+        yield f"{dataset}: {_OF_DATASET[dataset]}"
+
+
+INTENT, CORWA = "intent", "corwa"
+KINDS = (INTENT, CORWA)
+MAX_LABEL, MAX_LABELS = 100, 10_000
+
+#: By kind one label for each sentence; a kind that is not given is not there.
+Labels = Mapping[str, tuple[str, ...]]
+
+
+def read_labels(value: Any) -> Labels:
+    """What stands under ``labels`` and has no faults."""
+    return {kind: tuple(map(well_formed, own)) for kind, own in (value or {}).items()}
+
+
+def label_faults(value: Any) -> Iterator[tuple[str, str]]:
+    """What was found and what was expected, for each fault of what stands under ``labels``."""
+    if value is None:
+        return
+    expected = f"an object with lists of texts under {' and '.join(f'“{kind}”' for kind in KINDS)}"
+    if not isinstance(value, dict):
+        yield f"“labels” is {json_kind(value)}", expected
+        return
+    for kind, own in value.items():
+        if kind not in KINDS:
+            yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
+        elif not isinstance(own, list) or not all(isinstance(label, str) for label in own):
+            yield f"the {kind} labels are {json_kind(own)}, not all of it texts", expected
+        elif len(own) > MAX_LABELS:
+            yield f"{len(own):,} {kind} labels", f"at most {MAX_LABELS:,}"
+        elif any(len(label) > MAX_LABEL for label in own):
+            yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
+
+
+#: A mark, and the digits right behind it that a careless replacement of `@cite_1` in `@cite_19` leaves.
+_MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The papers that whole marks name, in the order of the text, and the marks that are damaged: `[2]9`."""
+
+    papers: tuple[int, ...]
+    damaged: tuple[str, ...]
+
+    def missing(self, cited: int) -> int:
+        """How many of the cited papers no whole mark names."""
+        return cited - len({paper for paper in self.papers if paper < cited})
+
+    def unknown(self, cited: int) -> int:
+        """How many whole marks name a paper that is not among the cited ones."""
+        return sum(paper >= cited for paper in self.papers)
+
+
+def marks(text: str) -> Marks:
+    found = list(_MARK.finditer(text))
+    return Marks(
+        papers=tuple(int(match[1]) for match in found if not match[2]),
+        damaged=tuple(match[0] for match in found if match[2]),
+    )
+
+
+def without_marks(text: str) -> str:
+    """A space in place of each mark and of the digits that a damaged one leaves."""
+    return _MARK.sub(" ", text)
+
+
+ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
+_TAGS = (ABSTRACT, BEFORE, AFTER)
+_TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
+#: What the released program removes before it looks at a text: the tags of abstracts and contexts.
+_ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
+
+
+def is_cited(item: str) -> bool:
+    """Whether this item of an input is the abstract of a cited paper."""
+    return _TAGGED.match(item) is None
+
+
+def cited_abstracts(items: Sequence[str]) -> list[str]:
+    return [item for item in items if is_cited(item)]
+
+
+def without_tags(text: str) -> str:
+    return _ANY_TAG.sub("", text)
+
+
+#: Looked for in lower case, anywhere in the text. The last is the program's; it holds the first.
+SELF_REFERENCES = (
+    "our work",
+    "in this paper",
+    "we present",
+    "we introduce",
+    "the main objective of our work",
+)
+#: Those that the paper prints.
+PRINTED = SELF_REFERENCES[:4]
+
+
+def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> bool:
+    lowered = text.lower()
+    return any(phrase in lowered for phrase in phrases)

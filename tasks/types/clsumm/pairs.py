@@ -11,6 +11,7 @@ from tasks.types.clsumm.citances import (
     Annotation,
     CitanceName,
     Key,
+    Matcher,
     as_sets,
     has_reference,
     key_2016,
@@ -20,8 +21,7 @@ from tasks.types.clsumm.citances import (
     named_sentences,
     numbered,
 )
-from tasks.types.clsumm.pairing import Matcher
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
+from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.topics import GoldFile, Topic
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from tasks.types.base import CORRECTED
 from tasks.types.clsumm.citances import Annotation
-from tasks.types.clsumm.dictorder import python2_order
+from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2018
 from tasks.types.clsumm.pairs import CitancePair
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2018
 from tasks.types.clsumm.topics import Topic
 from tasks.types.text import unescaped
 
@@ -33,6 +32,21 @@ class CitedSpan:
     def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
         """The one text as what an answer is compared with."""
         return [self.lines]
+
+
+def python2_order(keys: Iterable[str]) -> list[str]:
+    """The keys, each once, as a dict into which they were put in the given order gives them out."""
+    table: Table = [None] * _SMALLEST_TABLE
+    used = 0
+    for key in keys:
+        place = _place(table, key)
+        if table[place] is not None:
+            continue
+        table[place] = key
+        used += 1
+        if used * 3 >= len(table) * 2:
+            table = _grown(table, used)
+    return [key for key in table if key is not None]
 
 
 def cited_spans(
@@ -93,3 +107,54 @@ def _own_texts(ids: Sequence[str], topic: Topic) -> Iterator[tuple[str, str]]:
 def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
     """In the document's order; ids that the paper does not have come last, as listed."""
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
+
+
+_WORD = (1 << 64) - 1
+
+
+_SMALLEST_TABLE = 8
+
+
+_MANY_KEYS = 50_000
+
+
+_PERTURB_SHIFT = 5
+
+
+Table = list[str | None]
+
+
+def python2_hash(text: str) -> int:
+    """The hash of a byte string, as an unsigned number of 64 bits."""
+    data = text.encode()
+    if not data:
+        return 0
+    value = data[0] << 7
+    for byte in data:
+        value = (value * 1_000_003 & _WORD) ^ byte
+    value ^= len(data)
+    # -1 tells of an error in C, so that no hash has this value.
+    return _WORD - 1 if value == _WORD else value
+
+
+def _place(table: Table, key: str) -> int:
+    """The slot that holds the key, or the free one that it gets."""
+    mask = len(table) - 1
+    perturb = python2_hash(key)
+    slot = perturb & mask
+    while table[slot & mask] not in (None, key):
+        slot = (slot * 5 + perturb + 1) & _WORD
+        perturb >>= _PERTURB_SHIFT
+    return slot & mask
+
+
+def _grown(table: Table, used: int) -> Table:
+    wanted = used * (2 if used > _MANY_KEYS else 4)
+    size = _SMALLEST_TABLE
+    while size <= wanted:
+        size *= 2
+    grown: Table = [None] * size
+    for key in table:
+        if key is not None:
+            grown[_place(grown, key)] = key
+    return grown

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from tasks.types.base import CORRECTED, Options, Pairs, Split, TaskType
-from tasks.types.clsumm.carrying import accepts_citances
-from tasks.types.clsumm.dictorder import python2_order
 from tasks.types.clsumm.features import DIMENSIONS, classes_of
-from tasks.types.clsumm.metrics import MetricRefs, overlap, plain_rouge, rouge_s
-from tasks.types.clsumm.options import ANNOTATION, OVER_LIMIT, PROGRAM, STOPWORDS, stopword_notes
+from tasks.types.clsumm.instance_view import show_spans
+from tasks.types.clsumm.options import (
+    ANNOTATION,
+    OFFICIAL_2014,
+    OFFICIAL_2016,
+    OFFICIAL_2017,
+    OFFICIAL_2018,
+    OVER_LIMIT,
+    PROGRAM,
+    STOPWORDS,
+    MetricRefs,
+    overlap,
+    plain_rouge,
+    rouge_s,
+    stopword_notes,
+)
 from tasks.types.clsumm.pairs import pair_citances
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import RUN_FORM, Run, read_run
-from tasks.types.clsumm.showing import show_spans
-from tasks.types.clsumm.spans import cited_spans
+from tasks.types.clsumm.sniffing import accepts_citances
+from tasks.types.clsumm.spans import cited_spans, python2_order
 from tasks.types.clsumm.topics import is_topic_file, public_files, read_gold, read_inputs
 
 OVERLAP = overlap("micro") + overlap("macro")

@@ -8,30 +8,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.types.base import CORRECTED, Option, Options, Pairs, Split, TaskType
-from tasks.types.clsumm.carrying import accepts_summaries
-from tasks.types.clsumm.copying import COPIED, copied_share, prints_of
-from tasks.types.clsumm.human_evaluation import HUMAN_EVALUATION
+from tasks.types.clsumm.instance_view import show_summaries
 from tasks.types.clsumm.layout import is_topic_file
-from tasks.types.clsumm.metrics import MetricRefs, plain_rouge, pooled_rouge
-from tasks.types.clsumm.options import PROGRAM, STOPWORDS, stopword_notes
-from tasks.types.clsumm.rules import OFFICIAL_2014, OFFICIAL_2018
-from tasks.types.clsumm.showing import show_summaries
-from tasks.types.clsumm.summaries import (
-    KINDS,
-    Reference,
-    SummaryTopic,
-    public_files,
-    read_gold,
-    read_inputs,
+from tasks.types.clsumm.options import (
+    OFFICIAL_2014,
+    OFFICIAL_2018,
+    PROGRAM,
+    STOPWORDS,
+    MetricRefs,
+    plain_rouge,
+    pooled_rouge,
+    stopword_notes,
 )
-from tasks.types.clsumm.summaryruns import (
+from tasks.types.clsumm.sniffing import accepts_summaries
+from tasks.types.clsumm.summaries import (
+    COPIED,
     FLAG,
+    HUMAN_EVALUATION,
+    KINDS,
     MAX_WORDS,
     REFUSE,
     RUN_FORM,
     TRUNCATE,
+    Reference,
     SummaryRun,
+    SummaryTopic,
     SystemSummary,
+    copied_share,
+    prints_of,
+    public_files,
+    read_gold,
+    read_inputs,
     read_run,
 )
 

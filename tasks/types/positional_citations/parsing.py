@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
-from tasks.types.positional_citations import given_parses, pipelines
-from tasks.types.positional_citations.tree import Parse
+from tasks.types.files import open_input
+from tasks.types.positional_citations.tree import ROOT, Parse
+from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.text import json_lines
+from tasks.types.unavailable import Unavailable
 
 
 def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
     """Each distinct text parsed once. Raises Unavailable where the parser is not there, even for no texts."""
     parser_name(option)
     distinct = sorted(set(texts))
-    parsed = given_parses.parsed if _is_file(option) else pipelines.parsed
+    parsed = file_parses if _is_file(option) else pipeline_parses
     return dict(zip(distinct, parsed(distinct, option), strict=True))
 
 
 def parser_name(option: str) -> str:
     """What a signature calls the parser. Raises Unavailable where it is not there."""
-    return given_parses.parses_name(option) if _is_file(option) else pipelines.pipeline_name(option)
+    return parses_name(option) if _is_file(option) else pipeline_name(option)
 
 
 def parser_place(option: str) -> str:
     """Where it lies on this machine. Raises Unavailable where it is not there, or spaCy is not."""
-    return option if _is_file(option) else pipelines.pipeline_place(option)
+    return option if _is_file(option) else pipeline_place(option)
 
 
 def rests_on_spacy(option: str) -> bool:
@@ -31,4 +40,177 @@ def rests_on_spacy(option: str) -> bool:
 
 
 def _is_file(option: str) -> bool:
-    return option.endswith(given_parses.SUFFIX)
+    return option.endswith(PARSES_SUFFIX)
+
+
+PARSES_SUFFIX = ".jsonl"
+EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "relations": ["nsubj", "ROOT"]}'
+
+
+def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
+    """The parse of each text.
+
+    Raises Unavailable where the file or a parse is missing, InputRefused where it is broken.
+    """
+    given = _read(path, parses_name(path))
+    if missing := [text for text in texts if text not in given]:
+        raise Unavailable(f"{path} has no parse of {len(missing)} texts; the first is “{quoted(missing[0])}”")
+    return [given[text] for text in texts]
+
+
+def parses_name(path: str) -> str:
+    try:
+        return f"parses-{file_digest(Path(path))}"
+    except OSError:
+        raise Unavailable(f"there is no file of parses {path}") from None
+
+
+@lru_cache(maxsize=2)
+def _read(path: str, name: str) -> Mapping[str, Parse]:
+    del name  # It changes when the file does.
+    problems: list[Problem] = []
+    given: dict[str, Parse] = {}
+    for file in open_input(Path(path)):
+        for line, record, raw in json_lines(file, problems):
+            faults = list(_faults(record))
+            problems += [
+                Problem(file=file.shown, line=line, message=fault, expected=EXAMPLE, quote=quoted(raw))
+                for fault in faults
+            ]
+            if not faults:
+                given[record["text"]] = Parse(
+                    *(tuple(record[key]) for key in ("tokens", "heads", "relations"))
+                )
+    if problems:
+        raise InputRefused(problems)
+    return given
+
+
+def _faults(record: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(record.get("text"), str):
+        yield "“text” is no text"
+    for key, kind in (("tokens", str), ("heads", int), ("relations", str)):
+        values = record.get(key)
+        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+            yield f"“{key}” is no list of {'texts' if kind is str else 'numbers'}"
+            return
+    tokens, heads, relations = record["tokens"], record["heads"], record["relations"]
+    if not len(tokens) == len(heads) == len(relations):
+        yield f"{len(tokens)} tokens, {len(heads)} heads and {len(relations)} relations"
+    elif not all(_reaches_a_root(token, heads, relations) for token in range(len(tokens))):
+        yield "the heads do not lead to a token with the relation ROOT"
+
+
+def _reaches_a_root(token: int, heads: Sequence[int], relations: Sequence[str]) -> bool:
+    for _ in heads:
+        if relations[token] == ROOT:
+            return True
+        token = heads[token]
+        if not 0 <= token < len(heads):
+            return False
+    return False
+
+
+LENGTH = 12
+
+
+def file_digest(path: Path) -> str:
+    """Of one file's bytes; computed once as long as the file stays as it is. Raises OSError."""
+    state = path.stat()
+    return _file_digest(path, state.st_mtime_ns, state.st_size)
+
+
+def folder_digest(folder: Path) -> str:
+    """Of the names and bytes of all files in a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    listing = "".join(f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in files)
+    return hashlib.sha256(listing.encode()).hexdigest()[:LENGTH]
+
+
+@lru_cache(maxsize=256)
+def _file_digest(path: Path, changed: int, size: int) -> str:
+    del changed, size  # They tell one state of the file from another.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:LENGTH]
+
+
+#: Components that heads and relations do not rest on.
+NOT_NEEDED = (
+    "attribute_ruler",
+    "entity_linker",
+    "entity_ruler",
+    "lemmatizer",
+    "ner",
+    "senter",
+    "tagger",
+    "textcat",
+)
+BATCH = 128
+_HOW = "`make models` installs what sentences are parsed with, and scoring goes on by itself when it is there"
+
+
+def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
+    """The parse of each text, in batches; a parse does not depend on what else is in its batch.
+
+    Raises Unavailable where the pipeline cannot be loaded.
+    """
+    return [_parse(doc) for doc in loaded(pipeline).pipe(texts, batch_size=BATCH)] if texts else []
+
+
+def pipeline_name(pipeline: str) -> str:
+    """Name and version, and of a folder its digest as well.
+
+    Raises Unavailable where there is no such pipeline.
+    """
+    # It is the half of what a small command would wait for.
+    from importlib import metadata
+
+    folder = Path(pipeline)
+    if folder.is_dir():
+        return f"{_described(folder)}-{folder_digest(folder)}"
+    try:
+        return f"{pipeline}-{metadata.version(pipeline)}"
+    except (metadata.PackageNotFoundError, ValueError):
+        raise Unavailable(
+            f"the spaCy pipeline {pipeline} is not installed: {_HOW}; "
+            "the option parser=PATH_OR_NAME names another"
+        ) from None
+
+
+def pipeline_place(pipeline: str) -> str:
+    """The folder that it lies in. Raises Unavailable where it is not there, or spaCy is not."""
+    pipeline_name(pipeline)
+    if find_spec("spacy") is None:
+        raise Unavailable(f"spaCy is not installed: {_HOW}")
+    if Path(pipeline).is_dir():
+        return str(Path(pipeline).resolve())
+    spec = find_spec(pipeline.replace("-", "_"))
+    return str(Path(spec.origin).parent) if spec and spec.origin else pipeline
+
+
+@lru_cache(maxsize=2)
+def loaded(pipeline: str) -> Any:
+    try:
+        import spacy
+    except ImportError as missing:
+        raise Unavailable(f"spaCy is not installed: {_HOW}") from missing
+    try:
+        return spacy.load(pipeline, exclude=list(NOT_NEEDED))
+    except (OSError, ValueError) as fault:
+        raise Unavailable(f"the spaCy pipeline {pipeline} cannot be loaded: {fault}") from fault
+
+
+def _described(folder: Path) -> str:
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+        return f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    except (OSError, ValueError, KeyError) as fault:
+        raise Unavailable(f"{folder} is no spaCy pipeline: it has no meta.json that says which") from fault
+
+
+def _parse(doc: Any) -> Parse:
+    return Parse(
+        tuple(token.text for token in doc),
+        tuple(token.head.i for token in doc),
+        tuple(token.dep_ for token in doc),
+    )

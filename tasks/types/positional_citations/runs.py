@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.types.base import Index, Options
+from tasks.types.base import OFFICIAL, Index, Options, Pairs, Split
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import AnswerForm, Line, by_id, read_answers
-from tasks.types.positional_citations.marks import is_in_range, marks
+from tasks.types.positional_citations.claims import (
+    ClaimRules,
+    Fallback,
+    Sentence,
+    split_into_claims,
+    text_to_parse,
+)
+from tasks.types.positional_citations.gold import Question
+from tasks.types.positional_citations.marks import (
+    alce_marks,
+    are_in_range,
+    first_line,
+    is_in_range,
+    marks,
+    without_marks,
+)
+from tasks.types.positional_citations.options import PARSER, chosen_splitter, claim_rules
+from tasks.types.positional_citations.parsing import parses_of
+from tasks.types.positional_citations.parts import (
+    DIMENSIONS,
+    AlceSentence,
+    CitedSentence,
+    Features,
+    Part,
+    Response,
+    ScoredClaim,
+    claim_features,
+    length_class,
+    response_features,
+    sentence_features,
+)
+from tasks.types.positional_citations.positions import positions
+from tasks.types.positional_citations.sentences import SPLITTERS, with_marks_moved
 from tasks.types.problems import Problem, Problems
 from tasks.types.records import Record
 from tasks.types.run_forms import RunForm
@@ -55,3 +88,152 @@ def _note_doubts(line: Line, output: str, passages: int) -> None:
     if beyond:
         shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
         line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages}]")
+
+
+#: What is counted beside the scores, since the scores do not show it.
+NOTES = (
+    "missing_answers",
+    "empty_answers",
+    "positional_answers",
+    "responses_without_claims",
+    "sentences",
+    "uncited_sentences",
+    "out_of_range_marks",
+    "out_of_range_claims",
+    "lost_groups",
+    "sentences_too_long",
+    "sentences_with_root_cited",
+    "sentences_unmatched",
+)
+_FALLBACKS = {
+    Fallback.TOO_LONG: "sentences_too_long",
+    Fallback.ROOT_CITED: "sentences_with_root_cited",
+    Fallback.UNMATCHED: "sentences_unmatched",
+}
+
+
+def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
+    """A row for each response, behind it the rows of its parts. A response is the unit that is resampled.
+
+    Under the official rules, what a run does not answer is no part of the evaluation.
+    """
+    reader = _Reader(run, rules, options)
+    notes = Counter(dict.fromkeys(NOTES, 0))
+    rows: list[tuple[Question, Part | None]] = []
+    for question in split.content:
+        if question.id in run.outputs:
+            rows += [(question, part) for part in reader.parts(question, notes)]
+        else:
+            notes["missing_answers"] += 1
+            if not reader.is_official:
+                rows.append((question, None))
+    own = [part is None or isinstance(part, Response) for _, part in rows]
+    return Pairs(
+        gold=[question if is_own else None for (question, _), is_own in zip(rows, own, strict=True)],
+        answers=[part for _, part in rows],
+        units=[question.id for question, _ in rows],
+        features={name: [_classes(question, part, name) for question, part in rows] for name in DIMENSIONS},
+        names=[question.id for question, _ in rows],
+        notes=notes,
+    )
+
+
+def _classes(question: Question, part: Part | None, dimension: str) -> tuple[str, ...]:
+    if dimension == "dataset":
+        return (question.dataset,)
+    return part.features.get(dimension, ()) if part else ()
+
+
+class _Reader:
+    """The sentences and claims of a whole run, each distinct sentence parsed once."""
+
+    def __init__(self, run: Run, rules: str, options: Options) -> None:
+        self.is_official = rules == OFFICIAL
+        split = SPLITTERS[chosen_splitter(options, is_official=self.is_official)]
+        self._outputs = run.outputs
+        self._moved = {
+            name: with_marks_moved(split(output), is_official=self.is_official)
+            for name, output in run.outputs.items()
+        }
+        self._first_lines = {name: split(first_line(output)) for name, output in run.outputs.items()}
+        texts = {
+            text for own in (self._moved, self._first_lines) for own_text in own.values() for text in own_text
+        }
+        self._sentences = _read_sentences(sorted(texts), claim_rules(rules, options), options[PARSER.name])
+
+    def parts(self, question: Question, notes: Counter[str]) -> Iterator[Part]:
+        output = self._outputs[question.id]
+        sentences = [self._sentences[text] for text in self._moved[question.id]]
+        where = [positions(sentence.text) for sentence in sentences]
+        is_positional = any(placed.is_positional for placed in where)
+        common = {
+            "placing": (_placing(is_positional, any(placed.units for placed in where)),),
+            "length": (length_class(len(without_marks(output).split())),),
+        }
+        yield Response(
+            question=question,
+            features={**common, **response_features(sentences)},
+            plain=without_marks(output),
+            is_positional=is_positional,
+            sentences=tuple(sentences),
+        )
+        claims = list(self._claims(question, sentences, common))
+        yield from claims
+        yield from self._alce_sentences(question, common)
+        for sentence, placed in zip(sentences, where, strict=True):
+            if placed.units:
+                features = {**common, **sentence_features(sentence)}
+                yield CitedSentence(
+                    question=question, features=features, text=sentence.text, positions=placed
+                )
+        notes["empty_answers"] += not output.strip()
+        notes["positional_answers"] += is_positional
+        notes["responses_without_claims"] += not claims
+        _count(sentences, len(question.passages), self.is_official, notes)
+
+    def _claims(
+        self, question: Question, sentences: Sequence[Sentence], common: Features
+    ) -> Iterator[ScoredClaim]:
+        for place, sentence in enumerate(sentences):
+            for number, claim in enumerate(sentence.claims):
+                if are_in_range(claim.marks, len(question.passages), is_official=self.is_official):
+                    features = {**common, **claim_features(sentence, claim)}
+                    yield ScoredClaim(
+                        question=question, features=features, claim=claim, sentence=place, place=number
+                    )
+
+    def _alce_sentences(self, question: Question, common: Features) -> Iterator[AlceSentence]:
+        for text in self._first_lines[question.id]:
+            found = tuple(alce_marks(text))
+            features = {**common, **sentence_features(self._sentences[text], len(found))}
+            plain = without_marks(text).strip()
+            yield AlceSentence(question=question, features=features, text=plain, marks=found)
+
+
+def _read_sentences(texts: Sequence[str], rules: ClaimRules, parser: str) -> Mapping[str, Sentence]:
+    asked = {text: text_to_parse(text, rules) for text in texts}
+    parses = parses_of((wanted for wanted in asked.values() if wanted), parser)
+    return {text: split_into_claims(text, parses.get(wanted or ""), rules) for text, wanted in asked.items()}
+
+
+def _placing(is_positional: bool, has_marks: bool) -> str:
+    if is_positional:
+        return "within sentences"
+    return "at sentence ends" if has_marks else "no marks"
+
+
+def _count(sentences: Sequence[Sentence], passages: int, is_official: bool, notes: Counter[str]) -> None:
+    """What the scores do not show. A sentence is one that has a letter or digit."""
+    for sentence in sentences:
+        found = marks(sentence.text)
+        has_words = any(character.isalnum() for character in without_marks(sentence.text))
+        notes["sentences"] += has_words
+        notes["uncited_sentences"] += has_words and not found
+        beyond = [mark for mark in found if not is_in_range(mark, passages, is_official=is_official)]
+        notes["out_of_range_marks"] += len(beyond)
+        notes["out_of_range_claims"] += sum(
+            not set(beyond).isdisjoint(claim.marks) for claim in sentence.claims
+        )
+        notes["lost_groups"] += sentence.lost
+        if sentence.fallback:
+            notes[_FALLBACKS[sentence.fallback]] += 1

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.types.base import Index
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import MAX_COUNTED
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
-from tasks.types.ranking.choices import Choices
-from tasks.types.ranking.forms import FORMS
-from tasks.types.ranking.gathering import Gathering, RankedRun, RunLimits
-from tasks.types.ranking.json_runs import read_json_run
-from tasks.types.ranking.trec_runs import read_trec_run
+from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, named_lines
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, quoted
+from tasks.types.ranking.gathering import (
+    Fault,
+    Gathering,
+    RankedRun,
+    RunLimits,
+    duplicates,
+    read_declared,
+    too_long,
+    unknown_candidates,
+    unknown_instance,
+)
+from tasks.types.ranking.lists import STEP, Choices
+from tasks.types.ranking.records import is_name
+from tasks.types.records import line_records
+from tasks.types.text import decoded, json_kind
+from tasks.types.trec import FORMS
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -79,3 +96,300 @@ def _missing(run: RankedRun, choices: Choices) -> Iterator[Problem]:
         )
     if run.empty:
         yield Problem(message=f"{run.empty:,} rankings are empty and score 0", fatal=False)
+
+
+EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
+FORM = AnswerForm(example=EXAMPLE, noun="ranking")
+SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
+
+#: Numbers of candidates in order, and which of them have the score of the one before; None without scores.
+Ranking = tuple[Sequence[int], Sequence[bool] | None]
+
+
+def read_json_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+    choices = gathering.choices
+    records = ((record.id, record) for record in line_records(file, problems))
+    for name, line in named_lines(records, choices.rows, gathering, FORM, problems):
+        if not line.is_sound:
+            continue
+        row = choices.rows[name]
+        candidates = choices.candidates(row)
+        ranking = _ranking(line.value, candidates, limits)
+        declared = read_declared(line.value, candidates) if limits.declares else {}
+        if isinstance(ranking, tuple) and isinstance(declared, dict):
+            gathering.declared.add(row, declared)
+            numbers, tied = ranking
+            kept = limits.kept
+            gathering.add(row, numbers[:kept], None if tied is None else tied[:kept])
+        else:
+            for fault in (own for found in (ranking, declared) if isinstance(found, list) for own in found):
+                line.wrong(*fault)
+
+
+def _ranking(
+    record: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
+) -> Ranking | list[Fault]:
+    ranked, scores = record.get("ranked"), record.get("scores")
+    if ranked is None and isinstance(scores, dict):
+        return _scored(scores, candidates, limits)
+    if not isinstance(ranked, list):
+        found = "missing" if ranked is None else f"{json_kind(ranked)}"
+        return [(f"“ranked” is {found}", f"a list of candidates, best first: {EXAMPLE}")]
+    try:
+        numbers = [candidates[name] for name in ranked]
+    except (KeyError, TypeError):
+        if not all(map(is_name, ranked)):
+            return [("“ranked” holds something other than ids", f"a list of candidates: {EXAMPLE}")]
+        names = [str(name) for name in ranked]
+        if any(name not in candidates for name in names):
+            return list(unknown_candidates(names, candidates))
+        numbers = [candidates[name] for name in names]
+    if len(set(numbers)) < len(numbers):
+        return list(duplicates([str(name) for name in ranked]))
+    if limits.longest is not None and len(numbers) > limits.longest:
+        return [too_long(len(numbers), limits.longest)]
+    if scores is None:
+        return numbers, None
+    faults = list(_score_faults(scores, len(numbers)))
+    return faults or (
+        numbers,
+        [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)],
+    )
+
+
+def _scored(
+    scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
+) -> Ranking | list[Fault]:
+    """From an object of scores: highest first, equal ones in the order of the candidates."""
+    if unknown := list(unknown_candidates(list(scores), candidates)):
+        return unknown
+    wrong = next((name for name, score in scores.items() if not _is_number(score)), None)
+    if wrong is not None:
+        return [(f"the score of “{wrong}” is {_kind(scores[wrong])}", f"a finite number: {SCORES}")]
+    if limits.longest is not None and len(scores) > limits.longest:
+        return [too_long(len(scores), limits.longest)]
+    ordered = sorted((-score, candidates[name]) for name, score in scores.items())
+    tied = [place > 0 and ordered[place - 1][0] == ordered[place][0] for place in range(len(ordered))]
+    return [number for _, number in ordered], tied
+
+
+def _score_faults(scores: object, count: int) -> Iterator[Fault]:
+    if not isinstance(scores, list):
+        yield f"“scores” is {json_kind(scores)}", "a list with one number for each member of “ranked”"
+    elif wrong := next((place for place, score in enumerate(scores, 1) if not _is_number(score)), None):
+        yield f"the score at place {wrong} is {_kind(scores[wrong - 1])}", "a finite number"
+    elif len(scores) != count:
+        yield f"{len(scores)} scores for {count} candidates", "one number for each member of “ranked”"
+    elif place := next((p for p in range(1, count) if scores[p] > scores[p - 1]), None):
+        yield (
+            f"the score at place {place + 1} is higher than the one before it",
+            "the best candidate first",
+        )
+
+
+def _kind(score: object) -> str:
+    return "too large a number" if type(score) is int else json_kind(score)
+
+
+def _is_number(value: object) -> bool:
+    """A number of a size that scores can be compared in; JSON can spell larger ones."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+LINE = "`query Q0 candidate rank score tag`, such as `2101.00001_0003 Q0 W12 1 0.93 our-run`"
+FIELDS = 6
+
+
+def read_trec_run(file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+    columns = _Columns(file, gathering, limits, problems)
+    query = None
+    for number, raw in ranked_lines(file):
+        fields = decoded(raw).split()
+        if len(fields) != FIELDS:
+            if fields:
+                columns.wrong(number, f"{len(fields)} fields", LINE, raw)
+            continue
+        if fields[0] != query:
+            query = fields[0]
+            columns.begin(query, number)
+        columns.add(fields, number, raw)
+    columns.close()
+
+
+class _Columns:
+    """The file in columns of numbers: a block is a stretch of lines with one query."""
+
+    def __init__(self, file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems) -> None:
+        self._file, self._gathering, self._limits, self._problems = file, gathering, limits, problems
+        self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
+        self._block_rows, self._block_starts = array("i"), array("q")
+        #: The first block of each row, from 1; of rows with several blocks, also the documents of all.
+        self._first = array("i", bytes(4 * len(gathering.choices)))
+        self._known_of: dict[int, set[int]] = {}
+        self._candidates: Mapping[str, int] = {}
+        self._known: set[int] = set()
+        self._row: int | None = None
+
+    def begin(self, query: str, line: int) -> None:
+        """A line with another query than the line before."""
+        self._check_length(line - 1)
+        choices = self._gathering.choices
+        self._row = row = choices.rows.get(query)
+        if row is None:
+            self.wrong(line, *unknown_instance(query, choices))
+            return
+        if self._gathering.is_answered(row):
+            message = f"instance “{query}” is answered in another file as well"
+            self.wrong(line, message, "one ranking for each instance")
+        self._candidates = choices.candidates(row)
+        self._known = self._known_before(row)
+        self._block_rows.append(row)
+        self._block_starts.append(len(self._documents))
+        self._first[row] = self._first[row] or len(self._block_rows)
+
+    def add(self, fields: list[str], line: int, raw: bytes) -> None:
+        if self._row is None:
+            return
+        document = self._candidates.get(fields[2])
+        try:
+            rank, score = int(fields[3]), float(fields[4])
+        except ValueError:
+            self.wrong(line, f"rank “{fields[3]}” and score “{fields[4]}” are not two numbers", LINE, raw)
+            return
+        if document is None:
+            self.wrong(line, f"“{fields[2]}” is no candidate of this instance", "the id of a candidate", raw)
+        elif document in self._known:
+            self.wrong(
+                line, f"“{fields[2]}” stands in this ranking a second time", "each candidate once", raw
+            )
+        elif not math.isfinite(score):
+            self.wrong(line, f"the score “{fields[4]}” is not a finite number", LINE, raw)
+        elif not -(2**31) <= rank < 2**31:
+            self.wrong(line, f"the rank “{fields[3]}” is out of range", LINE, raw)
+        else:
+            self._known.add(document)
+            self._documents.append(document)
+            self._ranks.append(rank)
+            self._scores.append(score)
+
+    def wrong(self, line: int, message: str, expected: str, raw: bytes = b"") -> None:
+        self._problems.note(
+            lambda: Problem(
+                file=self._file.shown,
+                line=line,
+                message=message,
+                expected=expected,
+                quote=quoted(decoded(raw)),
+            )
+        )
+
+    def close(self) -> None:
+        """Hand over the rankings, each in the order of its scores."""
+        self._check_length(None)
+        self._block_starts.append(len(self._documents))
+        if not self._block_rows:
+            return
+        documents, ranks = _whole(self._documents), _whole(self._ranks)
+        scores = np.frombuffer(self._scores) if self._scores else np.empty(0)
+        for rows, places in self._portions():
+            second = documents[places] if self._limits.ties_by_candidate else ranks[places]
+            ordered = places[np.lexsort((second, -scores[places], rows))]
+            self._hand_over(rows, documents[ordered], scores[ordered])
+
+    def _hand_over(
+        self, rows: NDArray[np.int32], documents: NDArray[np.int32], scores: NDArray[np.float64]
+    ) -> None:
+        """Rankings of whole rows, in order."""
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        lengths = np.diff(begins, append=len(rows))
+        tied = np.zeros(len(rows), dtype=bool)
+        tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
+        self._gathering.ties += int(tied.sum())
+        if self._limits.kept is not None:
+            is_kept = np.arange(len(rows)) - np.repeat(begins, lengths) < self._limits.kept
+            documents, tied, lengths = (
+                documents[is_kept],
+                tied[is_kept],
+                np.minimum(lengths, self._limits.kept),
+            )
+        self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied)
+
+    def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
+        starts = np.frombuffer(self._block_starts, dtype=np.int64)
+        order = np.argsort(_whole(self._block_rows), kind="stable")
+        block_rows = _whole(self._block_rows)[order]
+        starts, lengths = starts[:-1][order], np.diff(starts)[order]
+        ends = np.cumsum(lengths)
+        begin = 0
+        while begin < len(order):
+            done = int(ends[begin - 1]) if begin else 0
+            end = max(int(np.searchsorted(ends, done + STEP, side="right")), begin + 1)
+            while end < len(order) and block_rows[end] == block_rows[end - 1]:
+                end += 1
+            step = lengths[begin:end]
+            within = np.arange(step.sum()) - np.repeat(np.cumsum(step) - step, step)
+            if step.any():
+                yield np.repeat(block_rows[begin:end], step), np.repeat(starts[begin:end], step) + within
+            begin = end
+
+    def _known_before(self, row: int) -> set[int]:
+        """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
+        block = self._first[row]
+        if not block:
+            return set()
+        if row not in self._known_of:
+            end = self._block_starts[block] if block < len(self._block_starts) else len(self._documents)
+            self._known_of[row] = set(self._documents[self._block_starts[block - 1] : end])
+        return self._known_of[row]
+
+    def _check_length(self, line: int | None) -> None:
+        longest = self._limits.longest
+        if self._row is not None and longest is not None and len(self._known) > longest:
+            message, expected = too_long(len(self._known), longest)
+            self._problems.append(
+                Problem(
+                    file=self._file.shown,
+                    line=line,
+                    message=f"{message} for “{self._gathering.choices.instances[self._row]}”",
+                    expected=expected,
+                )
+            )
+
+
+def _whole(column: array[int]) -> NDArray[np.int32]:
+    return np.frombuffer(column, dtype=np.int32) if column else np.empty(0, dtype=np.int32)
+
+
+START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+#: A header of more bytes is passed over with the rest and says nothing.
+MAX_HEADER = 1 << 16
+
+
+def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
+    """The lines behind the header, with their numbers in the file."""
+    lines = enumerate(file.lines(), start=1)
+    first = next(lines, None)
+    if first is None or first[1].strip() != START:
+        return chain([] if first is None else [first], lines)
+    for line in lines:
+        if not line[1].startswith(b"#"):
+            return chain([line], lines)
+        if line[1].strip() == END:
+            break
+    return lines
+
+
+def header_of(file: InputFile) -> bytes:
+    """The YAML of the header; nothing where there is none, or one that is too large or does not end."""
+    lines = file.lines(longest=MAX_HEADER)
+    if next(lines, b"").strip() != START:
+        return b""
+    header = b""
+    for line in lines:
+        if line.strip() == END:
+            return header
+        if not line.startswith(b"#") or len(header) + len(line) > MAX_HEADER:
+            break
+        header += line.removeprefix(b"#").removeprefix(b" ")
+    return b""

@@ -8,8 +8,8 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.citation_text.instance import Instance
-from tasks.types.citation_text.pairing import unseen_class
+from tasks.types.citation_text.instances import Instance
+from tasks.types.citation_text.runs import unseen_class
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.instances import DUNES, RIVERS, write_gold, write_lines, write_run

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tasks.types.clsumm.showing import judged_sentences
+from tasks.types.clsumm.instance_view import judged_sentences
 from tasks.types.clsumm.spans import CitedSpan
-from tasks.types.shown import ALIKE, IMPLIED, MISSED, RIGHT, WRONG
+from tasks.types.instance_view import ALIKE, IMPLIED, MISSED, RIGHT, WRONG
 
 CITANCE = "They build a graph of nouns that occur together."
 SENTENCES = {

@@ -6,8 +6,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.clsumm.copying import copied_share, prints_of
-from tasks.types.clsumm.summaries import summary_lines
+from tasks.types.clsumm.summaries import copied_share, prints_of, summary_lines
 from tasks.types.files import open_input
 from tests.scoring.offline import refusals, score
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from tasks.types.positional_citations import pipelines
+from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.claims import ClaimRules, split_into_claims, text_to_parse
 from tasks.types.positional_citations.parsing import parses_of
 from tests.scoring.offline import refusals, score
@@ -109,14 +109,14 @@ def test_the_signature_names_pipeline_version_and_digest_and_the_version_of_spac
 @pytest.mark.shared
 def test_each_distinct_sentence_is_parsed_once_and_in_batches(capsys, gold, tmp_path, pipeline, monkeypatch):
     asked = []
-    loaded = pipelines.loaded(str(pipeline))
+    loaded = parsing.loaded(str(pipeline))
 
     class Watched:
         def pipe(self, texts, batch_size):
             asked.append(list(texts))
             return loaded.pipe(texts, batch_size=batch_size)
 
-    monkeypatch.setattr(pipelines, "loaded", lambda option: Watched())
+    monkeypatch.setattr(parsing, "loaded", lambda option: Watched())
     run = write_run(
         tmp_path, {"q1": "It rains in Oslo [1]. It rains in Oslo [2]. Rome is dry [2]. It rains."}
     )

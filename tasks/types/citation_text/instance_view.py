@@ -1,15 +1,37 @@
-"""What people read who judge citation texts: the abstracts and contexts that a text was written from."""
+"""Instances of citation text generation as people read them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tasks.types.citation_text.inputs import ABSTRACT, AFTER, BEFORE, is_cited, without_tags
-from tasks.types.citation_text.instance import Instance
-from tasks.types.citation_text.instances import read_instances
+from tasks.types.base import Options, Pairs, Split
+from tasks.types.citation_text.instances import (
+    ABSTRACT,
+    AFTER,
+    BEFORE,
+    Instance,
+    is_cited,
+    read_instances,
+    without_tags,
+)
 from tasks.types.citation_text.runs import Run
 from tasks.types.files import InputFile
 from tasks.types.human_evaluation import HumanEvaluation, Scale, Sources
+from tasks.types.instance_view import MAX_SHOWN, ShownInstance
+
+
+def show_instances(
+    files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
+) -> Iterator[ShownInstance]:
+    """What is given, a paragraph for each item; the text of the authors, and the run's."""
+    for instance, answer in zip(pairs.gold[:MAX_SHOWN], pairs.answers, strict=False):
+        yield ShownInstance(
+            name=instance.id,
+            given="\n\n".join(instance.inputs),
+            gold=instance.target,
+            answer=answer.text if answer else "",
+        )
+
 
 _HEADINGS = {
     ABSTRACT: "Abstract of the citing paper",

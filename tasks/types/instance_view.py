@@ -1,7 +1,8 @@
-"""A single instance as people read it."""
+"""A single instance as people read it, and what task types share that show them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: Of more instances nothing is kept to be read.
@@ -24,3 +25,17 @@ class ShownInstance:
     answer: str = ""
     #: Sentence by sentence, as far as the task type tells: the outcome and the sentence. It says the gold.
     judged: tuple[tuple[str, str], ...] = ()
+
+
+def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:
+    """The rows of each instance, in the order of the instances; of the first ``MAX_SHOWN``."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names or ()):
+        if name in rows or len(rows) < MAX_SHOWN:
+            rows.setdefault(name, []).append(row)
+    return rows
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Each once, in their order, a line each."""
+    return "\n".join(dict.fromkeys(text for text in texts if text))

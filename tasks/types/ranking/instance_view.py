@@ -8,9 +8,9 @@ from itertools import islice
 
 from tasks.types.base import Options, Pairs, Split
 from tasks.types.files import InputFile
-from tasks.types.ranking.choices import Choices
+from tasks.types.instance_view import MAX_SHOWN, ShownInstance
+from tasks.types.ranking.lists import Choices
 from tasks.types.ranking.records import Rows, named, shown_line
-from tasks.types.shown import MAX_SHOWN, ShownInstance
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
 #: Of a ranking, so many candidates from the top.

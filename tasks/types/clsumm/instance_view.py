@@ -11,8 +11,16 @@ from tasks.types.base import Options, Pairs, Split
 from tasks.types.clsumm.inputs import read_input_topics
 from tasks.types.clsumm.pairs import citance_label
 from tasks.types.files import InputFile
-from tasks.types.showing import joined, rows_by_name
-from tasks.types.shown import ALIKE, IMPLIED, MISSED, RIGHT, WRONG, ShownInstance
+from tasks.types.instance_view import (
+    ALIKE,
+    IMPLIED,
+    MISSED,
+    RIGHT,
+    WRONG,
+    ShownInstance,
+    joined,
+    rows_by_name,
+)
 from tasks.types.text import decoded
 
 Text = Callable[[Any], str]
@@ -29,7 +37,7 @@ def show_spans(
     def span(side: Any) -> str:
         return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
 
-    rows = rows_by_name(pairs)
+    rows = rows_by_name(pairs.names)
     sentences = {
         citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
         for topic in read_input_topics(files, options)
@@ -81,7 +89,7 @@ def _citances(
         for topic in read_input_topics(files, options)
         for citance in topic.citances
     }
-    for name, rows in rows_by_name(pairs).items():
+    for name, rows in rows_by_name(pairs.names).items():
         yield ShownInstance(
             name=name,
             given=texts.get(name, ""),
@@ -98,7 +106,7 @@ def show_summaries(
         topic.name: " ".join(sentence.text for sentence in topic.sentences)
         for topic in read_input_topics(files, {"annotation": "auto", **options}, with_papers_alone=True)
     }
-    for name, [row] in rows_by_name(pairs).items():
+    for name, [row] in rows_by_name(pairs.names).items():
         answer = pairs.answers[row]
         yield ShownInstance(
             name=name,

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from tasks.types.base import Options, Pairs, Split
 from tasks.types.files import InputFile
+from tasks.types.instance_view import ShownInstance, rows_by_name
 from tasks.types.positional_citations.gold import Question
-from tasks.types.showing import rows_by_name
-from tasks.types.shown import ShownInstance
 
 
 def show_instances(
     files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
     """The question with its passages, the answers that are known, and the response with its marks."""
-    for name, rows in rows_by_name(pairs).items():
+    for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
         yield ShownInstance(
             name=name,
