@@ -54,7 +54,7 @@ from tasks.types.clsumm.features import section_kind
 from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.parsing import parsed, pipeline_name
+from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
 from tasks.types.positional_citations.tree import Parse
 
 SWEEP = "clair_umich's TF-IDF to the letter"
@@ -206,7 +206,9 @@ def features(topic: InputTopic, options: Options) -> Floats:
     if wordnet:
         found.append(sentence_likeness(citances, sentences, wordnet))
     if (parser := options[PARSER.name]) != NO_PARSER:
-        found.append(dependency_overlap(parsed(texts, parser), parsed(others, parser), wordnet))
+        found.append(
+            dependency_overlap(pipeline_parses(texts, parser), pipeline_parses(others, parser), wordnet)
+        )
     return np.concatenate(found, axis=2)
 
 

@@ -147,7 +147,7 @@ class TestDependencies:
             "count": Parse(("count",), (0,), ("ROOT",)),
         }
         monkeypatch.setattr(
-            "scoring.tools.baselines.clsumm_supervised.parsed",
+            "scoring.tools.baselines.clsumm_supervised.pipeline_parses",
             lambda texts, pipeline: [parses[text] for text in texts],
         )
         found = common_dependencies(["we count words"], ["they count words", "count words", "count"], "any")

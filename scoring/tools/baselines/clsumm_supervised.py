@@ -25,7 +25,7 @@ from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import read_topics
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.parsing import parsed, pipeline_name
+from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
 from tasks.types.positional_citations.tree import ROOT, Parse
 from tasks.types.unavailable import Unavailable
 
@@ -292,8 +292,8 @@ def common_dependencies(citances: Sequence[str], sentences: Sequence[str], pipel
 
     Raises Unavailable where the pipeline cannot be loaded.
     """
-    own = [dependencies(parse) for parse in parsed(citances, pipeline)]
-    other = [dependencies(parse) for parse in parsed(sentences, pipeline)]
+    own = [dependencies(parse) for parse in pipeline_parses(citances, pipeline)]
+    other = [dependencies(parse) for parse in pipeline_parses(sentences, pipeline)]
     common = np.array([[len(a & b) for b in other] for a in own], dtype=np.float64)
     common = common.reshape(len(own), len(other))
     counts = np.array([[len(a)] for a in own], float), np.array([[len(b) for b in other]], float)
