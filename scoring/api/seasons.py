@@ -1,91 +1,47 @@
-"""What is asked, and when: open to everybody who may see the season."""
+"""Seasons, tasks and phases: what is asked, and when; open to everybody who may see the season."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
-from rest_framework.decorators import api_view, permission_classes
-from rest_framework.permissions import AllowAny
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api import (
-    ABSENT,
-    PAGE_PARAMETERS,
-    READ,
-    SIGN_IN,
-    TOO_MANY,
-    paged,
-    paged_answer,
-    readable_anywhere,
-)
-from scoring.api.serializers import PhaseDetail, SeasonDetail, SeasonSerializer, TaskSerializer
+from scoring.api.operations import get
+from scoring.api.serializers import Address, address, mirror_of_model, text_list
+from scoring.board.exports import overall_values
+from scoring.board.overall import overall as overall_table
+from scoring.board.public_results import FirstPlace, public_first_places
+from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
-from tasks.models import Gold, Phase, Season, Task
-from tasks.seasons.access import entered_teams, may_have_inputs
+from scoring.publications.published import described_results, published_of
+from tasks.models import ExtraTries, Gold, Phase, Season, Task
+from tasks.seasons.access import entered_teams, may_have_inputs, may_organise, season_for
 from tasks.submissions.submit import quota
-
-READING = {401: SIGN_IN, 404: ABSENT, 429: TOO_MANY}
-
-
-@readable_anywhere
-@extend_schema(
-    operation_id="seasons",
-    summary="The seasons, newest first",
-    parameters=PAGE_PARAMETERS,
-    responses={200: paged(SeasonSerializer), **READING},
-)
-@api_view(READ)
-@permission_classes([AllowAny])
-def seasons(request: Request) -> Response:
-    return paged_answer(request, Season.objects.visible_to(request.user), SeasonSerializer)
-
-
-@readable_anywhere
-@extend_schema(
-    operation_id="season",
-    summary="A season with its tasks and phases",
-    responses={200: SeasonDetail, **READING},
-)
-@api_view(READ)
-@permission_classes([AllowAny])
-def season(request: Request, slug: str) -> Response:
-    visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
-    found = get_object_or_404(visible, slug=slug)
-    return Response(SeasonDetail(found, context={"request": request}).data)
-
-
-@readable_anywhere
-@extend_schema(
-    operation_id="task", summary="A task with its phases", responses={200: TaskSerializer, **READING}
-)
-@api_view(READ)
-@permission_classes([AllowAny])
-def task(request: Request, pk: int) -> Response:
-    visible = _tasks().filter(season__in=Season.objects.visible_to(request.user).values("pk"))
-    return Response(TaskSerializer(get_object_or_404(visible, pk=pk), context={"request": request}).data)
-
-
-@readable_anywhere
-@extend_schema(
-    operation_id="phase",
-    summary="A phase, and what your teams may still send",
-    responses={200: PhaseDetail, **READING},
-)
-@api_view(READ)
-@permission_classes([AllowAny])
-def phase(request: Request, pk: int) -> Response:
-    found = phase_for_reader(request.user, pk)
-    has_inputs = may_have_inputs(request.user, found)
-    found.current_gold = Gold.objects.current(found) if has_inputs else None  # type: ignore[attr-defined]
-    found.quotas = _quotas(found, request.user)  # type: ignore[attr-defined]
-    return Response(PhaseDetail(found, context={"request": request}).data)
 
 
 def phase_for_reader(user: object, pk: int) -> Phase:
     """A phase of a season that the user may see; any other looks absent."""
     return get_object_or_404(_read(Phase.objects.visible_to(user)), pk=pk)
+
+
+def phase_to_organise(user: object, pk: int) -> Phase:
+    phase = phase_for_reader(user, pk)
+    if not may_organise(user, phase.task.season):
+        raise Http404("You do not organise the season of this phase.")
+    return phase
+
+
+def task_for_reader(user: object, pk: int) -> Task:
+    visible = _tasks().filter(season__in=Season.objects.visible_to(user).values("pk"))
+    return get_object_or_404(visible, pk=pk)
 
 
 def _tasks() -> QuerySet[Task]:
@@ -100,9 +56,189 @@ def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     return phases.select_related("task__season").annotate(has_scores=Exists(scored))
 
 
-def _quotas(phase: Phase, user: object) -> list[dict[str, object]]:
-    quotas = [(team, quota(phase, team)) for team in entered_teams(user, phase.task.season)]
-    return [
+class LeaderSerializer(serializers.Serializer[Any]):
+    """The first row; of several the one that was there first."""
+
+    submission = serializers.IntegerField()
+    system = serializers.CharField()
+    team = serializers.SlugField(source="team_slug", allow_null=True)
+    metric = serializers.CharField(allow_null=True, help_text="Null where ranks alone are shown.")
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    tied = serializers.IntegerField(
+        allow_null=True, help_text="Other rows that do not differ significantly; null until it is known."
+    )
+
+
+def leader(places: Sequence[FirstPlace]) -> dict[str, Any] | None:
+    return LeaderSerializer(places[0]).data if places else None
+
+
+class PhaseSerializer(serializers.ModelSerializer[Phase]):
+    """When runs are accepted, how many, and who sees their scores."""
+
+    is_open = serializers.BooleanField(read_only=True)
+    own_scores = serializers.ChoiceField(
+        source="own_runs_show", choices=Phase.OwnRuns.choices, help_text="What a team learns of its own runs."
+    )
+    board = serializers.ChoiceField(
+        source="board_now", choices=Phase.Audience.choices, help_text="Who sees the board now."
+    )
+    frozen_from = serializers.DateTimeField(
+        allow_null=True, help_text="From this instant others than organisers see the board as it stood then."
+    )
+    frozen_until = serializers.DateTimeField(
+        allow_null=True, help_text="Until then; where it is null, until an organiser reveals it."
+    )
+    is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
+    board_then = serializers.CharField(help_text="Who sees it from `board_from` on; empty where that is all.")
+    inputs_from = serializers.DateTimeField(
+        source="inputs_released_at", help_text="When the inputs are given out, and runs may be checked."
+    )
+    gold_from = serializers.DateTimeField(
+        allow_null=True, help_text="Nobody downloads the gold before; null without an embargo."
+    )
+    card_required = text_list("What a run card must say; runs without it are refused.")
+    page = Address("board", "task.season.slug", "task.slug", "slug", help_text="The board, for people.")
+    leaderboard = Address("api:leaderboard", "pk", help_text="The board, for programs.")
+    leader = serializers.SerializerMethodField(
+        help_text="Who is first on the board as everybody may see it; null where it shows nobody."
+    )
+
+    class Meta:
+        model = Phase
+        fields = [
+            "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "gold_from",
+            "time_zone",
+            "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
+            "board_then", "frozen_from", "frozen_until", "is_frozen", "own_scores",
+            "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",
+            "confirms_results",
+            "card_required", "version", "page", "leaderboard", "leader",
+        ]  # fmt: skip
+
+    @extend_schema_field(LeaderSerializer(allow_null=True))
+    def get_leader(self, phase: Phase) -> dict[str, Any] | None:
+        return leader(public_first_places(phase) if phase.has_scores else ())  # type: ignore[attr-defined]
+
+
+GoldSerializer = mirror_of_model(
+    "Gold",
+    Gold,
+    "The version of the gold that runs are checked against now.",
+    "number sha256 instances",
+    sha256=serializers.CharField(source="digest"),
+)
+ExtraTriesSerializer = mirror_of_model(
+    "ExtraTries",
+    ExtraTries,
+    "Tries that organisers have given to one team.",
+    "id team tries reason given_at",
+    team=serializers.SlugField(source="team.slug"),
+)
+
+
+class QuotaSerializer(serializers.Serializer[Any]):
+    """What a team may still send; null where there is no limit."""
+
+    team = serializers.SlugField()
+    left = serializers.IntegerField(allow_null=True, min_value=0)
+    left_today = serializers.IntegerField(allow_null=True, min_value=0)
+    left_in_total = serializers.IntegerField(allow_null=True, min_value=0)
+    renews_at = serializers.DateTimeField(allow_null=True)
+    extra = ExtraTriesSerializer(many=True, help_text="Given to this team alone; the limits have them in.")
+
+
+class PhaseDetail(PhaseSerializer):
+    """A phase with its task, its gold, and what the reader's own teams may still send."""
+
+    season = serializers.SlugField(source="task.season.slug")
+    task = serializers.IntegerField(source="task_id")
+    gold = GoldSerializer(allow_null=True, source="current_gold")
+    inputs = Address(
+        "inputs",
+        "task.season.slug",
+        "task.slug",
+        "slug",
+        help_text="The public inputs, as an archive, once released.",
+    )
+    teams = QuotaSerializer(many=True, source="quotas")
+
+    class Meta(PhaseSerializer.Meta):
+        fields = [*PhaseSerializer.Meta.fields, "season", "task", "gold", "inputs", "teams"]
+
+
+class TaskSerializer(serializers.ModelSerializer[Task]):
+    """What is asked in a season, under which rules, and when."""
+
+    type = serializers.CharField(help_text="The task type, as the offline scorer calls it.")
+    season = serializers.SlugField(source="season.slug")
+    rules = text_list("Names of rule sets; the first ranks.")
+    metrics = serializers.SerializerMethodField(help_text="By rule set; the first ranks.")
+    dimensions = text_list("What scores are broken down by.", source="task_type.dimensions", read_only=True)
+    url = Address("api:task", "pk")
+    page = Address("task", "season.slug", "slug")
+    phases = PhaseSerializer(many=True)
+
+    class Meta:
+        model = Task
+        fields = [
+            "id", "slug", "title", "season", "type", "summary", "rules", "metrics", "dimensions",
+            "is_reported_only", "min_class_size", "url", "page", "phases",
+        ]  # fmt: skip
+
+    def get_metrics(self, task: Task) -> dict[str, list[str]]:
+        kind = task.task_type
+        options = kind.checked_options(task.options)
+        return {name: [metric.name for metric in kind.metrics_of(name, options)] for name in task.rules}
+
+
+class SeasonSerializer(serializers.ModelSerializer[Season]):
+    """One edition."""
+
+    url = Address("api:season", "slug")
+    page = Address("season", "slug")
+
+    class Meta:
+        model = Season
+        fields = ["slug", "title", "summary", "licence", "is_public", "anonymous_until", "url", "page"]
+
+
+class SeasonDetail(SeasonSerializer):
+    """One edition with its tasks and their phases."""
+
+    tasks = TaskSerializer(many=True)
+
+    class Meta(SeasonSerializer.Meta):
+        fields = [*SeasonSerializer.Meta.fields, "tasks"]
+
+
+@get("seasons/", pages=SeasonSerializer, readable_anywhere=True)
+def seasons(request: Request) -> QuerySet[Season]:
+    """The seasons, newest first."""
+    return Season.objects.visible_to(request.user)
+
+
+@get("seasons/<slug:slug>/", answers=SeasonDetail, readable_anywhere=True)
+def season(request: Request, slug: str) -> Season:
+    """A season with its tasks and phases."""
+    visible = Season.objects.visible_to(request.user).prefetch_related(Prefetch("tasks", _tasks()))
+    return get_object_or_404(visible, slug=slug)
+
+
+@get("tasks/<int:pk>/", of=task_for_reader, answers=TaskSerializer, readable_anywhere=True)
+def task(request: Request, task: Task) -> Task:
+    """A task with its phases."""
+    return task
+
+
+@get("phases/<int:pk>/", of=phase_for_reader, answers=PhaseDetail, readable_anywhere=True)
+def phase(request: Request, phase: Phase) -> Phase:
+    """A phase, and what your teams may still send."""
+    has_inputs = may_have_inputs(request.user, phase)
+    phase.current_gold = Gold.objects.current(phase) if has_inputs else None  # type: ignore[attr-defined]
+    phase.quotas = [  # type: ignore[attr-defined]
         {
             "team": team.slug,
             "left": now.left,
@@ -111,5 +247,142 @@ def _quotas(phase: Phase, user: object) -> list[dict[str, object]]:
             "renews_at": now.renews_at,
             "extra": now.extra,
         }
-        for team, now in quotas
+        for team in entered_teams(request.user, phase.task.season)
+        for now in [quota(phase, team)]
     ]
+    return phase
+
+
+class OverallBoardSerializer(serializers.Serializer[Any]):
+    """A board that contributes."""
+
+    phase = serializers.IntegerField()
+    task = serializers.SlugField()
+    title = serializers.CharField()
+    teams = serializers.IntegerField(help_text="How many are ranked on it.")
+
+
+class OverallPlaceSerializer(serializers.Serializer[Any]):
+    """A rank, and the ranks that the paired tests of the board leave open."""
+
+    phase = serializers.IntegerField()
+    rank = serializers.IntegerField()
+    rank_low = serializers.IntegerField()
+    rank_high = serializers.IntegerField()
+
+
+class OverallRowSerializer(serializers.Serializer[Any]):
+    """A team; boards that it is not on are left out and give no points."""
+
+    rank = serializers.IntegerField()
+    team = serializers.SlugField()
+    team_name = serializers.CharField()
+    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
+    boards = serializers.IntegerField()
+    mean_rank = serializers.FloatField()
+    borda = serializers.IntegerField(help_text="A point for each place above the last of a board.")
+    borda_low = serializers.IntegerField()
+    borda_high = serializers.IntegerField()
+    places = OverallPlaceSerializer(many=True)
+
+
+class OverallSerializer(serializers.Serializer[Any]):
+    """Best first."""
+
+    boards = OverallBoardSerializer(many=True)
+    rows = OverallRowSerializer(many=True)
+
+
+@get("seasons/<slug:slug>/overall/", of=season_for, answers=OverallSerializer, is_open=True)
+def overall(request: Request, season: Season) -> Response:
+    """A season's teams over all its tasks, where its organisers want that."""
+    if not season.shows_overall:
+        raise Http404("This season does not rank teams over its tasks.")
+    return Response(overall_values(overall_table(season)))
+
+
+class PaperSerializer(serializers.Serializer[Any]):
+    """Where figures come from."""
+
+    key = serializers.SlugField()
+    authors = serializers.ListField(child=serializers.CharField())
+    year = serializers.IntegerField()
+    title = serializers.CharField()
+    venue = serializers.CharField()
+    doi = serializers.CharField(allow_null=True)
+
+
+class FigureSerializer(serializers.Serializer[Any]):
+    """One printed number; it has no run and no signature, and is never ranked."""
+
+    paper = serializers.SlugField()
+    table = serializers.CharField()
+    line = serializers.IntegerField(help_text="The printed line of the table, from 1.")
+    system = serializers.CharField(allow_blank=True)
+    # Named as in the export; the word is taken in Python.
+    vars()["class"] = serializers.CharField(allow_null=True)
+    metric = serializers.CharField()
+    value = serializers.FloatField(allow_null=True, help_text="Null where no exact number is printed.")
+    printed = serializers.CharField()
+    deviation = serializers.FloatField(allow_null=True)
+    scale = serializers.CharField()
+    doubt = serializers.CharField(
+        allow_null=True, help_text="Why the figure is doubted, as when its row cannot be; null otherwise."
+    )
+
+
+class PublishedSerializer(serializers.Serializer[Any]):
+    """What publications report of a task."""
+
+    papers = PaperSerializer(many=True)
+    figures = FigureSerializer(many=True)
+
+
+@get("tasks/<int:pk>/published/", answers=PublishedSerializer, readable_anywhere=True)
+def published(request: Request, pk: int) -> Response:
+    """What publications report of a task."""
+    visible = Task.objects.filter(season__in=Season.objects.visible_to(request.user).values("pk"))
+    results = published_of(get_object_or_404(visible, pk=pk))
+    if results.is_empty:
+        raise NotFound("No published results are known of this task.")
+    return Response(described_results(results))
+
+
+class ArchiveSerializer(serializers.Serializer[Any]):
+    """A season of another site, from its archive; nothing in it changes."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    licence = serializers.CharField(allow_blank=True)
+    verified = serializers.CharField(help_text="What verifying it said, when it was mounted.")
+    sha256 = serializers.CharField(help_text="Of the file with its checksums.")
+    page = serializers.CharField()
+    boards = serializers.ListField(child=serializers.CharField(), help_text="Addresses of boards as JSON.")
+
+
+@get("archives/", pages=ArchiveSerializer, readable_anywhere=True)
+def archives(request: Request) -> list[dict[str, Any]]:
+    """The mounted archives of other sites' seasons."""
+    return [_archive(request, mounted) for mounted in mounted_archives()]
+
+
+@get("archives/<slug:slug>/", answers=ArchiveSerializer, readable_anywhere=True)
+def archive(request: Request, slug: str) -> dict[str, Any]:
+    """A mounted archive."""
+    mounted = mounted_archive(slug)
+    if mounted is None:
+        raise Http404("No archive is mounted here.")
+    return _archive(request, mounted)
+
+
+def _archive(request: Request, mounted: Mounted) -> dict[str, Any]:
+    files = [f"boards/{name}.json" for name, _ in mounted.boards]
+    return {
+        "slug": mounted.slug,
+        "title": mounted.title,
+        "licence": mounted.licence,
+        "verified": mounted.mount["verified"],
+        "sha256": mounted.mount["sha256"],
+        "page": address(request, "archive", mounted.slug),
+        "boards": [address(request, "archive-file", mounted.slug, file) for file in files],
+    }

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from scoring.api import seasons
+from scoring.api import operations
 from tests.api.conftest import API
 from tests.api.sending import run_file
 
@@ -129,7 +129,7 @@ def test_an_error_of_ours_has_the_same_shape_and_names_the_request(world, monkey
     def broken(*args, **kwargs):
         raise RuntimeError("a line of our own code")
 
-    monkeypatch.setattr(seasons, "paged_answer", broken)
+    monkeypatch.setattr(operations, "paged_answer", broken)
     client = Client(raise_request_exception=False)
     response = client.get(f"{API}/seasons/")
     assert response.status_code == 500

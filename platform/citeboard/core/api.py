@@ -90,10 +90,22 @@ class TooManyRequests(Error):
     )
 
 
+class Closed(serializers.Serializer[Any]):
+    """A phase that accepts no runs now, or a run that is beyond what is asked."""
+
+    detail = serializers.CharField()
+    opens = serializers.DateTimeField(required=False)
+    closes = serializers.DateTimeField(required=False)
+    late_by_seconds = serializers.FloatField(
+        required=False, allow_null=True, help_text="How long after the end the upload began."
+    )
+
+
 INVALID = OpenApiResponse(InvalidFields, "The request cannot be read, or a field cannot be meant.")
 SIGN_IN = OpenApiResponse(Error, "No token was sent, or one that is not known.")
 FORBIDDEN = OpenApiResponse(Error, "This is not allowed to you.")
 ABSENT = OpenApiResponse(Error, "There is no such thing, or you may not see it.")
+CONFLICT = OpenApiResponse(Closed, "As things stand this cannot be done; the sentence says why.")
 TOO_LARGE = OpenApiResponse(Error, "The file is larger than the site takes.")
 TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are left.")
 

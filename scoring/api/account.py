@@ -1,0 +1,231 @@
+"""Who one is and what one was told; the site's notices, and how it stands for its staff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.core import health
+from citeboard.core.api import ABSENT
+from citeboard.core.database import SchemaState
+from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.teams.api import person
+from citeboard.teams.models import User
+from citeboard.teams.naming import checked_orcid, describe
+from scoring.api.operations import get, post
+from scoring.api.serializers import mirror
+from scoring.ops import site_state
+from scoring.ops.accounts import own_data
+from scoring.ops.doctor import Finding
+from tasks.jobs.mails import MailState
+from tasks.models import Notification
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications.reading import choices_of, choose, mark_read, notifications_of
+from tasks.notifications.wording import words_of
+
+MAX_MARKED = 200
+
+
+class AccountSerializer(serializers.ModelSerializer[User]):
+    """What the site knows you by; a POST changes what it names, all but the address."""
+
+    address = serializers.EmailField(source="email", read_only=True)
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, allow_blank=True, required=False)
+
+    class Meta:
+        model = User
+        fields = ["address", "name", "affiliation", "orcid", "is_listed", "language"]
+
+    def validate_orcid(self, value: str) -> str:
+        try:
+            return checked_orcid(value)
+        except ValidationError as refused:
+            raise serializers.ValidationError(refused.messages) from refused
+
+
+@get("account/", answers=AccountSerializer)
+def account(request: Request) -> User:
+    """Your name, affiliation and address."""
+    return person(request)
+
+
+@post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
+def describe_account(request: Request) -> User:
+    """Change your name, affiliation, ORCID iD, language or consent to be listed."""
+    user = person(request)
+    form = AccountSerializer(user, data=request.data, partial=True)
+    form.is_valid(raise_exception=True)
+    fields = ("name", "affiliation", "orcid", "is_listed", "language")
+    # A form that leaves a check box out means no; a program that leaves it out means nothing by it.
+    sent = {name: value for name, value in form.validated_data.items() if name in request.data}
+    describe(user=user, **{name: sent.get(name, getattr(user, name)) for name in fields})
+    return user
+
+
+@get("account/data/", responses={200: OpenApiTypes.OBJECT}, without=204)
+def account_data(request: Request) -> Response:
+    """Everything that the site keeps of you."""
+    return Response(own_data(person(request)))
+
+
+class MessageSerializer(serializers.ModelSerializer[Notification]):
+    """What you were told of one event; no score is part of it."""
+
+    season = serializers.SlugField(source="season.slug", default=None, allow_null=True)
+    title = serializers.SerializerMethodField()
+    text = serializers.SerializerMethodField()
+    page = serializers.SerializerMethodField(help_text="Where it is seen.")
+
+    class Meta:
+        model = Notification
+        fields = ["id", "kind", "season", "title", "text", "page", "created_at", "read_at"]
+
+    def get_title(self, told: Notification) -> str:
+        return words_of(told).title
+
+    def get_text(self, told: Notification) -> str:
+        return words_of(told).text
+
+    def get_page(self, told: Notification) -> str:
+        return str(self.context["request"].build_absolute_uri(words_of(told).path))
+
+
+class ReadForm(serializers.Serializer[Any]):
+    """Which messages were read; without numbers all."""
+
+    messages = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**53), required=False, max_length=MAX_MARKED
+    )
+
+
+class MarkedSerializer(serializers.Serializer[Any]):
+    """How many were marked."""
+
+    marked = serializers.IntegerField()
+
+
+class ChoiceSerializer(serializers.Serializer[Any]):
+    """How you are told of one kind of event."""
+
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    channel = serializers.ChoiceField(choices=Channel.choices)
+
+
+class ChoicesSerializer(serializers.Serializer[Any]):
+    """How you are told of every kind."""
+
+    choices = ChoiceSerializer(many=True)
+
+
+@get("messages/", pages=MessageSerializer, without=404)
+def messages(request: Request) -> QuerySet[Notification]:
+    """What you were told, newest first."""
+    return notifications_of(person(request))
+
+
+@post("messages/read/", form=ReadForm, answers=MarkedSerializer, name="messages-read")
+def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
+    """Mark messages as read."""
+    return {"marked": mark_read(user=person(request), ids=form.get("messages") or None)}
+
+
+@get("messages/choices/", answers=ChoicesSerializer)
+def message_choices(request: Request) -> dict[str, Any]:
+    """How you are told of each kind of event."""
+    choices = choices_of(person(request))
+    return {"choices": [{"kind": kind, "channel": channel} for kind, channel in choices.items()]}
+
+
+@post("messages/choices/", form=ChoiceSerializer, answers=ChoicesSerializer)
+def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
+    """Change how you are told of one kind of event."""
+    choose(user=person(request), wanted={form["kind"]: form["channel"]})
+    return message_choices(request)
+
+
+class NoticeSerializer(serializers.Serializer[Any]):
+    """A page that the site's settings fill."""
+
+    name = serializers.CharField(help_text="privacy or imprint.")
+    title = serializers.CharField()
+    text = serializers.CharField(help_text="Markdown.")
+
+
+@get("notices/", answers=[NoticeSerializer], is_open=True)
+def notices(request: Request) -> Any:
+    """The site's privacy notice and imprint, where it has them."""
+    return notices_of_site()
+
+
+FindingSerializer = mirror(
+    "Finding", Finding, "What `manage.py doctor` says of one thing.", state="`good`, `odd` or `bad`."
+)
+MissingSerializer = mirror(
+    "Missing",
+    health.Missing,
+    "What `/health/ready` misses.",
+    stops="`web`, `worker`.",
+    lacks="What the others go on without.",
+)
+QueueSerializer = mirror(
+    "Queue",
+    site_state.Queue,
+    "The jobs of one queue.",
+    oldest_seconds="Of the queued jobs; 0 where none is.",
+    why_unserved="Empty where some group takes its jobs.",
+)
+GroupSerializer = mirror(
+    "Group",
+    site_state.Group,
+    "A group of workers that was seen within the last day.",
+    queues="Empty: all of them.",
+)
+WaitingSerializer = mirror(
+    "Waiting", site_state.Waiting, "Jobs that wait for one reason.", submission="The first of their runs."
+)
+FailureSerializer = mirror(
+    "Failure",
+    site_state.Failure,
+    "A job that failed within the last day.",
+    trace="The request that made it, as in the log.",
+)
+PlaceSerializer = mirror(
+    "Place", site_state.Place, "Where files are kept, and the disk of the data folder in bytes."
+)
+SchemaStateSerializer = mirror("SchemaState", SchemaState, "Migrations as `app.name`.")
+VersionsSerializer = mirror(
+    "Versions",
+    site_state.Versions,
+    "What runs here, and of which release the database is.",
+    release="A digest of the program's files.",
+    known_epoch="The latest that this release works with.",
+)
+MailsSerializer = mirror(
+    "Mails",
+    MailState,
+    "E-mails that wait, and those that were given up.",
+    since="When the first of them was written.",
+    error="What the mail server said last; empty for nothing.",
+    failures=None,
+)
+SiteSerializer = mirror("Site", site_state.SiteState, "How the site stands.", failures="The last of them.")
+
+
+def staff_of_site(user: object) -> object:
+    if not getattr(user, "is_staff", False):
+        raise Http404
+    return user
+
+
+@get("site/", of=staff_of_site, answers=SiteSerializer, responses={404: ABSENT})
+def site(request: Request, staff: User) -> site_state.SiteState:
+    """How the site stands, for its staff."""
+    return site_state.site_state()

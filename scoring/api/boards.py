@@ -1,0 +1,518 @@
+"""A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.utils.cache import patch_vary_headers
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import exceptions, serializers
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.core.api import INVALID, JSON
+from citeboard.teams.api import person
+from scoring.api.operations import get, post
+from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
+from scoring.api.serializers import optional_text
+from scoring.board.cache import phase_page
+from scoring.board.comparisons import VALUE, WAYS, Unreadable
+from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
+from scoring.board.confirming import confirmation_of, errata_for
+from scoring.board.confirming import publish_erratum as publish
+from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, MAX_TEXT, enter_measure, figures_of, outside_of
+from scoring.board.public_results import first_places
+from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
+from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
+from scoring.board.visibility import Audience, Visibility, audience_of
+from scoring.comparison.contenders import ReadQuery, SeveralQuery
+from scoring.comparison.reading import PAGE, WHICH, read_page
+from scoring.comparison.several import MAX_RUNS, Line
+from scoring.comparison.several import several as several_runs
+from scoring.exchange import formats
+from scoring.exchange.results import Results
+from tasks.models import Phase, Submission
+
+RULES = OpenApiParameter("rules", str, description="A rule set; the ranking one unless said.")
+GOLD = OpenApiParameter("gold", int, description="A version of the gold; the present one unless said.")
+UNCACHED = {"Cache-Control": "private, no-store"}
+
+
+class ColumnSerializer(serializers.Serializer[Any]):
+    """Numbers that may be compared."""
+
+    name = serializers.CharField(
+        help_text="As in the scores of a row; the metric, where that is unambiguous."
+    )
+    metric = serializers.CharField()
+    key = serializers.CharField(help_text="Metric, rules, parameters, gold and version.")
+    scale = serializers.SerializerMethodField(help_text="1, also where it counts, 5 or 100.")
+    higher_is_better = serializers.BooleanField(allow_null=True)
+    ranks = serializers.BooleanField(source="is_ranking", help_text="The rows are ranked by this one.")
+
+    def get_scale(self, column: Any) -> float:
+        return float(column.scale or 1)
+
+
+class CellSerializer(serializers.Serializer[Any]):
+    value = serializers.FloatField(allow_null=True, help_text="Null where it is undefined or infinite.")
+    infinite = serializers.BooleanField(required=False, help_text="Only where the value is infinite.")
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class RowSerializer(serializers.Serializer[Any]):
+    """A team's counting run, a contrastive one without a rank, or a baseline without team and rank."""
+
+    rank = serializers.IntegerField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
+    group = serializers.IntegerField(
+        allow_null=True, help_text="Rows of a group do not differ significantly from its first."
+    )
+    team = serializers.SlugField(allow_null=True, source="team_slug")
+    team_name = serializers.CharField(
+        allow_null=True, source="team", help_text="A number in its place while teams are anonymous."
+    )
+    has_organiser = serializers.BooleanField(help_text="Whether somebody who runs the season is in the team.")
+    system = serializers.CharField()
+    submission = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=Submission.Kind.choices)
+    scores = serializers.DictField(child=CellSerializer(), help_text="By the names of columns.")
+    team_reported = serializers.DictField(
+        child=serializers.FloatField(),
+        help_text="Costs and scores that the team reports itself; nobody has checked them, and none ranks.",
+    )
+    card = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="How it was made, as its team says; what could name a hidden team is left out.",
+    )
+
+
+class SeparationSerializer(serializers.Serializer[Any]):
+    """What the test set can show of the ranked rows."""
+
+    unit = serializers.CharField(help_text="What is drawn together, such as a topic.")
+    units = serializers.IntegerField()
+    comparisons = serializers.IntegerField(help_text="Those that a row's p-values are corrected for.")
+    smallest_p = serializers.FloatField(help_text="That any two rows can have, before the correction.")
+    can_differ = serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it.")
+    more_units = serializers.IntegerField(
+        allow_null=True,
+        help_text="About so many more would separate first and second; null where they differ, where no "
+        "number would, and where ranks alone are shown.",
+    )
+    words = serializers.ListField(child=serializers.CharField(), help_text="What the page says of it.")
+
+
+class ConfirmationSerializer(serializers.Serializer[Any]):
+    """Results are preliminary until each team has confirmed its own, or organisers end that."""
+
+    words = serializers.CharField()
+    official_since = serializers.DateTimeField(allow_null=True, help_text="Null while they are preliminary.")
+    confirmed = serializers.IntegerField(
+        allow_null=True, help_text="How many teams have; null where the phase hides how many there are."
+    )
+    teams = serializers.IntegerField(allow_null=True, help_text="How many have runs that count.")
+
+
+class LeaderboardSerializer(serializers.Serializer[Any]):
+    """The board of a phase as the reader may see it, best first."""
+
+    phase = serializers.IntegerField()
+    version = serializers.IntegerField(help_text="Grows with every change of what the board shows.")
+    rules = serializers.CharField(allow_null=True)
+    shows = serializers.ChoiceField(
+        choices=["scores", "ranks", "nothing"], help_text="What the phase shows you of its board."
+    )
+    frozen_at = serializers.DateTimeField(
+        allow_null=True, help_text="The instant at which it stood so; null where it is the board of now."
+    )
+    confirmation = ConfirmationSerializer(
+        allow_null=True,
+        help_text="Null where no team is asked, before the phase has closed, and while frozen.",
+    )
+    ranked_by = serializers.ChoiceField(
+        choices=WAYS, help_text="By value as long as rows are still being compared."
+    )
+    compared = serializers.BooleanField(
+        help_text="Each two ranked rows have been compared; until then intervals of ranks are too wide."
+    )
+    leader = LeaderSerializer(allow_null=True)
+    separation = SeparationSerializer(
+        allow_null=True, help_text="Null until the first two rows have been compared."
+    )
+    columns = ColumnSerializer(many=True)
+    rows = RowSerializer(many=True)
+
+
+@get(
+    "phases/<int:pk>/leaderboard/",
+    of=phase_for_reader,
+    answers=LeaderboardSerializer,
+    responses={400: INVALID},
+    parameters=[
+        RULES,
+        OpenApiParameter(
+            "rank",
+            str,
+            enum=WAYS,
+            description="What ranks go by; a group of rows that do not differ shares one.",
+        ),
+        OpenApiParameter(
+            "as", str, enum=["others"], description="As those see it who do not run the season."
+        ),
+    ],
+    readable_anywhere=True,
+)
+def leaderboard(request: Request, phase: Phase) -> HttpResponse:
+    """The board of a phase, best first."""
+    audience = audience_of(phase, request.user)
+    others = request.query_params.get("as") == "others"
+    rules, by = request.query_params.get("rules") or None, request.query_params.get("rank") or VALUE
+
+    def body() -> str:
+        if by not in WAYS:
+            raise exceptions.ValidationError({"rank": [f"Ranks go by {' or '.join(WAYS)}."]})
+        viewer, seen_as = (None, Audience.PUBLIC) if others else (request.user, audience)
+        board = standings(phase, viewer, rules, audience=seen_as, by=by)
+        return JSONRenderer().render(_described(board)).decode()
+
+    try:
+        response = phase_page(request, phase, audience, (rules, by, others), body, content_type=JSON)
+    except UnknownRules as unknown:
+        raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
+    patch_vary_headers(response, ["Authorization"])
+    return response
+
+
+def _described(board: Board) -> dict[str, Any]:
+    """Written out, since a serializer would take longer over a large board than everything else."""
+    figures = figures_of(board.rows) if board.visibility == Visibility.SCORES else {}
+    confirmation, separation = confirmation_of(board), board.separation
+    return {
+        "phase": board.phase.pk,
+        "version": board.phase.version,
+        "rules": board.rules,
+        "shows": str(board.visibility),
+        "frozen_at": board.frozen_at and board.frozen_at.isoformat().replace("+00:00", "Z"),
+        "confirmation": confirmation and confirmation.as_dict(),
+        "ranked_by": board.by,
+        "compared": board.is_compared,
+        "leader": leader(first_places(board)),
+        "separation": separation
+        and {
+            "unit": separation.unit,
+            "units": separation.units,
+            "comparisons": separation.comparisons,
+            "smallest_p": separation.smallest_p,
+            "can_differ": separation.can_differ,
+            "more_units": separation.more_units,
+            "words": separation.sentences,
+        },
+        "columns": ColumnSerializer(board.columns, many=True).data,
+        "rows": [_row(row, figures.get(row.submission, {})) for row in board.rows],
+    }
+
+
+def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "rank_low": row.rank_low,
+        "rank_high": row.rank_high,
+        "group": row.group,
+        "team": row.team_slug,
+        "team_name": row.team,
+        "has_organiser": row.has_organiser,
+        "system": row.system,
+        "submission": row.submission,
+        "kind": row.kind,
+        "scores": {name: _cell(cell) for name, cell in row.scores.items()},
+        "team_reported": team_reported,
+        "card": row.card,
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    infinite = {"infinite": True} if cell.is_infinite else {}
+    return {"value": cell.value, **infinite, "low": cell.low, "high": cell.high}
+
+
+@get(
+    "phases/<int:pk>/exports/<str:name>/",
+    of=phase_for_reader,
+    parameters=[
+        OpenApiParameter(
+            "name", str, OpenApiParameter.PATH, enum=list(formats.FORMATS), description="Its format."
+        ),
+        RULES,
+        OpenApiParameter("column", str, many=True, description="Of `tex`: its columns; all unless said."),
+        OpenApiParameter("caption", str, description="Of `tex`: in the place of the site's own."),
+        OpenApiParameter("marks", str, enum=["no"], description="Of `tex`: no marks of significance."),
+        OpenApiParameter("intervals", str, enum=["no"], description="Of `tex`: no intervals."),
+    ],
+    files=sorted({known.content_type.partition(";")[0] for known in formats.FORMATS.values()}),
+    responses={(200, formats.JSON): OpenApiTypes.ANY},
+    is_open=True,
+)
+def export(request: Request, phase: Phase, name: str) -> HttpResponse:
+    """The board as a file, where you may see its scores."""
+    if name not in formats.FORMATS:
+        raise Http404(f"A board is written as {', '.join(formats.FORMATS)}.")
+    query = BoardQuery.of(request.query_params)
+    board = board_with_scores(phase, request.user, query, audience_of(phase, request.user))
+    results = Results(board, chosen_rows(board, query), TableChoice.of(request.query_params))
+    return formats.board_file(results, name)
+
+
+class SeveralRunSerializer(serializers.Serializer[Any]):
+    submission = serializers.IntegerField()
+    system = serializers.CharField()
+    team_name = serializers.CharField(help_text="Or what stands in its place.")
+
+
+class SeveralValueSerializer(serializers.Serializer[Any]):
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    difference = serializers.FloatField(allow_null=True, help_text="To the first run.")
+
+
+class SeveralLineSerializer(serializers.Serializer[Any]):
+    """A metric or a class, with a value for each run in their order."""
+
+    name = serializers.CharField()
+    n = serializers.IntegerField(allow_null=True, help_text="Of a class, its instances.")
+    values = SeveralValueSerializer(many=True)
+    mean = serializers.FloatField(allow_null=True, help_text="Over the runs.")
+    deviation = serializers.FloatField(
+        allow_null=True, help_text="The standard deviation over the runs, as a sample."
+    )
+
+
+class SeveralSerializer(serializers.Serializer[Any]):
+    """Runs under one rule set and gold; metrics that were not computed alike for all are left out."""
+
+    rules = serializers.CharField(allow_null=True)
+    runs = SeveralRunSerializer(many=True)
+    metrics = SeveralLineSerializer(many=True)
+    dimension = serializers.CharField(allow_blank=True)
+    class_metric = serializers.CharField(allow_blank=True)
+    classes = SeveralLineSerializer(many=True)
+
+
+@get(
+    "phases/<int:pk>/several/",
+    of=phase_for_reader,
+    answers=SeveralSerializer,
+    parameters=[
+        OpenApiParameter("run", int, many=True, description=f"Submissions, at most {MAX_RUNS}."),
+        RULES,
+        GOLD,
+        OpenApiParameter("dimension", str, description="By which classes; the first unless said."),
+        OpenApiParameter("metric", str, description="Of the classes; the first unless said."),
+    ],
+    is_open=True,
+)
+def several(request: Request, phase: Phase) -> Response:
+    """Several runs side by side, with their differences to the first."""
+    page = several_runs(phase, request.user, SeveralQuery.of(request.query_params))
+    return Response(
+        {
+            "rules": page.board.rules,
+            "runs": [
+                {"submission": run.run, "system": run.system, "team_name": run.display_name}
+                for run in page.runs
+            ],
+            "metrics": [_line(line, is_class=False) for line in page.metrics],
+            "dimension": page.dimension,
+            "class_metric": page.class_metric,
+            "classes": [_line(line, is_class=True) for line in page.classes],
+        },
+        headers=UNCACHED,
+    )
+
+
+def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "n": line.n if is_class else None,
+        "values": [
+            {"value": cell.value, "low": cell.low, "high": cell.high, "difference": cell.difference}
+            for cell in line.values
+        ],
+        "mean": line.mean,
+        "deviation": line.deviation,
+    }
+
+
+class ReadInstanceSerializer(serializers.Serializer[Any]):
+    """One instance; what you may not see is empty."""
+
+    name = serializers.CharField(help_text="By which participants know it.")
+    given = serializers.CharField(allow_blank=True)
+    gold = serializers.CharField(allow_blank=True)
+    answer_a = serializers.CharField(allow_blank=True)
+    answer_b = serializers.CharField(allow_blank=True)
+    values_a = serializers.DictField(
+        child=serializers.FloatField(allow_null=True), help_text="By metric; null where undefined."
+    )
+    values_b = serializers.DictField(child=serializers.FloatField(allow_null=True))
+
+
+class InstancesSerializer(serializers.Serializer[Any]):
+    """A page of the instances of two runs."""
+
+    a = serializers.IntegerField(help_text="A submission.")
+    b = serializers.IntegerField()
+    rules = serializers.CharField()
+    metric = serializers.CharField()
+    which = serializers.ChoiceField(choices=list(WHICH))
+    shows_gold = serializers.BooleanField()
+    shows_values = serializers.BooleanField()
+    classes = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()), help_text="By dimension."
+    )
+    count = serializers.IntegerField(help_text="Instances that are chosen.")
+    page = serializers.IntegerField()
+    pages = serializers.IntegerField()
+    instances = ReadInstanceSerializer(many=True)
+
+
+@get(
+    "phases/<int:pk>/instances/",
+    of=phase_for_reader,
+    answers=InstancesSerializer,
+    parameters=[
+        OpenApiParameter("a", int, description="A submission; the first of the board unless said."),
+        OpenApiParameter("b", int, description="Another one; the row beside the first unless said."),
+        RULES,
+        GOLD,
+        OpenApiParameter("metric", str, description="By which metric `which` chooses."),
+        OpenApiParameter("which", str, enum=list(WHICH), description="Which instances."),
+        OpenApiParameter(
+            "class", str, description="Those of a class alone: `DIMENSION:CLASS`, as in `classes`."
+        ),
+        OpenApiParameter("instance", str, description="A single one, by its name."),
+        OpenApiParameter("page", int, description=f"{PAGE} instances each, from 1."),
+    ],
+    is_open=True,
+)
+def instances(request: Request, phase: Phase) -> Response:
+    """Two runs instance by instance, where you may see both answers."""
+    try:
+        page = read_page(phase, request.user, ReadQuery.of(request.query_params))
+    except Unreadable as unreadable:
+        raise Http404("The stored statistics of these runs are missing.") from unreadable
+    return Response(
+        {
+            "a": page.chosen[0].run,
+            "b": page.chosen[1].run,
+            "rules": page.board.rules,
+            "metric": page.metric.name,
+            "which": page.which,
+            "shows_gold": page.rights.gold,
+            "shows_values": page.rights.values,
+            "classes": page.classes,
+            "count": page.count,
+            "page": page.number,
+            "pages": page.pages,
+            "instances": [
+                {
+                    "name": instance.name,
+                    "given": instance.given,
+                    "gold": instance.gold,
+                    "answer_a": instance.a,
+                    "answer_b": instance.b,
+                    "values_a": {name: _finite(values[0]) for name, values in instance.values.items()},
+                    "values_b": {name: _finite(values[1]) for name, values in instance.values.items()},
+                }
+                for instance in page.instances
+            ],
+        },
+        headers=UNCACHED,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+class OutsideForm(serializers.Serializer[Any]):
+    """A measure with all of its values; without values the one of this name is taken away."""
+
+    name = serializers.CharField(max_length=MAX_NAME)
+    higher_is_better = serializers.BooleanField(default=True)
+    source = optional_text(MAX_SOURCE, "Who measured it, how, and where that is written.")  # type: ignore[assignment]
+    values = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=MAX_TEXT, trim_whitespace=False,
+        help_text="The number of a run and its value on each line.",
+    )  # fmt: skip
+
+
+class OutsideSerializer(serializers.Serializer[Any]):
+    """What was measured elsewhere of the runs on the board."""
+
+    name = serializers.CharField()
+    higher_is_better = serializers.BooleanField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    entered_at = serializers.DateTimeField()
+    signature = serializers.CharField()
+    values = serializers.DictField(child=serializers.FloatField(), help_text="By the number of the run.")
+
+
+@get(
+    "phases/<int:pk>/outside/", of=phase_for_reader, answers=[OutsideSerializer], is_open=True, name="outside"
+)
+def outside_scores(request: Request, phase: Phase) -> list[dict[str, Any]]:
+    """What was measured elsewhere of the runs on a board; nothing where you see no scores."""
+    board = standings(phase, request.user)
+    entered = outside_of(board, board.rows)
+    return [
+        {
+            "name": measure.name,
+            "higher_is_better": measure.higher_is_better,
+            "source": measure.source,
+            "entered_at": measure.entered_at,
+            "signature": measure.signature,
+            "values": {str(run): value for run, value in entered.values[measure.pk].items()},
+        }
+        for measure in entered.measures
+    ]
+
+
+@post("phases/<int:pk>/outside/", of=phase_to_organise, form=OutsideForm, answers=[OutsideSerializer])
+def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -> list[dict[str, Any]]:
+    """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
+    enter_measure(phase=phase, by=person(request), **form)
+    return outside_scores(request, phase)
+
+
+class ErratumSerializer(serializers.Serializer[Any]):
+    """What was wrong, and what holds now."""
+
+    text = serializers.CharField(max_length=MAX_ERRATUM, help_text="Plain text.")
+    published_at = serializers.DateTimeField(read_only=True)
+
+
+@get("phases/<int:pk>/errata/", of=phase_for_reader, answers=[ErratumSerializer], is_open=True, name="errata")
+def errata(request: Request, phase: Phase) -> Any:
+    """Errata of a phase's results, newest first; none where you see nothing of its board."""
+    return errata_for(phase, audience_of(phase, request.user))
+
+
+@post(
+    "phases/<int:pk>/errata/",
+    of=phase_to_organise,
+    form=ErratumSerializer,
+    answers=ErratumSerializer,
+    status=201,
+)
+def publish_erratum(request: Request, phase: Phase, form: dict[str, Any]) -> Any:
+    """Publish an erratum, which stands on the board and on every board kept before; for organisers."""
+    return publish(phase=phase, text=form["text"], by=person(request))

@@ -1,0 +1,185 @@
+"""An operation of the API is declared once: address, summary, whose it is, what is sent and what is answered.
+
+The view, the route and the description of it all follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from inspect import cleandoc, signature
+from typing import Any, TypeVar
+
+from django.http import HttpResponseBase
+from django.urls import URLPattern, path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from citeboard.core.api import (
+    ABSENT,
+    CONFLICT,
+    FORBIDDEN,
+    INVALID,
+    PAGE_PARAMETERS,
+    SIGN_IN,
+    TOO_LARGE,
+    TOO_MANY,
+    RequestThrottle,
+    UploadThrottle,
+    paged,
+    paged_answer,
+    require_length,
+)
+from citeboard.core.api import readable_anywhere as readable_by_other_sites
+from citeboard.teams.access import team_for_lead
+
+F = TypeVar("F", bound=Callable[..., Any])
+AnySerializer = type[serializers.BaseSerializer[Any]]
+
+_page_of: Any = cache(paged)
+
+
+# The operations of one address, by method. A docstring would stand in the description of each.
+class OperationView(APIView):
+    name: str
+    readable_anywhere = False
+
+
+_VIEWS: dict[str, type[OperationView]] = {}
+
+
+def operation(  # noqa: PLR0913  (each is a part of the declaration)
+    method: str,
+    address: str,
+    *,
+    of: Callable[..., Any] | None = None,
+    form: AnySerializer | None = None,
+    query: AnySerializer | None = None,
+    body: serializers.BaseSerializer[Any] | None = None,
+    answers: AnySerializer | list[AnySerializer] | None = None,
+    pages: AnySerializer | None = None,
+    files: Sequence[str] = (),
+    status: int = 200,
+    responses: Mapping[Any, Any] | None = None,
+    without: int | None = None,
+    parameters: Sequence[Any] = (),
+    is_open: bool = False,
+    readable_anywhere: bool = False,
+    is_upload: bool = False,
+    name: str = "",
+    operation_id: str = "",
+    summary: str = "",
+) -> Callable[[F], F]:
+    """Makes a function an operation, which its docstring sums up and describes.
+
+    It is called with the request and then with what follows here.
+
+    ``of`` finds what the first parts of the address name for the user, or raises Http404 or PermissionDenied;
+    the other parts of the address come as they are, then what the ``form`` or the ``query`` takes. ``body``
+    describes a form that the function reads itself. What the function returns is written by ``answers``, or
+    by ``pages`` as a page of a list; without either nothing is answered (204), and a response stays as it is.
+    ``files`` are the media types of the file that is answered.
+
+    Errors that follow from all this are described with it; ``responses`` adds others, ``without`` leaves one
+    out. ``is_open`` lets in whoever has not signed in, ``readable_anywhere`` scripts of other sites too. An
+    upload has its own limits. The route's ``name`` and ``operation_id`` are the function's unless given.
+    """
+
+    def declare(function: F) -> F:
+        taken = len(signature(of).parameters) - 1 if of else 0
+
+        def answer(view: OperationView, request: Request, **captured: Any) -> HttpResponseBase:
+            if not (is_open or readable_anywhere or request.user.is_authenticated):
+                raise NotAuthenticated
+            values = list(captured.values())
+            arguments = [of(request.user, *values[:taken]), *values[taken:]] if of else values
+            if is_upload:
+                require_length(request)
+            if form is not None:
+                arguments.append(_checked(form(data=request.data)))
+            if query is not None:
+                arguments.append(_checked(query(data=request.query_params)))
+            made = function(request, *arguments)
+            if isinstance(made, HttpResponseBase):
+                return made
+            if pages is not None:
+                return paged_answer(request, made, pages)
+            if answers is None:
+                return Response(status=204)
+            is_list = isinstance(answers, list)
+            written: Any = answers[0] if isinstance(answers, list) else answers
+            return Response(written(made, many=is_list, context={"request": request}).data, status=status)
+
+        first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
+        label = operation_id or function.__name__
+        described = {
+            **_success(answers, pages, files, status),
+            401: SIGN_IN,
+            **({404: ABSENT} if pages or "<" in address else {}),
+            429: TOO_MANY,
+            **({400: INVALID, 409: CONFLICT} if method != "GET" else {400: INVALID} if query else {}),
+            **({403: FORBIDDEN} if of is team_for_lead else {}),
+            **({413: TOO_LARGE} if is_upload else {}),
+            **(responses or {}),
+        }
+        described.pop(without, None)
+        sent = body or form
+        listed: list[Any] = [query] if query else []
+        schema: Any = extend_schema(
+            operation_id=label,
+            summary=summary or " ".join(first.split()).removesuffix("."),
+            parameters=[*listed, *parameters, *(PAGE_PARAMETERS if pages else [])],
+            request={"multipart/form-data": sent} if sent else None,
+            responses=described,
+        )
+        view = _VIEWS.setdefault(address, type("View", (OperationView,), {}))
+        setattr(view, method.lower(), schema(answer))
+        view.name = name or getattr(view, "name", label.replace("_", "-"))
+        if is_open or readable_anywhere:
+            view.permission_classes = [AllowAny]
+        if is_upload:
+            view.throttle_classes = [RequestThrottle, UploadThrottle]
+        view.readable_anywhere |= readable_anywhere
+        return function
+
+    return declare
+
+
+get, post, delete = partial(operation, "GET"), partial(operation, "POST"), partial(operation, "DELETE")
+
+
+def _checked(sent: serializers.BaseSerializer[Any]) -> Any:
+    sent.is_valid(raise_exception=True)
+    return sent.validated_data
+
+
+def _success(
+    answers: AnySerializer | list[AnySerializer] | None,
+    pages: AnySerializer | None,
+    files: Sequence[str],
+    status: int,
+) -> dict[Any, Any]:
+    if files:
+        return {(200, kind): OpenApiTypes.BINARY for kind in files}
+    if pages is not None:
+        return {200: _page_of(pages)}
+    if answers is None:
+        return {204: None}
+    return {status: answers[0](many=True) if isinstance(answers, list) else answers}
+
+
+def url_patterns() -> list[URLPattern]:
+    """Of all operations that were declared."""
+    patterns = []
+    for address, view in _VIEWS.items():
+        callback: Any = view.as_view()
+        if view.readable_anywhere:
+            callback = readable_by_other_sites(callback)
+        patterns.append(path(address, callback, name=view.name))
+    return patterns

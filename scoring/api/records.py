@@ -1,0 +1,336 @@
+"""How a season goes, for those who run it: people, history, runs to take away, failures and webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import FileResponse, HttpResponse
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from citeboard.core.actions import MAX_WORDS
+from citeboard.core.api import INVALID
+from citeboard.core.models import AuditEntry
+from citeboard.teams.api import person
+from citeboard.teams.models import User
+from scoring.api.operations import delete, get, post
+from scoring.api.seasons import phase_to_organise
+from scoring.api.serializers import mirror, mirror_of_model, optional_text
+from scoring.board.standings import standings
+from scoring.exchange.season_runs import counting_runs_archive, runs_csv
+from scoring.ops import season_progress
+from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_runs
+from tasks.jobs import acknowledging
+from tasks.models import Acknowledgement, Delivery, Job, Organiser, Phase, Season, Submission, Webhook
+from tasks.models.jobs import MAX_NOTE
+from tasks.seasons.access import season_for, season_to_help, season_to_organise
+from tasks.seasons.history import readable_history
+from tasks.seasons.organisers import add_organiser, remove_organiser
+from tasks.webhooks import services as webhook_services
+
+NOBODY = "nobody"
+#: The newest failures of each kind; the page of runs has all.
+MAX_LISTED = 200
+
+
+class ChangeSerializer(serializers.Serializer[Any]):
+    """What turned into what."""
+
+    key = serializers.CharField(help_text="A setting is named as in the season file.")
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+HistorySerializer = mirror_of_model(
+    "History",
+    AuditEntry,
+    "One act.",
+    "id at actor action words subject changes",
+    actor=serializers.CharField(source="actor_name", help_text="What the person was called then."),
+    words=serializers.CharField(
+        max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
+    ),
+    changes=ChangeSerializer(many=True),
+)
+
+
+@get("seasons/<slug:slug>/history/", of=season_for, pages=HistorySerializer, responses={400: INVALID})
+def history(request: Request, season: Season) -> Any:
+    """What was done in a season, newest first: to organisers all, to a team what concerns it."""
+    return readable_history(season, request.user)
+
+
+PersonSerializer = mirror_of_model(
+    "Person",
+    Organiser,
+    "Somebody who runs the season.",
+    "name address role",
+    name=serializers.CharField(source="user"),
+    address=serializers.EmailField(source="user.email"),
+)
+
+
+class RoleForm(serializers.Serializer[Any]):
+    """Somebody with an account, and what they become."""
+
+    address = serializers.EmailField()
+    role = serializers.ChoiceField(choices=[*Organiser.Role.values, NOBODY])
+
+
+@get("seasons/<slug:slug>/people/", of=season_to_organise, answers=[PersonSerializer])
+def people(request: Request, season: Season) -> QuerySet[Organiser]:
+    """Who runs the season; for its organisers."""
+    return Organiser.objects.filter(season=season).select_related("user").order_by("-role", "pk")
+
+
+@post("seasons/<slug:slug>/people/", of=season_to_organise, form=RoleForm, answers=[PersonSerializer])
+def give_role(request: Request, season: Season, form: dict[str, Any]) -> QuerySet[Organiser]:
+    """Make somebody an organiser or a helper, or neither; for organisers."""
+    user = User.objects.filter(email__iexact=form["address"], is_active=True).first()
+    if user is None:
+        raise ValidationError({"address": ["Nobody has an account with this address."]})
+    if form["role"] != NOBODY:
+        add_organiser(season=season, user=user, role=form["role"], by=person(request))
+    elif organiser := Organiser.objects.filter(season=season, user=user).first():
+        remove_organiser(organiser=organiser, by=person(request))
+    return people(request, season)
+
+
+DaySerializer = mirror(
+    "Day",
+    season_progress.Day,
+    "Runs that teams sent on one day, by what has become of them.",
+    day="UTC.",
+    moving="On the way.",
+    not_scored="Failed, refused or cancelled.",
+    sent=serializers.IntegerField(),
+)
+SeasonQueueSerializer = mirror(
+    "SeasonQueue",
+    season_progress.Waiting,
+    "The season's jobs in one queue.",
+    oldest="When the first of the queued was made.",
+)
+ScoringTimesSerializer = mirror(
+    "ScoringTimes",
+    season_progress.Times,
+    "Of the newest scorings within a week, in seconds; medians, and the longest of all.",
+    waited="From the queue to a worker.",
+    took="From the worker to the score.",
+    longest="From the queue to the score.",
+)
+ProgressSerializer = mirror(
+    "Progress",
+    season_progress.Progress,
+    "How the season goes.",
+    runs="Baselines included.",
+    run_bytes="In their files.",
+    days="The newest 30 on which teams sent runs, the oldest first.",
+)
+
+
+@get("seasons/<slug:slug>/progress/", of=season_to_help, answers=ProgressSerializer, responses={400: INVALID})
+def progress(request: Request, season: Season) -> season_progress.Progress:
+    """Runs by day, how long they wait and what they take on the disk; for organisers."""
+    return season_progress.progress_of(season)
+
+
+@get("seasons/<slug:slug>/runs/", of=season_to_help, files=["text/csv"])
+def season_runs(request: Request, season: Season) -> HttpResponse:
+    """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
+    runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
+    content = runs_csv(runs.order_by("-submitted_at", "-id"))
+    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{season.slug}-runs.csv"'
+    return response
+
+
+@get("phases/<int:pk>/counting-runs/", of=phase_to_organise, files=["application/zip"])
+def counting_runs(request: Request, phase: Phase) -> FileResponse:
+    """The files of the runs that stand on a phase's board, as a zip; for organisers."""
+    name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
+    archive = counting_runs_archive(standings(phase, request.user))
+    return FileResponse(archive, as_attachment=True, filename=name, content_type="application/zip")
+
+
+class AcknowledgementSerializer(serializers.Serializer[Any]):
+    """That somebody has seen to it."""
+
+    id = serializers.IntegerField()
+    note = serializers.CharField()
+    by = serializers.CharField(help_text="Empty where the account is deleted.")
+    at = serializers.DateTimeField()
+
+
+class SeasonFailureSerializer(serializers.Serializer[Any]):
+    """A run that failed, or with a `job` a scored run that could not be scored again."""
+
+    submission = serializers.IntegerField()
+    system = serializers.CharField()
+    team = serializers.CharField(allow_null=True, help_text="Its slug.")
+    job = serializers.IntegerField(allow_null=True)
+    rules = serializers.CharField(allow_null=True)
+    reason = serializers.CharField()
+    failed_at = serializers.DateTimeField()
+    acknowledged = AcknowledgementSerializer(allow_null=True)
+
+
+class AcknowledgeForm(serializers.Serializer[Any]):
+    """Which failure, and what there is to say of it."""
+
+    submission = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    job = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
+    note = optional_text(MAX_NOTE)
+
+
+@get("seasons/<slug:slug>/failures/", of=season_to_help, answers=[SeasonFailureSerializer])
+def failures(request: Request, season: Season) -> list[dict[str, Any]]:
+    """What failed in a season and is not made good, acknowledged or not; for organisers and helpers."""
+    notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
+    runs = [_failure(run, notes.get((run.pk, None))) for run in failed_runs(season)[:MAX_LISTED]]
+    jobs = [
+        _failure(job.submission, notes.get((job.submission_id, job.pk)))
+        | {"job": job.pk, "rules": job.rules, "reason": job.reason, "failed_at": job.finished_at}
+        for job in failed_rescorings(season)[:MAX_LISTED]
+    ]
+    return [*runs, *jobs]
+
+
+def _failure(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:
+    return {
+        "submission": run.pk,
+        "system": run.system,
+        "team": run.team.slug if run.team else None,
+        "job": None,
+        "rules": None,
+        "reason": run.reason,
+        "failed_at": run.status_since,
+        "acknowledged": note and _acknowledgement(note),
+    }
+
+
+def _acknowledgement(note: Acknowledgement) -> dict[str, Any]:
+    return {"id": note.pk, "note": note.note, "by": str(note.by or ""), "at": note.at}
+
+
+@post(
+    "seasons/<slug:slug>/failures/",
+    of=season_to_help,
+    form=AcknowledgeForm,
+    answers=AcknowledgementSerializer,
+    status=201,
+)
+def acknowledge(request: Request, season: Season, form: dict[str, Any]) -> dict[str, Any]:
+    """Acknowledge a failure; it comes back if it fails again."""
+    run = get_object_or_404(Submission, pk=form["submission"], phase__task__season=season)
+    job = get_object_or_404(Job, pk=form["job"], submission=run) if "job" in form else None
+    return _acknowledgement(
+        acknowledging.acknowledge(run=run, job=job, note=form["note"], by=person(request))
+    )
+
+
+@delete("seasons/<slug:slug>/failures/<int:acknowledgement>/", of=season_to_help, name="failure")
+def take_acknowledgement_back(request: Request, season: Season, acknowledgement: int) -> None:
+    """Let a failure need attention again."""
+    note = get_object_or_404(Acknowledgement, pk=acknowledgement, submission__phase__task__season=season)
+    acknowledging.take_acknowledgement_back(acknowledgement=note, by=person(request))
+
+
+class WebhookSerializer(serializers.ModelSerializer[Webhook]):
+    """An address that is posted to; its secret was shown when it was made."""
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "created_at"]
+
+
+class WebhookForm(serializers.Serializer[Any]):
+    """Where to post."""
+
+    url = serializers.CharField(max_length=400, help_text="It begins with https://.")
+
+
+class MadeWebhookSerializer(WebhookSerializer):
+    """With its secret, which is shown this once."""
+
+    secret = serializers.SerializerMethodField()
+
+    class Meta(WebhookSerializer.Meta):
+        fields = [*WebhookSerializer.Meta.fields, "secret"]
+
+    def get_secret(self, webhook: Webhook) -> str:
+        return webhook_services.secret_of(webhook)
+
+
+DeliverySerializer = mirror_of_model(
+    "Delivery",
+    Delivery,
+    "One event for one webhook, and what was answered last.",
+    "id kind event created_at state attempts response_code error answered_at",
+)
+
+
+def webhook_to_organise(user: object, slug: str, number: int) -> Webhook:
+    season = season_to_organise(user, slug)
+    return get_object_or_404(Webhook.objects.select_related("season"), pk=number, season=season)
+
+
+@get("seasons/<slug:slug>/webhooks/", of=season_to_organise, pages=WebhookSerializer)
+def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
+    """The webhooks of a season; for organisers."""
+    return Webhook.objects.filter(season=season)
+
+
+@post(
+    "seasons/<slug:slug>/webhooks/",
+    of=season_to_organise,
+    form=WebhookForm,
+    answers=MadeWebhookSerializer,
+    status=201,
+)
+def make_webhook(request: Request, season: Season, form: dict[str, Any]) -> Webhook:
+    """Have a program posted to at each event of a season; for organisers."""
+    return webhook_services.make_webhook(season=season, url=form["url"], by=person(request))
+
+
+@delete("seasons/<slug:slug>/webhooks/<int:webhook>/", of=webhook_to_organise, name="webhook")
+def remove_webhook(request: Request, webhook: Webhook) -> None:
+    """Remove a webhook with its deliveries; for organisers."""
+    webhook_services.remove_webhook(webhook=webhook, by=person(request))
+
+
+@post(
+    "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",
+    of=webhook_to_organise,
+    answers=MadeWebhookSerializer,
+    name="webhook-secret",
+)
+def renew_secret(request: Request, webhook: Webhook) -> Webhook:
+    """Give a webhook another secret; for organisers."""
+    return webhook_services.renew_secret(webhook=webhook, by=person(request))
+
+
+@get(
+    "seasons/<slug:slug>/webhooks/<int:webhook>/deliveries/", of=webhook_to_organise, pages=DeliverySerializer
+)
+def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
+    """What a webhook was posted, newest first; for organisers."""
+    return webhook.deliveries.all()
+
+
+@post(
+    "seasons/<slug:slug>/deliveries/<int:delivery>/repeat/",
+    of=season_to_organise,
+    answers=DeliverySerializer,
+    name="delivery-repeat",
+)
+def repeat_delivery(request: Request, season: Season, delivery: int) -> Delivery:
+    """Post an event once more; for organisers."""
+    rows = Delivery.objects.select_related("webhook__season")
+    row = get_object_or_404(rows, pk=delivery, webhook__season=season)
+    webhook_services.repeat_delivery(delivery=row, by=person(request))
+    row.refresh_from_db()
+    return row

@@ -1,0 +1,314 @@
+"""Sending runs: checked, and taken or refused, one by one or for every task that a file carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import exceptions, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.core.api import FORBIDDEN, Closed
+from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.teams.access import team_for_member
+from citeboard.teams.api import person
+from citeboard.teams.models import Team
+from scoring.api.operations import post
+from scoring.api.seasons import phase_for_reader
+from scoring.api.serializers import REJECTED, ProblemSerializer, address
+from scoring.runs.team_view import as_told
+from tasks.models import Phase, Season, Submission
+from tasks.models.run_cards import CARD
+from tasks.seasons.access import entered_teams, require_inputs, season_for
+from tasks.submissions.bundles import runs_of, submit_bundle
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.run_card import EVERY, MAX_KEY, MAX_SYSTEM, TEAM_KINDS, checked_details
+from tasks.submissions.submit import check_run, said_of, submit_run
+from tasks.submissions.uploads import received, received_if_any
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "maxLength": MAX_KEY},
+    OpenApiParameter.HEADER,
+    description="Chosen by the sender, for one run of a team in a phase. Sent again with the same file, for "
+    "instance after a broken connection, it answers with the run of the first time.",
+)
+
+
+def team_figure(name: str) -> serializers.FloatField:
+    """What a team may report of its run; which of them a task type takes is decided by the service."""
+    measure = EVERY[name]
+    return serializers.FloatField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=measure.highest,
+        help_text=f"{measure.help} Shown as reported by the team, and never ranked.",
+    )
+
+
+def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
+    """A field of the run card; whether a phase requires it is decided by the service."""
+    known = CARD[name]
+    if known.choices:
+        return serializers.ChoiceField(
+            choices=list(known.choices), required=False, allow_blank=True, help_text=known.help
+        )
+    return serializers.CharField(
+        required=False, allow_blank=True, max_length=known.max_length, help_text=known.help
+    )
+
+
+class CardForm(serializers.Serializer[Any]):
+    """How a run was made."""
+
+    code = card_field("code")
+    paper = card_field("paper")
+    training_data = card_field("training_data")
+    trained_on = card_field("trained_on")
+    trained_on_test_year = card_field("trained_on_test_year")
+    knowledge_cutoff = card_field("knowledge_cutoff")
+    model = card_field("model")
+    external_resources = card_field("external_resources")
+    human_in_the_loop = card_field("human_in_the_loop")
+
+
+class CheckForm(CardForm):
+    """A run to be checked; what is said of it is looked at where the phase requires something."""
+
+    run = serializers.FileField(allow_empty_file=True, help_text="The file of answers, or a zip of them.")
+    metadata = serializers.FileField(
+        required=False, help_text="A file of ir_metadata, which fills what is left out of the rest."
+    )
+    description = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=MAX_DESCRIPTION
+    )
+    wall_seconds = team_figure("wall_seconds")
+    cpu_seconds = team_figure("cpu_seconds")
+    memory_mib = team_figure("memory_mib")
+    gpu_seconds = team_figure("gpu_seconds")
+    mauve = team_figure("mauve")
+
+
+class SentForm(CheckForm):
+    """What is said of every run that is submitted."""
+
+    system = serializers.CharField(max_length=MAX_SYSTEM, help_text="What the board calls the system.")
+    team = serializers.CharField(
+        required=False, allow_blank=True, help_text="The team's slug; needed by members of several teams."
+    )
+    kind = serializers.ChoiceField(choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value)
+
+
+class RunForm(SentForm):
+    """A run to be submitted."""
+
+    priority = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="Its place among the team's runs, where the first ones by priority count: 1 comes first, "
+        "and the others move down. Without it the run comes last.",
+    )
+
+
+class BundleForm(SentForm):
+    """A file for several tasks of a season; card and figures are those of each of its runs."""
+
+    phase = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The slug of the phases it is for; needed where a task has several open ones.",
+    )
+    tasks = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Slugs with commas between: enter these tasks alone. Without it the file enters every task "
+        "whose format it carries.",
+    )
+
+
+class Accepted(serializers.Serializer[Any]):
+    """A run that was taken."""
+
+    id = serializers.IntegerField()
+    number = serializers.IntegerField(help_text="Counts the team's runs in the phase.")
+    status = serializers.ChoiceField(choices=Submission.Status.choices)
+    url = serializers.URLField(help_text="Where to follow it.")
+    warnings = ProblemSerializer(many=True)
+
+
+class AcceptedPart(Accepted):
+    """A run of a file that was taken."""
+
+    task = serializers.SlugField()
+    phase = serializers.IntegerField()
+
+
+class AcceptedBundle(serializers.Serializer[Any]):
+    """The runs of one file, one in each task that it entered."""
+
+    id = serializers.IntegerField()
+    page = serializers.URLField(help_text="Where its runs stand together, for people.")
+    submissions = AcceptedPart(many=True)
+
+
+class Checked(serializers.Serializer[Any]):
+    """A run that would be taken."""
+
+    warnings = ProblemSerializer(many=True)
+
+
+def given_card(given: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of the run card that a request has."""
+    return {name: given[name] for name in CARD if name in given}
+
+
+def given_figures(given: Mapping[str, Any]) -> dict[str, object]:
+    return {name: given[name] for name in EVERY if name in given}
+
+
+def team_of_sender(user: object, season: Season, slug: str) -> Team:
+    """The team that is named, or the only one of the sender's that takes part in the season."""
+    if slug:
+        return team_for_member(user, slug)
+    teams = list(entered_teams(user, season)[:10])
+    if not teams:
+        raise exceptions.PermissionDenied("You are in no team that takes part in this season.")
+    if len(teams) > 1:
+        names = ", ".join(team.slug for team in teams)
+        raise exceptions.ValidationError({"team": [f"You are in several teams here; name one of {names}."]})
+    return teams[0]
+
+
+def _taken(request: Request, run: Submission) -> dict[str, Any]:
+    return {
+        "id": run.pk,
+        "number": run.number,
+        "status": as_told(run, request.user).status,
+        "url": address(request, "api:submission", run.pk),
+        "warnings": run.warnings,
+    }
+
+
+@post(
+    "phases/<int:pk>/submissions/",
+    of=phase_for_reader,
+    form=RunForm,
+    answers=Accepted,
+    responses={
+        201: OpenApiResponse(Accepted, "The run is taken and waits to be scored."),
+        403: FORBIDDEN,
+        409: OpenApiResponse(Closed, "The phase accepts no runs now."),
+        422: REJECTED,
+    },
+    parameters=[IDEMPOTENCY_KEY],
+    status=201,
+    is_upload=True,
+)
+def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
+    """Submit a run."""
+    team = team_of_sender(request.user, phase.task.season, form.get("team", ""))
+    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
+        run = submit_run(
+            phase=phase,
+            team=team,
+            user=person(request),
+            upload=upload,
+            system=form["system"],
+            description=form["description"],
+            kind=form["kind"],
+            team_figures=given_figures(form),
+            card=given_card(form),
+            metadata=metadata,
+            priority=form.get("priority"),
+            idempotency_key=request.headers.get("Idempotency-Key", ""),
+        )
+    answer = Accepted(_taken(request, run)).data
+    return Response(answer, status=201, headers={"Location": answer["url"]})
+
+
+@post(
+    "phases/<int:pk>/check/",
+    of=phase_for_reader,
+    form=CheckForm,
+    answers=Checked,
+    responses={
+        200: OpenApiResponse(Checked, "The run would be taken."),
+        403: FORBIDDEN,
+        409: OpenApiResponse(
+            Closed, "The phase has no gold yet to check runs by, or its inputs are not released."
+        ),
+        422: REJECTED,
+    },
+    is_upload=True,
+)
+def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
+    """Check a run without submitting it.
+
+    What submitting would say of the file; nothing is stored, and nothing counts.
+    """
+    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
+        require_inputs(request.user, phase)
+        said = said_of(
+            phase.task.task_type,
+            description=form["description"],
+            card=given_card(form),
+            figures=given_figures(form),
+        )
+        findings = check_run(phase=phase, upload=upload, by=person(request), said=said, metadata=metadata)
+    if findings.errors:
+        raise RunRejected.of(findings.problems)
+    return Response({"warnings": [problem.as_dict() for problem in findings.problems]})
+
+
+@post(
+    "seasons/<slug:slug>/submissions/",
+    of=season_for,
+    form=BundleForm,
+    answers=AcceptedBundle,
+    responses={
+        201: OpenApiResponse(AcceptedBundle, "All runs of the file are taken and wait to be scored."),
+        403: FORBIDDEN,
+        409: OpenApiResponse(Closed, "A task that is named or carried accepts no runs now."),
+        422: REJECTED,
+    },
+    parameters=[IDEMPOTENCY_KEY],
+    status=201,
+    is_upload=True,
+)
+def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
+    """Submit one file to every task of a season whose format it carries.
+
+    All of its runs are taken, or none is and nothing counts.
+    """
+    team = team_of_sender(request.user, season, form.get("team", ""))
+    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
+        sent = submit_bundle(
+            season=season,
+            team=team,
+            user=person(request),
+            upload=upload,
+            details=checked_details(
+                system=form["system"],
+                description=form["description"],
+                kind=form["kind"],
+                idempotency_key=request.headers.get("Idempotency-Key", ""),
+            ),
+            card=given_card(form),
+            metadata=metadata,
+            team_figures=given_figures(form),
+            phase=form["phase"],
+            tasks=[slug.strip() for slug in form["tasks"].split(",") if slug.strip()],
+        )
+    page = address(request, "bundle", sent.pk)
+    runs = [
+        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id} for run in runs_of(sent)
+    ]
+    answer = AcceptedBundle({"id": sent.pk, "page": page, "submissions": runs}).data
+    return Response(answer, status=201, headers={"Location": page})
