@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -66,46 +67,47 @@ def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label:
     ``leading`` are the evaluations that are significantly best, by class; an asterisk marks them. ``label``
     is what a publication calls its measure.
     """
+
+    def text(name: str, row: System) -> str:
+        value = table.value(name, row)
+        if value is None:
+            return table.text(name, row) if (name, row.evaluation) in table.infinite else ""
+        return shown(value, table.scale) + (" *" if (leading or {}).get(name) == row.evaluation else "")
+
     values = [[table.value(name.label, row) for row in table.systems] for name in table.classes]
+    # The colours end at what occurs, so that differences show.
+    highest = max((value for line in values for value in line if value is not None), default=table.scale)
     return HeatMap(
-        title=_title(table, label),
+        title=_by_dimension(table, label),
         description=in_words(table),
         rows=[name.label for name in table.classes],
         columns=[row.system for row in table.systems],
         values=values,
-        texts=[
-            [_field(table, name.label, row, leading or {}) for row in table.systems] for name in table.classes
-        ],
-        high=_highest(values, table.scale),
+        texts=[[text(name.label, row) for row in table.systems] for name in table.classes],
+        high=highest or table.scale or 1,
     )
 
 
-def _field(table: ClassTable, label: str, row: System, leading: Mapping[str, int]) -> str:
-    value = table.value(label, row)
-    if value is None:
-        return table.text(label, row) if (label, row.evaluation) in table.infinite else ""
-    return shown(value, table.scale) + (" *" if leading.get(label) == row.evaluation else "")
-
-
 def system_bars(table: ClassTable, label: str = "") -> Bars:
+    """One group a class, one bar a system, with its interval where that is known."""
+
+    def bar(name: str, row: System) -> Measured:
+        low, high = table.intervals.get((name, row.evaluation), (None, None))
+        return Measured(value=table.value(name, row), low=low, high=high, text=table.text(name, row))
+
     return Bars(
-        title=_title(table, label),
+        title=_by_dimension(table, label),
         description=in_words(table),
         labels=[name.label for name in table.classes],
         series=[
-            Series(name=row.system, values=[_measured(table, name.label, row) for name in table.classes])
+            Series(name=row.system, values=[bar(name.label, row) for name in table.classes])
             for row in table.systems
         ],
         axis=value_axis(label or metric_label(table.metric), table.scale, has_zero=True),
     )
 
 
-def _measured(table: ClassTable, label: str, row: System) -> Measured:
-    low, high = table.intervals.get((label, row.evaluation), (None, None))
-    return Measured(value=table.value(label, row), low=low, high=high, text=table.text(label, row))
-
-
-def _title(table: ClassTable, label: str) -> str:
+def _by_dimension(table: ClassTable, label: str) -> str:
     return _("%(metrics)s by %(dimension)s") % {
         "metrics": label or metric_label(table.metric),
         "dimension": dimension_label(table.dimension),
@@ -144,37 +146,28 @@ def quality_against(board: Board, ranking: Column, told: TeamReported, measure: 
 
 
 def one_against_another(pairing: Pairing) -> Scatter:
-    kinds = [(_("systems"), False), (_("baselines"), True)]
+    """A point for each system with its intervals; a line of equal values where both metrics share a scale."""
     series = [
         PointSeries(
             name=name,
-            points=[
-                Point(name=point.row.system, x=_of_cell(point.across), y=_of_cell(point.up)) for point in own
-            ],
+            points=[Point(name=row.system, x=_of_cell(across), y=_of_cell(up)) for row, across, up in points],
             has_names=len(pairing.points) <= MAX_NAMED,
         )
-        for name, is_baseline in kinds
-        if (own := [point for point in pairing.points if point.row.is_baseline == is_baseline])
+        for name, is_baseline in ((_("systems"), False), (_("baselines"), True))
+        if (points := [point for point in pairing.points if point[0].is_baseline == is_baseline])
     ]
     if pairing.shares_a_scale and pairing.points:
-        known = [
-            cell.value
-            for point in pairing.points
-            for cell in (point.across, point.up)
-            if cell.value is not None
+        values = [cell.value for _row, *cells in pairing.points for cell in cells if cell.value is not None]
+        ends = [
+            Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (min(values), max(values))
         ]
-        series.append(_equal(min(known), max(known)))
+        series.append(PointSeries(name="", points=ends, has_points=False, is_reference=True))
     return Scatter(
         title=pairing.title,
         series=series,
         x=value_axis(metric_label(pairing.across.metric), pairing.across.scale),
         y=value_axis(metric_label(pairing.up.metric), pairing.up.scale),
     )
-
-
-def _equal(low: float, high: float) -> PointSeries:
-    ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (low, high)]
-    return PointSeries(name="", points=ends, has_points=False, is_reference=True)
 
 
 def _of_cell(cell: Cell) -> Measured:
@@ -215,7 +208,20 @@ def in_words(table: ClassTable) -> str:
     means = [(mean, name.label) for name in table.classes if (mean := table.mean(name.label)) is not None]
     if not means:
         return _("No class has a value yet.")
-    sentences = [_leaders(table)]
+    sentences = []
+    counts = Counter(row.evaluation for name in table.classes for row in table.best(name.label))
+    if counts and len(table.systems) > 1:
+        most = max(counts.values())
+        names = [
+            _("“%(name)s”") % {"name": row.system} for row in table.systems if counts[row.evaluation] == most
+        ]
+        words = ngettext(
+            "%(systems)s is best in %(most)s of %(classes)s.",
+            "%(systems)s are each best in %(most)s of %(classes)s.",
+            len(names),
+        )
+        classes = counted(len(table.classes), "class", "classes")
+        sentences.append(words % {"systems": listed(names[:3]), "most": most, "classes": classes})
     if len(means) > 1 and table.higher_is_better is not None:
         hardest, easiest = sorted([min(means), max(means)], reverse=not table.higher_is_better)
         facts = {
@@ -236,7 +242,7 @@ def in_words(table: ClassTable) -> str:
                 "and %(hardest)s the hardest (%(low)s)."
             )
         sentences.append(words % facts)
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(sentences)
 
 
 def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
@@ -255,103 +261,67 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     }
 
 
-def _leaders(table: ClassTable) -> str:
-    counts = Counter(row.evaluation for name in table.classes for row in table.best(name.label))
-    if not counts or len(table.systems) < 2:
-        return ""
-    most = max(counts.values())
-    names = [
-        _("“%(name)s”") % {"name": row.system} for row in table.systems if counts[row.evaluation] == most
-    ]
-    words = ngettext(
-        "%(systems)s is best in %(most)s of %(classes)s.",
-        "%(systems)s are each best in %(most)s of %(classes)s.",
-        len(names),
-    )
-    classes = counted(len(table.classes), "class", "classes")
-    return words % {"systems": listed(names[:3]), "most": most, "classes": classes}
-
-
-def _highest(values: list[list[float | None]], scale: float) -> float:
-    return max((value for line in values for value in line if value is not None), default=scale) or scale or 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairedPoint:
-    row: Row
-    across: Cell
-    up: Cell
-
-
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """``left_out`` counts rows of the board that lack one of the numbers."""
+    """Rows that have a value of both metrics; ``left_out`` counts those of the board that lack one."""
 
     across: Column
     up: Column
-    points: Sequence[PairedPoint]
+    points: Sequence[tuple[Row, Cell, Cell]]
     left_out: int
 
     @property
     def title(self) -> str:
-        return _("%(metric)s against %(measure)s") % {
-            "metric": metric_label(self.up.metric),
-            "measure": metric_label(self.across.metric),
-        }
-
-    @property
-    def shares_a_scale(self) -> bool:
-        return self.across.scale == self.up.scale
+        across, up = self.heads
+        return _("%(metric)s against %(measure)s") % {"metric": up, "measure": across}
 
     @property
     def heads(self) -> list[str]:
         return [metric_label(self.across.metric), metric_label(self.up.metric)]
 
     @property
+    def shares_a_scale(self) -> bool:
+        return self.across.scale == self.up.scale
+
+    @property
     def lines(self) -> list[tuple[Row, str, str]]:
         return [
-            (
-                point.row,
-                shown(point.across.value, self.across.scale),
-                shown(point.up.value, self.up.scale),
-            )
-            for point in self.points
+            (row, shown(across.value, self.across.scale), shown(up.value, self.up.scale))
+            for row, across, up in self.points
         ]
 
 
 def pairings_of(board: Board) -> list[Pairing]:
     """Those whose metrics both stand on the board, in the order of the task type."""
     columns = {column.name: column for column in board.columns}
-    return [
-        _pairing(board, columns[across], columns[up])
-        for across, up in board.phase.task.task_type.scatter_pairs
-        if across in columns and up in columns
-    ]
-
-
-def _pairing(board: Board, across: Column, up: Column) -> Pairing:
-    points = [
-        PairedPoint(row=row, across=row.scores[across.name], up=row.scores[up.name])
-        for row in board.rows
-        if across.name in row.scores and up.name in row.scores
-    ]
-    known = [point for point in points if point.across.value is not None and point.up.value is not None]
-    return Pairing(across=across, up=up, points=known, left_out=len(board.rows) - len(known))
+    pairings = []
+    for across, up in board.phase.task.task_type.scatter_pairs:
+        if across in columns and up in columns:
+            points = [
+                (row, row.scores[across], row.scores[up])
+                for row in board.rows
+                if across in row.scores and up in row.scores
+                if row.scores[across].value is not None and row.scores[up].value is not None
+            ]
+            left_out = len(board.rows) - len(points)
+            pairings.append(Pairing(across=columns[across], up=columns[up], points=points, left_out=left_out))
+    return pairings
 
 
 #: Columns drawn as lines; the table has all of them.
 DRAWN = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepPoint:
+class SweepPoint(NamedTuple):
     at: float
     row: Row
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """The values of one system, the lowest first; ``missing`` are those that are not computed."""
+    """The values of one system with the rows of the board computed with them, the lowest first; ``missing``
+    are those that are not computed.
+    """
 
     name: str
     source: str
@@ -362,10 +332,11 @@ class Sweep:
 
     @property
     def lines(self) -> list[tuple[float, Row, list[str]]]:
-        return [
-            (point.at, point.row, [_shown(point.row, column) for column in self.columns])
-            for point in self.points
-        ]
+        def text(row: Row, column: Column) -> str:
+            cell = row.scores.get(column.name)
+            return shown(cell.value, column.scale, is_infinite=cell.is_infinite) if cell else ""
+
+        return [(at, row, [text(row, column) for column in self.columns]) for at, row in self.points]
 
     @property
     def heads(self) -> list[str]:
@@ -374,83 +345,71 @@ class Sweep:
 
 def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
     """Every sweep of the task's type. ``built_in`` names the baseline of each submission that is one."""
-    task_type = board.phase.task.type
-    own = [
-        baseline for baseline in baselines().values() if baseline.sweep and task_type in baseline.task_types
-    ]
     rows = {name: row for row in board.rows if (name := built_in.get(row.submission)) and row.scores}
-    return [_sweep(name, own, rows, board) for name in dict.fromkeys(baseline.sweep for baseline in own)]
-
-
-def _sweep(name: str, known: Sequence[Baseline], rows: dict[str, Row], board: Board) -> Sweep:
-    steps = sorted(
-        ((baseline.at or 0.0, baseline) for baseline in known if baseline.sweep == name),
-        key=lambda step: step[0],
-    )
-    return Sweep(
-        name=name,
-        source=steps[0][1].source,
-        swept=steps[0][1].swept,
-        points=[
-            SweepPoint(at=at, row=rows[baseline.name]) for at, baseline in steps if baseline.name in rows
-        ],
-        missing=[at for at, baseline in steps if baseline.name not in rows],
-        columns=board.columns,
-    )
+    steps_of: dict[str, list[Baseline]] = {}
+    for baseline in baselines().values():
+        if baseline.sweep and board.phase.task.type in baseline.task_types:
+            steps_of.setdefault(baseline.sweep, []).append(baseline)
+    sweeps = []
+    for name, unordered in steps_of.items():
+        steps = sorted(unordered, key=lambda baseline: baseline.at or 0.0)
+        sweeps.append(
+            Sweep(
+                name=name,
+                source=steps[0].source,
+                swept=steps[0].swept,
+                points=[SweepPoint(step.at or 0.0, rows[step.name]) for step in steps if step.name in rows],
+                missing=[step.at or 0.0 for step in steps if step.name not in rows],
+                columns=board.columns,
+            )
+        )
+    return sweeps
 
 
 def sweep_chart(sweep: Sweep) -> Scatter:
-    drawn = _alike(sweep.columns)
+    """A line a metric, with its intervals; the values stand apart evenly, since they grow by factors."""
+    scale = sweep.columns[0].scale
+    drawn = [column for column in sweep.columns if column.scale == scale][:DRAWN]
+
+    def point(place: int, column: Column) -> Point:
+        at, row = sweep.points[place]
+        cell = row.scores.get(column.name)
+        return Point(
+            name=metric_label(column.metric),
+            x=Measured(value=float(place), text=in_decimals(f"{sweep.swept} {at:g}")),
+            y=_of_cell(cell) if cell else Measured(value=None),
+        )
+
     return Scatter(
         title=_("%(baseline)s by %(threshold)s") % {"baseline": sweep.name, "threshold": sweep.swept},
         description=sweep_in_words(sweep),
         series=[
             PointSeries(
                 name=metric_label(column.metric),
-                points=[_place(sweep, number, column) for number in range(len(sweep.points))],
+                points=[point(place, column) for place in range(len(sweep.points))],
                 has_line=True,
             )
             for column in drawn
         ],
-        x=Axis(
-            title=sweep.swept.capitalize(), labels=[in_decimals(f"{point.at:g}") for point in sweep.points]
-        ),
-        y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", drawn[0].scale, has_zero=True),
-    )
-
-
-def _place(sweep: Sweep, number: int, column: Column) -> Point:
-    point = sweep.points[number]
-    cell = point.row.scores.get(column.name)
-    return Point(
-        name=metric_label(column.metric),
-        x=Measured(value=float(number), text=in_decimals(f"{sweep.swept} {point.at:g}")),
-        y=Measured(value=cell.value, low=cell.low, high=cell.high) if cell else Measured(value=None),
+        x=Axis(title=sweep.swept.capitalize(), labels=[in_decimals(f"{at:g}") for at, _row in sweep.points]),
+        y=value_axis(metric_label(drawn[0].metric) if len(drawn) == 1 else "", scale, has_zero=True),
     )
 
 
 def sweep_in_words(sweep: Sweep) -> str:
+    """At which value the ranking metric is best."""
     column = sweep.columns[0]
-    known = [
-        (cell.value, point.at)
-        for point in sweep.points
-        if (cell := point.row.scores.get(column.name)) and cell.value is not None
+    values = [
+        (cell.value, at)
+        for at, row in sweep.points
+        if (cell := row.scores.get(column.name)) and cell.value is not None
     ]
-    if not known:
+    if not values:
         return ""
-    value, at = (min if column.higher_is_better is False else max)(known, key=lambda pair: pair[0])
+    value, at = (min if column.higher_is_better is False else max)(values, key=lambda pair: pair[0])
     return _("%(metric)s is best at %(at)s (%(threshold)s): %(value)s.") % {
         "metric": metric_label(column.metric),
         "at": in_decimals(f"{at:g}"),
         "threshold": sweep.swept,
         "value": shown(value, column.scale),
     }
-
-
-def _alike(columns: Sequence[Column]) -> list[Column]:
-    return [column for column in columns if column.scale == columns[0].scale][:DRAWN]
-
-
-def _shown(row: Row, column: Column) -> str:
-    cell = row.scores.get(column.name)
-    return shown(cell.value, column.scale, is_infinite=cell.is_infinite) if cell else ""

@@ -227,34 +227,25 @@ def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metr
     to be compared count as not different, and as asked, so that no rank is promised too early.
     """
     name = f"ranks:{release()}:{key}"
-    found: Ranks | None = caches["results"].get(name)
-    if found is None or found.rows != tuple(rows):
-        found = _ranks(rows, values, metric)
-        caches["results"].set(name, found, SECONDS)
-    return found
-
-
-def _ranks(rows: Sequence[int], values: Sequence[float | None], metric: str) -> Ranks:
+    kept: Ranks | None = caches["results"].get(name)
+    if kept is not None and kept.rows == tuple(rows):
+        return kept
     place = {evaluation: number for number, evaluation in enumerate(rows)}
     p = np.ones((len(rows), len(rows)))
-    known = known_pairs(rows, metric)
-    for first, second, value in known:
+    pairs = known_pairs(rows, metric)
+    for first, second, value in pairs:
         a, b = place[first], place[second]
         p[a, b] = p[b, a] = math.nan if value is None else value
     merits = [math.nan if value is None else value for value in values]
     standings = standings_of(merits, p)
-    return Ranks(
-        rows=tuple(rows),
-        standings=standings,
-        is_complete=len(known) == len(rows) * (len(rows) - 1) // 2,
-        first_two=_first_two(rows, standings, metric) if known else None,
-    )
-
-
-def _first_two(rows: Sequence[int], standings: Sequence[Standing], metric: str) -> FirstTwo | None:
-    older, newer = sorted(rows[:2])
-    found = Comparison.objects.filter(first=older, second=newer, metric=metric)
-    for units, difference, error in found.values_list("units", "difference", "error"):
-        differ = standings[1].group != standings[0].group
-        return FirstTwo(units=units, difference=difference, error=error, differ=differ)
-    return None
+    first_two = None
+    if pairs:
+        older, newer = sorted(rows[:2])
+        compared_first = Comparison.objects.filter(first=older, second=newer, metric=metric)
+        for units, difference, error in compared_first.values_list("units", "difference", "error"):
+            differ = standings[1].group != standings[0].group
+            first_two = FirstTwo(units=units, difference=difference, error=error, differ=differ)
+    is_complete = len(pairs) == len(rows) * (len(rows) - 1) // 2
+    ranks = Ranks(rows=tuple(rows), standings=standings, is_complete=is_complete, first_two=first_two)
+    caches["results"].set(name, ranks, SECONDS)
+    return ranks

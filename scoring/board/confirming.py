@@ -97,32 +97,25 @@ def results_of(phase: Phase) -> list[Result]:
     gold = board_gold(phase) if phase.task.rules else None
     if gold is None:
         return []
-    runs = [
-        run
-        for run in counting_runs(phase, phase.task.ranking_rules, gold)
-        if run.kind == Submission.Kind.PRIMARY
-    ]
-    wanted = [run.submission for run in runs]
-    numbers = _numbers(wanted, phase, gold)
-    said = {
-        one.submission_id: one
-        for one in ResultConfirmation.objects.filter(submission__in=wanted).select_related("by")
-    }
-    return [
-        _result(run, gold, numbers[run.submission], said.get(run.submission))
-        for run in sorted(runs, key=lambda run: (run.team or "", run.number))
-    ]
-
-
-def _result(run: CountingRun, gold: Gold, numbers: str, said: ResultConfirmation | None) -> Result:
-    holds = said is not None and said.numbers == numbers
-    return Result(
-        run=run,
-        gold=gold,
-        numbers=numbers,
-        said=said if holds else None,
-        has_fallen=said is not None and not holds,
-    )
+    counting = counting_runs(phase, phase.task.ranking_rules, gold)
+    runs = {run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY}
+    numbers = _numbers(list(runs), phase, gold)
+    stated = ResultConfirmation.objects.filter(submission__in=runs).select_related("by")
+    statements = {statement.submission_id: statement for statement in stated}
+    results = []
+    for run in sorted(runs.values(), key=lambda run: (run.team or "", run.number)):
+        statement = statements.get(run.submission)
+        holds = statement is not None and statement.numbers == numbers[run.submission]
+        results.append(
+            Result(
+                run=run,
+                gold=gold,
+                numbers=numbers[run.submission],
+                said=statement if holds else None,
+                has_fallen=statement is not None and not holds,
+            )
+        )
+    return results
 
 
 def _numbers(runs: Collection[int], phase: Phase, gold: Gold) -> Mapping[int, str]:

@@ -71,18 +71,13 @@ class Question:
 
 def open_question(board: Board) -> Question | None:
     """The first whose answer is missing or out of date; None where all are answered."""
-    known = {
-        (dimension, metric): among
-        for dimension, metric, among in ClassLeader.objects.filter(
-            phase=board.phase, rules=board.rules, gold=board.gold
-        )
-        .order_by()
-        .values_list("dimension", "metric", "among")
-        .distinct()
-    }
-    return next(
-        (question for question in questions(board) if known.get(_name(question)) != question.among), None
-    )
+    leaders = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold).order_by()
+    answers = leaders.values_list("dimension", "metric", "among").distinct()
+    among = {(dimension, metric): systems for dimension, metric, systems in answers}
+    for question in questions(board):
+        if among.get((question.dimension, question.metric.name)) != question.among:
+            return question
+    return None
 
 
 def questions(board: Board) -> Iterator[Question]:
@@ -115,10 +110,6 @@ def questions(board: Board) -> Iterator[Question]:
             )
             if len(own) > 1:
                 yield Question(dimension, metric, own)
-
-
-def _name(question: Question) -> tuple[str, str]:
-    return question.dimension, question.metric.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,31 +162,36 @@ class Matrices:
     )
 
     def rows(self, evaluation: Evaluation, label: str) -> Measurements:
-        found = self._kept.get(evaluation.pk) or self._read(evaluation)
-        self._kept[evaluation.pk] = found
+        """What the run has in the class. Raises Unreadable."""
+        if evaluation.pk not in self._kept:
+            statistics = statistics_of(evaluation, [self.statistic])
+            if self.statistic not in statistics.matrices:
+                raise Unreadable(evaluation.pk)
+            self._kept[evaluation.pk] = statistics, classes(statistics.features.get(self.dimension, []))
         self._kept.move_to_end(evaluation.pk)
         while (
             len(self._kept) > 1
             and sum(len(statistics.units) for statistics, _ in self._kept.values()) > MAX_ROWS
         ):
             self._kept.popitem(last=False)
-        statistics, places = found
+        statistics, places = self._kept[evaluation.pk]
         return statistics.of_rows(self.statistic, places.get(label, np.array([], dtype=np.intp)))
-
-    def _read(self, evaluation: Evaluation) -> tuple[Statistics, Mapping[str, NDArray[np.intp]]]:
-        found = statistics_of(evaluation, [self.statistic])
-        if self.statistic not in found.matrices:
-            raise Unreadable(evaluation.pk)
-        return found, classes(found.features.get(self.dimension, []))
 
 
 def answered(board: Board, question: Question) -> list[ClassLeader]:
     """The best of each class; nothing is saved yet. A class whose matrices cannot be read has no p-value."""
     matrices = Matrices(question.metric.statistic, question.dimension)
-    return [
-        question.leader(board, label, ordered, _p_value(question.metric, label, ordered, matrices))
-        for label, ordered in _best_first(question).items()
-    ]
+    leaders = []
+    for label, ordered in _best_first(question).items():
+        try:
+            p = largest_p(question.metric, label, ordered, matrices)
+        except StatisticsAway:
+            raise
+        except Unreadable as reason:
+            log.warning("The best of %s stays open: %s", label, reason)
+            p = None
+        leaders.append(question.leader(board, label, ordered, p))
+    return leaders
 
 
 def _best_first(question: Question) -> dict[str, list[Evaluation]]:
@@ -215,16 +211,6 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
     }
 
 
-def _p_value(metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices) -> float | None:
-    try:
-        return largest_p(metric, label, ordered, matrices)
-    except StatisticsAway:
-        raise
-    except Unreadable as reason:
-        log.warning("The best of %s stays open: %s", label, reason)
-        return None
-
-
 def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices) -> float | None:
     """The largest corrected p-value of the first against each other one; the next best's own where it is too
     large already. None where there are fewer than two, or a value is undefined.
@@ -234,7 +220,7 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
     best, others = ordered[0], ordered[1:]
     found = _tests(metric, label, best, others[:1], matrices, comparisons=len(others))
     if not found[0] <= ALPHA:
-        return _or_none(found[0])
+        return None if np.isnan(found[0]) else found[0]
     for start in range(1, len(others), AT_A_TIME):
         some = others[start : start + AT_A_TIME]
         found += _tests(metric, label, best, some, matrices, comparisons=len(others))
@@ -259,10 +245,6 @@ def _tests(
         pairs, trials=trials_for(units), max_trials=trials_for(units, comparisons), seed=SEED
     )
     return [test.p for test in tests]
-
-
-def _or_none(p: float) -> float | None:
-    return None if np.isnan(p) else p
 
 
 def save_leaders(board: Board, question: Question, found: Sequence[ClassLeader]) -> None:

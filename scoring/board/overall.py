@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from django.contrib.auth.models import AnonymousUser
@@ -53,30 +53,35 @@ class Overall:
 
 
 def overall(season: Season) -> Overall:
-    """The same for every viewer: what is hidden from some contributes nothing."""
-    teams: dict[str, OverallRow] = {}
-    boards = list(_boards(season, teams))
-    rows = [_counted(row, boards) for row in teams.values()]
-    rows.sort(key=lambda row: (-row.borda, row.mean_rank, row.team))
-    for place, row in enumerate(rows):
-        before = rows[place - 1] if place else None
-        row.rank = before.rank if before is not None and before.borda == row.borda else place + 1
-    return Overall(boards=boards, rows=rows)
+    """The same for every viewer: what is hidden from some contributes nothing.
 
-
-def _boards(season: Season, teams: dict[str, OverallRow]) -> Iterable[OverallBoard]:
-    """Of each task that of the last phase which everybody sees and on which teams are ranked; ``teams`` are
-    those that were met.
+    Of each task that board counts of the last phase which everybody sees and on which teams are ranked.
     """
+    teams: dict[str, OverallRow] = {}
+    boards = []
     for task in season.tasks.all():
         for phase in task.phases.select_related("task__season").order_by("-opens", "-pk"):
-            if not contributes(phase):
-                continue
-            board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
-            places = _places(board, teams)
-            if places:
-                yield OverallBoard(phase=phase, teams=len(places), places=places)
-                break
+            if contributes(phase):
+                board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
+                if places := _places(board, teams):
+                    boards.append(OverallBoard(phase=phase, teams=len(places), places=places))
+                    break
+    for slug, row in teams.items():
+        # A point for each place above the last; the ends add up the best and the worst open ranks.
+        for contributing in boards:
+            if place := contributing.places.get(slug):
+                row.places[contributing.phase.pk] = place
+                row.borda += contributing.teams - place.rank
+                row.borda_low += contributing.teams - place.high
+                row.borda_high += contributing.teams - place.low
+    rows = [row for row in teams.values() if row.places]
+    for row in rows:
+        row.mean_rank = fmean(place.rank for place in row.places.values())
+    rows.sort(key=lambda row: (-row.borda, row.mean_rank, row.team))
+    for number, row in enumerate(rows):
+        before = rows[number - 1] if number else None
+        row.rank = before.rank if before is not None and before.borda == row.borda else number + 1
+    return Overall(boards=boards, rows=rows)
 
 
 def contributes(phase: Phase) -> bool:
@@ -86,35 +91,21 @@ def contributes(phase: Phase) -> bool:
 
 
 def _places(board: Board, teams: dict[str, OverallRow]) -> dict[str, Place]:
-    found: dict[str, Row] = {}
+    """By team the place of its best row, since a team may have several; ``teams`` grows by who is new."""
+    best: dict[str, Row] = {}
     for row in board.rows:
         if row.rank is not None and row.team_slug and row.team:
-            found.setdefault(row.team_slug, row)
-            own = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
-            teams.setdefault(row.team_slug, own)
-    ranks = [row.rank or 0 for row in found.values()]
-    return {slug: _among(row, ranks) for slug, row in found.items()}
-
-
-def _among(row: Row, ranks: Sequence[int]) -> Place:
-    """``ranks`` are those of the best rows of all teams, its own among them."""
-    rank, low, high = row.rank or 0, row.rank_low or 0, row.rank_high or 0
-    own = 1 + sum(other < rank for other in ranks)
-    return Place(
-        rank=own,
-        low=1 + sum(other < low for other in ranks),
-        high=sum(other <= high for other in ranks) if high > rank else own,
-    )
-
-
-def _counted(row: OverallRow, boards: Sequence[OverallBoard]) -> OverallRow:
-    row = replace(row, places={})
-    for board in boards:
-        place = board.places.get(row.slug)
-        if place is not None:
-            row.places[board.phase.pk] = place
-            row.borda += board.teams - place.rank
-            row.borda_low += board.teams - place.high
-            row.borda_high += board.teams - place.low
-    row.mean_rank = fmean(place.rank for place in row.places.values())
-    return row
+            best.setdefault(row.team_slug, row)
+            entry = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
+            teams.setdefault(row.team_slug, entry)
+    ranks = [row.rank or 0 for row in best.values()]
+    places = {}
+    for slug, row in best.items():
+        rank, low, high = row.rank or 0, row.rank_low or 0, row.rank_high or 0
+        among_teams = 1 + sum(other < rank for other in ranks)
+        places[slug] = Place(
+            rank=among_teams,
+            low=1 + sum(other < low for other in ranks),
+            high=sum(other <= high for other in ranks) if high > rank else among_teams,
+        )
+    return places

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.core.cache import caches
 from django.http import Http404
@@ -23,13 +24,14 @@ from citeboard.teams.models import Team
 from scoring.board.cache import SECONDS
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
-from scoring.board.standings import Board, Cell, Column, Row, standings
+from scoring.board.standings import Board, Cell, Column, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from scoring.models import Evaluation
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +125,24 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
     """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
     team = Team.objects.filter(slug=slug).first()
     if team is not None:
-        found = PublicTeam(team=team, seasons=list(_seasons(team)), results=list(_results(team)))
-        if found.seasons or found.results or teams_of(viewer).filter(pk=team.pk).exists():
-            return found
+        entered = Season.objects.filter(is_public=True, registrations__team=team).order_by("-pk")
+        scored = Evaluation.objects.filter(team=team).values("phase")
+        phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)
+        public = PublicTeam(
+            team=team,
+            seasons=[
+                season
+                for season in entered
+                if listed_entries(None, season).approved().filter(team=team).exists()
+            ],
+            results=[
+                Result(phase=phase, placing=placing)
+                for phase in phases.select_related("task__season").order_by("-opens", "-pk")
+                for placing in _placings(phase).get(team.slug, ())
+            ],
+        )
+        if public.seasons or public.results or teams_of(viewer).filter(pk=team.pk).exists():
+            return public
     raise Http404(_("No public board and no season's list names a team at this address."))
 
 
@@ -139,60 +156,52 @@ def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Sub
     return found, results, Submission.objects.get(pk=newest.placing.submission)
 
 
-def _seasons(team: Team) -> Iterable[Season]:
-    entered = Season.objects.filter(is_public=True, registrations__team=team)
-    for season in entered.order_by("-pk"):
-        if listed_entries(None, season).approved().filter(team=team).exists():
-            yield season
-
-
-def _results(team: Team) -> Iterable[Result]:
-    scored = Evaluation.objects.filter(team=team).values("phase")
-    phases = Phase.objects.filter(pk__in=scored, task__season__is_public=True)
-    for phase in phases.select_related("task__season").order_by("-opens", "-pk"):
-        for placing in _placings(phase).get(team.slug, ()):
-            yield Result(phase=phase, placing=placing)
-
-
 def names_publicly(phase: Phase) -> bool:
     """Whether everybody reads on the board whose each system is."""
     is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
     return phase.task.season.is_public and is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
-def _placings(phase: Phase) -> Mapping[str, tuple[Placing, ...]]:
+def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
     """By team its rows on the board as everybody sees it; kept until the board changes."""
     if not names_publicly(phase):
         return {}
-    visibility = visibility_of(phase, Audience.PUBLIC)
-    facts = f"{visibility}:{phase.is_frozen()}:{get_language()}"
-    key = f"placings:{release()}:{phase.pk}:{phase.version}:{facts}"
-    found: dict[str, tuple[Placing, ...]] | None = caches["results"].get(key)
-    if found is None:
+
+    def placings() -> dict[str, list[Placing]]:
         board = standings(phase, None, audience=Audience.PUBLIC)
-        found = {}
+        ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
+        by_team: dict[str, list[Placing]] = {}
         for row in board.rows:
             if row.team_slug:
-                found[row.team_slug] = (*found.get(row.team_slug, ()), _placing(board, row))
-        caches["results"].set(key, found, SECONDS)
-    return found
+                placing = Placing(
+                    submission=row.submission,
+                    system=row.system,
+                    kind=row.kind,
+                    place=board.place_of(row),
+                    submitted_at=row.submitted_at,
+                    rank=row.rank,
+                    rank_low=row.rank_low,
+                    rank_high=row.rank_high,
+                    ranked=ranked,
+                    column=ranking,
+                    cell=row.scores.get(ranking.name) if ranking else None,
+                )
+                by_team.setdefault(row.team_slug, []).append(placing)
+        return by_team
+
+    return _kept_for_public(phase, "placings", placings, get_language())
 
 
-def _placing(board: Board, row: Row) -> Placing:
-    ranking = board.ranking
-    return Placing(
-        submission=row.submission,
-        system=row.system,
-        kind=row.kind,
-        place=board.place_of(row),
-        submitted_at=row.submitted_at,
-        rank=row.rank,
-        rank_low=row.rank_low,
-        rank_high=row.rank_high,
-        ranked=sum(other.rank is not None for other in board.rows),
-        column=ranking,
-        cell=row.scores.get(ranking.name) if ranking else None,
-    )
+def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: object) -> Kept:
+    """What everybody sees of the board, kept until it changes."""
+    visibility = visibility_of(phase, Audience.PUBLIC)
+    parts = [what, release(), phase.pk, phase.version, visibility, phase.is_frozen(), *facts]
+    key = ":".join(map(str, parts))
+    kept: Kept | None = caches["results"].get(key)
+    if kept is None:
+        kept = make()
+        caches["results"].set(key, kept, SECONDS)
+    return kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,49 +224,41 @@ class FirstPlace:
 
 
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
-    visibility = visibility_of(phase, Audience.PUBLIC)
-    facts = f"{visibility}:{_names(phase)}:{phase.is_frozen()}"
-    key = f"first-places:{release()}:{phase.pk}:{phase.version}:{facts}"
-    found: tuple[FirstPlace, ...] | None = caches["results"].get(key)
-    if found is None:
-        found = first_places(standings(phase, None, audience=Audience.PUBLIC))
-        caches["results"].set(key, found, SECONDS)
-    return found
+    """Of the board as everybody may see it; kept until the board changes."""
+    names = "names" if shows_teams(phase, Audience.PUBLIC) else "numbers" if phase.shows_teams else "nothing"
+    return _kept_for_public(
+        phase, "first-places", lambda: first_places(standings(phase, None, audience=Audience.PUBLIC)), names
+    )
 
 
 def shows_baselines_alone(phase: Phase) -> bool:
-    visibility = visibility_of(phase, Audience.PUBLIC)
-    key = f"baselines-alone:{release()}:{phase.pk}:{phase.version}:{visibility}:{phase.is_frozen()}"
-    found: bool | None = caches["results"].get(key)
-    if found is None:
+    """Whether everybody sees baselines on the board and no run of a team; kept until it changes."""
+
+    def baselines_alone() -> bool:
         rows = standings(phase, None, audience=Audience.PUBLIC).rows
-        found = bool(rows) and all(row.is_baseline for row in rows)
-        caches["results"].set(key, found, SECONDS)
-    return found
+        return bool(rows) and all(row.is_baseline for row in rows)
 
-
-def _names(phase: Phase) -> str:
-    if not phase.shows_teams:
-        return "nothing"
-    return "numbers" if phase.task.season.is_anonymous() else "names"
+    return _kept_for_public(phase, "baselines-alone", baselines_alone)
 
 
 def first_places(board: Board) -> tuple[FirstPlace, ...]:
-    return tuple(_first_place(board, row) for row in board.first)
-
-
-def _first_place(board: Board, row: Row) -> FirstPlace:
+    """Several where their values are equal; the one that was there first comes first."""
     ranking = board.ranking
-    cell = row.scores.get(ranking.name) if ranking else None
-    return FirstPlace(
-        submission=row.submission,
-        system=row.system,
-        team=row.team,
-        team_slug=row.team_slug,
-        metric=ranking.metric if ranking else None,
-        scale=ranking.scale if ranking else 1,
-        value=cell.value if cell else None,
-        low=cell.low if cell else None,
-        high=cell.high if cell else None,
-        tied=board.tied_with_first,
-    )
+    places = []
+    for row in board.first:
+        cell = row.scores.get(ranking.name) if ranking else None
+        places.append(
+            FirstPlace(
+                submission=row.submission,
+                system=row.system,
+                team=row.team,
+                team_slug=row.team_slug,
+                metric=ranking.metric if ranking else None,
+                scale=ranking.scale if ranking else 1,
+                value=cell.value if cell else None,
+                low=cell.low if cell else None,
+                high=cell.high if cell else None,
+                tied=board.tied_with_first,
+            )
+        )
+    return tuple(places)

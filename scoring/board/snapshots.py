@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils import translation
@@ -91,91 +89,65 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 def keep_due() -> int:
     """Keeps the boards of phases that have closed, were frozen or revealed, and those that newer gold has
     replaced; how many.
+
+    A phase that was opened again and closes a second time is kept a second time, and so is one whose board is
+    shown to others after its end: as they see it. A reveal is kept once no run is under way that would change
+    the board at once.
     """
     save_frozen_board()
-    due = [*_frozen(), *_closed(), *_revealed(), *_replaced()]
-    return sum(_kept(phase, gold, occasion) for phase, gold, occasion in due)
-
-
-def _frozen() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
-    at_freeze = Snapshot.objects.filter(
-        phase=OuterRef("pk"), occasion=Snapshot.Occasion.FREEZE, created_at__gte=OuterRef("frozen_from")
+    at = now()
+    scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
+    is_settled = ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED))
+    is_shown_later = When(board_from__gt=F("closes"), board_from__lte=at, then=F("board_from"))
+    settled = Phase.objects.annotate(settled_at=Case(is_shown_later, default=F("closes"))).filter(
+        scored, is_settled
     )
-    for phase in frozen_phases().filter(~Exists(at_freeze)):
-        gold = gold_at(phase, phase.frozen_from) if phase.frozen_from else None
-        if gold is not None:
-            yield phase, gold, Snapshot.Occasion.FREEZE
 
+    def unkept(phases: QuerySet[Phase], occasion: Snapshot.Occasion, since: str) -> QuerySet[Phase]:
+        snapshots = Snapshot.objects.filter(
+            phase=OuterRef("pk"), occasion=occasion, created_at__gte=OuterRef(since)
+        )
+        return phases.filter(~Exists(snapshots)).select_related("task__season")
 
-def _revealed() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
-    """Once no run is under way that would change the board at once."""
-    at_reveal = Snapshot.objects.filter(
-        phase=OuterRef("pk"), occasion=Snapshot.Occasion.REVEAL, created_at__gte=OuterRef("frozen_until")
-    )
-    runs = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
-    scored = Evaluation.objects.filter(phase=OuterRef("pk"))
-    phases = Phase.objects.filter(~Exists(at_reveal), ~Exists(runs), Exists(scored), frozen_until__lte=now())
-    for phase in phases.select_related("task__season"):
-        gold = board_gold(phase)
-        if gold is not None:
-            yield phase, gold, Snapshot.Occasion.REVEAL
-
-
-def _closed() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
-    """A phase that was opened again and closes a second time is kept a second time, and so is one whose board
-    is shown to others after its end: as they see it.
-    """
-    is_shown_later = When(board_from__gt=F("closes"), board_from__lte=now(), then=F("board_from"))
-    at_close = Snapshot.objects.filter(
-        phase=OuterRef("pk"), occasion=Snapshot.Occasion.CLOSE, created_at__gte=OuterRef("settled_at")
-    )
-    runs = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
-    phases = Phase.objects.annotate(settled_at=Case(is_shown_later, default=F("closes"))).filter(
-        ~Exists(at_close),
-        Exists(Evaluation.objects.filter(phase=OuterRef("pk"))),
-        ~Exists(runs),
-        closes__lte=now(),
-    )
-    for phase in phases.select_related("task__season"):
-        gold = board_gold(phase)
-        if gold is not None:
-            yield phase, gold, Snapshot.Occasion.CLOSE
-
-
-def _replaced() -> Iterator[tuple[Phase, Gold, Snapshot.Occasion]]:
+    frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
+    closed = unkept(settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at")
+    revealed = unkept(settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until")
+    due: list[tuple[Phase, Gold | None, Snapshot.Occasion]] = [
+        *((phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE) for phase in frozen),
+        *((phase, board_gold(phase), Snapshot.Occasion.CLOSE) for phase in closed),
+        *((phase, board_gold(phase), Snapshot.Occasion.REVEAL) for phase in revealed),
+    ]
     later = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number"))
     for gold in Gold.objects.filter(Exists(later)):
         at_gold = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=Snapshot.Occasion.GOLD, gold=gold)
-        scored = Evaluation.objects.filter(phase=OuterRef("pk"), gold=gold)
-        phases = Phase.objects.filter(~Exists(at_gold), Exists(scored), task=gold.task_id, split=gold.split)
+        on_gold = Evaluation.objects.filter(phase=OuterRef("pk"), gold=gold)
+        phases = Phase.objects.filter(~Exists(at_gold), Exists(on_gold), task=gold.task_id, split=gold.split)
         for phase in phases.select_related("task__season"):
             current = board_gold(phase)
             if current is not None and current.number > gold.number:
-                yield phase, gold, Snapshot.Occasion.GOLD
+                due.append((phase, gold, Snapshot.Occasion.GOLD))
+    return sum(_keep_all(phase, gold, occasion) for phase, gold, occasion in due)
 
 
-def _kept(phase: Phase, gold: Gold, occasion: Snapshot.Occasion) -> int:
+def _keep_all(phase: Phase, gold: Gold | None, occasion: Snapshot.Occasion) -> int:
     """Under each rule set: what the public sees, and what organisers see where that is more."""
+    if gold is None:
+        return 0
+    shown = visibility_of(phase, Audience.PUBLIC)
+    audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
+    if (shown != Visibility.SCORES or phase.is_frozen()) and occasion != Snapshot.Occasion.FREEZE:
+        audiences.append(Audience.ORGANISER)
     with transaction.atomic():
         boards = [
             standings(phase, None, rules, gold=gold, audience=audience)
             for rules in phase.task.rules
-            for audience in _audiences(phase)
-            if occasion != Snapshot.Occasion.FREEZE or audience == Audience.PUBLIC
+            for audience in audiences
         ]
         number = sum(keep(board, occasion) is not None for board in boards)
         if number:
             # Pages of the board that were made before do not lead there.
             bump_version(phase.pk)
         return number
-
-
-def _audiences(phase: Phase) -> Iterator[Audience]:
-    shown = visibility_of(phase, Audience.PUBLIC)
-    if shown != Visibility.NOTHING:
-        yield Audience.PUBLIC
-    if shown != Visibility.SCORES or phase.is_frozen():
-        yield Audience.ORGANISER
 
 
 def frozen_phases() -> QuerySet[Phase]:
@@ -188,19 +160,18 @@ def save_frozen_board(*phases: Phase) -> int:
 
     Until then it follows from when each run was scored.
     """
-    wanted = phases or tuple(frozen_phases())
-    return sum(_freeze(phase, rules) for phase in wanted for rules in phase.task.rules)
-
-
-def _freeze(phase: Phase, rules: str) -> bool:
-    at = phase.frozen_from
-    if at is None or FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at).exists():
-        return False
-    gold = gold_at(phase, at)
-    if gold is None:
-        return False
-    stood = sorted(run.evaluation for run in counting_runs(phase, rules, gold, at))
-    _, is_new = FrozenBoard.objects.get_or_create(
-        phase=phase, rules=rules, frozen_from=at, defaults={"gold": gold, "evaluations": stood}
-    )
-    return is_new
+    number = 0
+    for phase in phases or tuple(frozen_phases()):
+        at = phase.frozen_from
+        if at is None:
+            continue
+        for rules in phase.task.rules:
+            saved = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at)
+            gold = None if saved.exists() else gold_at(phase, at)
+            if gold is not None:
+                stood = sorted(run.evaluation for run in counting_runs(phase, rules, gold, at))
+                _, is_new = FrozenBoard.objects.get_or_create(
+                    phase=phase, rules=rules, frozen_from=at, defaults={"gold": gold, "evaluations": stood}
+                )
+                number += is_new
+    return number

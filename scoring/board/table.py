@@ -45,11 +45,18 @@ def table(
     compare: str = "",
     own: Collection[str] = (),
 ) -> Table:
+    """Of these rows; ``own`` are the slugs of the viewer's teams."""
     board = writers.board
-    shown = shown_columns(board, query)
+    columns = shown_columns(board, query)
+    writer = writers.of(columns, compare)
     marks_groups = board.by == SIGNIFICANCE and query.sort == RANK
-    written = _written(rows, writers.of(shown, compare), own, marks_groups=marks_groups)
-    return Table(heads=_heads(writers, shown, query), rows=written)
+    written = []
+    group: int | None = None
+    for row in rows:
+        begins = marks_groups and row.group is not None and group is not None and row.group != group
+        group = row.group if row.group is not None else group
+        written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own))
+    return Table(heads=_heads(writers, columns, query), rows=SafeString("".join(written)))
 
 
 def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
@@ -60,38 +67,25 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     return main + [column for column in board.filled if column.name == query.column and column not in main]
 
 
-def _written(rows: Sequence[Row], writer: Writer, own: Collection[str], *, marks_groups: bool) -> SafeString:
-    """The rows, those that begin a group marked where ranks go by significance and stand in order."""
-    out = []
-    before: int | None = None
-    for row in rows:
-        begins = marks_groups and row.group is not None and before is not None and row.group != before
-        before = row.group if row.group is not None else before
-        out.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own))
-    return SafeString("".join(out))
-
-
-def _heads(writers: Writers, shown: Sequence[Column], query: BoardQuery) -> SafeString:
+def _heads(writers: Writers, columns: Sequence[Column], query: BoardQuery) -> SafeString:
     ranking = writers.board.ranking
     heads = [
         _head(RANK, _("Rank"), query, "rank", rises=True),
         _head(SYSTEM, _("System"), query, "name", rises=True),
     ]
     if ranking:
-        heads += [_metric_head(ranking, query, "n"), _axis_head(writers)]
-    heads += [_metric_head(column, query, "n rest") for column in shown if column is not ranking]
+        heads.append(_metric_head(ranking, query, "n"))
+        axis = ""
+        if writers.axis is not None:
+            low, high = map(in_decimals, writers.axis.ends)
+            name = _("95 % interval")
+            axis = (
+                f'<span class="axis"><span class="over">{name}</span>'
+                f"<span>{low}</span><span>{high}</span></span>"
+            )
+        heads.append(f'<th scope="col" class="interval">{axis}</th>')
+    heads += [_metric_head(column, query, "n rest") for column in columns if column is not ranking]
     return SafeString("".join([*heads, _head(DATE, _("Sent"), query, "date rest", rises=False)]))
-
-
-def _axis_head(writers: Writers) -> str:
-    if writers.axis is None:
-        return '<th scope="col" class="interval"></th>'
-    low, high = map(in_decimals, writers.axis.ends)
-    name = _("95 % interval")
-    return (
-        f'<th scope="col" class="interval"><span class="axis"><span class="over">{name}</span>'
-        f"<span>{low}</span><span>{high}</span></span></th>"
-    )
 
 
 def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
@@ -194,11 +188,16 @@ class Writer:
         kind = f' class="{name}"' if name else ""
         if is_own:
             kind = f' id="run-{row.submission}" class="{f"{name} own".strip()}"'
+        by_significance = self.board.by == SIGNIFICANCE
+        rank = ranks(row.rank_low, row.rank_high) if by_significance else str(row.rank or "")
+        utc = row.submitted_at.astimezone(dt.UTC)
+        form, months = self._days
+        day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
         return (
-            f'<tr{kind}><td class="rank">{self._rank(row)}</td>'
+            f'<tr{kind}><td class="rank">{rank}</td>'
             f'<th scope="row"><span class="system">{escape(row.system)}</span> {self._team(row, is_own)}</th>'
             f"{self._first(row)}{self._others(row)}"
-            f'<td class="date rest">{self._date(row.submitted_at)}</td></tr>\n'
+            f'<td class="date rest"><time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{day}</time></td></tr>\n'
         )
 
     @cached_property
@@ -208,11 +207,6 @@ class Writer:
     @cached_property
     def _mark(self) -> str:
         return str(get_format("DECIMAL_SEPARATOR"))
-
-    def _rank(self, row: Row) -> str:
-        if self.board.by == SIGNIFICANCE:
-            return ranks(row.rank_low, row.rank_high)
-        return str(row.rank or "")
 
     def _team(self, row: Row, is_own: bool) -> str:
         name = escape(row.marked_name)
@@ -236,19 +230,16 @@ class Writer:
         cell = row.scores.get(self.ranking.name)
         if cell is None:
             return '<td class="n first"></td><td class="interval"></td>'
-        ends = self._ends(cell)
-        figures = f' <span class="ends">{ends}</span>' if ends else ""
+        ends = figures = ""
+        if cell.low is not None and cell.high is not None:
+            low, high = (self._written(end, self._form) for end in (cell.low, cell.high))
+            ends = self._words[2] % {"low": low, "high": high}
+            figures = f' <span class="ends">{ends}</span>'
         number = f'<a href="runs/{row.submission}/#s{cell.score}">{self._text(cell, self._form)}</a>'
         return (
             f'<td class="n first">{number}{figures}</td>'
             f'<td class="interval">{whisker(cell, self.axis, ends)}</td>'
         )
-
-    def _ends(self, cell: Cell) -> str:
-        if cell.low is None or cell.high is None:
-            return ""
-        low, high = (self._written(end, self._form) for end in (cell.low, cell.high))
-        return self._words[2] % {"low": low, "high": high}
 
     @cached_property
     def _form(self) -> str:
@@ -271,12 +262,6 @@ class Writer:
             else:
                 out.append(f'{begin}{cell[0]}">{self._text(cell, form)}</a></td>')
         return "".join(out)
-
-    def _date(self, at: dt.datetime) -> str:
-        utc = at if at.tzinfo is dt.UTC else at.astimezone(dt.UTC)
-        form, months = self._days
-        day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
-        return f'<time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{day}</time>'
 
     @cached_property
     def _days(self) -> tuple[str, list[str]]:
@@ -379,22 +364,19 @@ class OwnRun:
 
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
+    """The ranked rows of these teams, which are given by their slugs."""
     ranked = [row for row in board.rows if row.rank is not None]
-    return [
-        _own_run(
-            board, row, next((other for other in reversed(ranked[:place]) if other.rank != row.rank), None)
-        )
-        for place, row in enumerate(ranked)
-        if row.team_slug in teams
-    ]
-
-
-def _own_run(board: Board, row: Row, above: Row | None) -> OwnRun:
     ranking = board.ranking
-    if above is None or ranking is None or row.value is None or above.value is None:
-        return OwnRun(row=row, place=board.place_of(row), above=above)
-    first, second = sorted((row.evaluation, above.evaluation))
-    found = Comparison.objects.filter(first=first, second=second, metric=ranking.metric)
-    p = found.values_list("p", flat=True).first()
-    gap = shown(above.value - row.value, ranking.scale)
-    return OwnRun(row=row, place=board.place_of(row), above=above, gap=gap, p=p)
+    runs = []
+    for place, row in enumerate(ranked):
+        if row.team_slug not in teams:
+            continue
+        above = next((other for other in reversed(ranked[:place]) if other.rank != row.rank), None)
+        gap, p = "", None
+        if above is not None and ranking is not None and row.value is not None and above.value is not None:
+            first, second = sorted((row.evaluation, above.evaluation))
+            pair = Comparison.objects.filter(first=first, second=second, metric=ranking.metric)
+            p = pair.values_list("p", flat=True).first()
+            gap = shown(above.value - row.value, ranking.scale)
+        runs.append(OwnRun(row=row, place=board.place_of(row), above=above, gap=gap, p=p))
+    return runs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -46,16 +46,21 @@ class Pair:
         """All three with as many decimals as are printed."""
         printed = self.figure.printed if self.figure else ""
         decimals = len(printed.partition(".")[2].rstrip("*%")) or 3
+
+        def written(value: float | None, form: str) -> str:
+            return "" if value is None else format(value, form).replace("-", MINUS)
+
         return {
             "reported": printed.replace("-", MINUS),
             "doubt": self.figure.doubt if self.figure else "",
-            "own": _number(self.own, f"z.{decimals}f"),
-            "difference": _number(self.difference, f"+z.{decimals}f"),
+            "own": written(self.own, f"z.{decimals}f"),
+            "difference": written(self.difference, f"+z.{decimals}f"),
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Head:
+class Head(NamedTuple):
+    """What two columns are of: a system, or a metric; and what is the same on the board."""
+
     printed: str
     own: str
 
@@ -87,15 +92,16 @@ class Reproduced:
     @property
     def drawn(self) -> list[int]:
         """The heads in the chart: as many as have colours, of systems those with the best printed figures."""
+
+        def mean_reported(place: int) -> float:
+            values = [value for line in self.lines if (value := line.pairs[place].reported) is not None]
+            return fmean(values) if values else 0.0
+
         places = list(range(len(self.heads)))
         if self.shown.placement.by:
             sign = 1 if self.shown.leading.higher_is_better is False else -1
-            places.sort(key=lambda place: sign * self._mean_reported(place))
+            places.sort(key=lambda place: sign * mean_reported(place))
         return places[: MAX_SERIES // 2]
-
-    def _mean_reported(self, place: int) -> float:
-        known = [value for line in self.lines if (value := line.pairs[place].reported) is not None]
-        return fmean(known) if known else 0.0
 
     @property
     def bars(self) -> Bars:
@@ -129,99 +135,76 @@ def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
+    """In the order of the season file, as the viewer may see it."""
     results = published_of(task)
-    for shown in results.by_class:
-        if shown.placement.recomputed:
-            beside = _by_run if shown.placement.recomputed.runs else _by_class
-            yield beside(task, shown, shown.placement.recomputed, viewer)
-    for shown in results.headlines:
-        if shown.placement.recomputed and not shown.placement.by:
-            yield _of_systems(task, shown, shown.placement.recomputed, viewer)
+    for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
+        said = shown.placement.recomputed
+        if said is None:
+            continue
+        board, rows = _board(task, said, viewer)
+        if shown.placement.by and not said.runs:
+            heads, lines = _by_class(shown, said, board, rows)
+        else:
+            heads, lines = _by_metric(shown, said, board, rows)
+        named, systems = said.systems, dict.fromkeys(row.system for row in shown.rows)
+        if said.runs:
+            named, systems = said.runs, dict.fromkeys(row.label for row in shown.rows)
+        yield Reproduced(
+            task=task,
+            shown=shown,
+            said=said,
+            phase=board.phase if board else None,
+            heads=heads,
+            lines=lines,
+            left_out=[name for name in systems if name not in named],
+        )
 
 
-def _by_class(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    board, rows = _board(task, said, viewer)
-    metric = said.metrics.get(shown.leading.name, "")
-    figures = {(row.label, row.system): row for row in shown.rows}
+def _by_class(
+    shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
+) -> tuple[list[Head], list[Line]]:
+    """Classes down, systems across."""
+    leading = shown.leading
+    figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in said.systems]
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    values = _class_values(board, rows, ClassNames.of(said, shown, labels), metric, shown.leading)
+    values = _class_values(board, rows, shown, said, labels)
     lines = [
         Line(
             label=label,
             own="",
             line=min(row.line for row in shown.rows if row.label == label),
             pairs=[
-                _pair(figures.get((label, system)), shown.leading, values.get((label, said.systems[system])))
+                Pair(figure=figures.get((label, system)), own=values.get((label, said.systems[system])))
                 for system in systems
             ],
         )
         for label in labels
     ]
-    heads = [Head(printed=system, own=said.systems[system]) for system in systems]
-    return _reproduced(task, shown, said, board if rows else None, heads, lines)
+    return [Head(system, said.systems[system]) for system in systems], lines
 
 
-def _by_run(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    board, rows = _board(task, said, viewer)
+def _by_metric(
+    shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
+) -> tuple[list[Head], list[Line]]:
+    """Metrics across, and down systems, or settings of one system, each of them a system of the board."""
     measures = [column for column in shown.columns if column.name in said.metrics]
-    lines = [
-        Line(
-            label=row.label,
-            own=said.runs[row.label],
-            line=row.line,
-            pairs=[
-                _pair(row, measure, _value(board, rows.get(said.runs[row.label]), said, measure))
+    names, printed = (said.runs, shown.rows) if said.runs else (said.systems, _by_line(shown.rows))
+    lines = []
+    for row in printed:
+        label = row.label if said.runs else row.system
+        if label in names:
+            own = rows.get(names[label])
+            pairs = [
+                Pair(figure=row.figures.get(measure.name), own=_value(board, own, said, measure))
                 for measure in measures
-            ],
-        )
-        for row in shown.rows
-        if row.label in said.runs
-    ]
-    heads = [Head(printed=measure.label, own="") for measure in measures]
-    return _reproduced(task, shown, said, board if rows else None, heads, lines)
+            ]
+            lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
+    return [Head(measure.label, "") for measure in measures], lines
 
 
-def _of_systems(task: Task, shown: PublishedTable, said: Recomputed, viewer: object) -> Reproduced:
-    board, rows = _board(task, said, viewer)
-    measures = [column for column in shown.columns if column.name in said.metrics]
-    lines = [
-        Line(
-            label=row.system,
-            own=said.systems[row.system],
-            line=row.line,
-            pairs=[
-                _pair(row, measure, _value(board, rows.get(said.systems[row.system]), said, measure))
-                for measure in measures
-            ],
-        )
-        for row in sorted(shown.rows, key=lambda row: row.line)
-        if row.system in said.systems
-    ]
-    heads = [Head(printed=measure.label, own="") for measure in measures]
-    return _reproduced(task, shown, said, board if rows else None, heads, lines)
-
-
-def _reproduced(
-    task: Task,
-    shown: PublishedTable,
-    said: Recomputed,
-    board: Board | None,
-    heads: list[Head],
-    lines: list[Line],
-) -> Reproduced:
-    named, systems = said.systems, dict.fromkeys(row.system for row in shown.rows)
-    if said.runs:
-        named, systems = said.runs, dict.fromkeys(row.label for row in shown.rows)
-    return Reproduced(
-        task=task,
-        shown=shown,
-        said=said,
-        phase=board.phase if board else None,
-        heads=heads,
-        lines=lines,
-        left_out=[name for name in systems if name not in named],
-    )
+def _by_line(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
+    return sorted(rows, key=lambda row: row.line)
 
 
 def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
@@ -239,62 +222,45 @@ def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, 
     return None, {}
 
 
-@dataclass(frozen=True)
-class ClassNames:
-    """By dimension of the board: what its classes are called in print, in small letters."""
-
-    printed: Mapping[str, Mapping[str, str]]
-
-    @classmethod
-    def of(cls, said: Recomputed, shown: PublishedTable, labels: Sequence[str]) -> ClassNames:
-        own = said.dimension or shown.placement.by
-        found: dict[str, dict[str, str]] = {}
-        for label in labels:
-            first, colon, rest = said.classes.get(label, label).partition(":")
-            dimension, name = (
-                (first, rest) if colon and label in said.classes else (own, first + colon + rest)
-            )
-            found.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
-        return cls(found)
-
-
 def _class_values(
-    board: Board | None, rows: dict[str, Row], names: ClassNames, metric: str, measure: Measure
+    board: Board | None,
+    rows: Mapping[str, Row],
+    shown: PublishedTable,
+    said: Recomputed,
+    labels: Sequence[str],
 ) -> dict[tuple[str, str], float]:
     """By printed class and system, on the scale of print."""
+    metric = said.metrics.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}
-    found = {}
-    for dimension, printed in names.printed.items():
+    #: By dimension of the board what its classes, in small letters, are called in print.
+    printed: dict[str, dict[str, str]] = {}
+    for label in labels:
+        dimension, name = said.dimension or shown.placement.by, said.classes.get(label, label)
+        if label in said.classes and ":" in name:
+            dimension, _colon, name = name.partition(":")
+        printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
+    values = {}
+    for dimension, names in printed.items():
         table = class_table(board, list(rows.values()), dimension, metric)
-        for own in table.classes:
-            label = printed.get(own.label.casefold())
+        for own_class in table.classes:
+            known_as = names.get(own_class.label.casefold())
             for system, row in rows.items():
-                value = table.value(own.label, row)
-                if label is not None and value is not None:
-                    found[label, system] = _on_scale(value, table.scale, measure)
-    return found
+                value = table.value(own_class.label, row)
+                if known_as is not None and value is not None:
+                    values[known_as, system] = _on_scale(value, table.scale, shown.leading)
+    return values
 
 
 def _value(board: Board | None, row: Row | None, said: Recomputed, measure: Measure) -> float | None:
     name = said.metrics[measure.name]
-    column = (
-        next((candidate for candidate in board.columns if candidate.name == name), None) if board else None
-    )
+    columns = {column.name: column for column in board.columns} if board else {}
     cell = row.scores.get(name) if row else None
-    if column is None or cell is None or cell.value is None:
+    if name not in columns or cell is None or cell.value is None:
         return None
-    return _on_scale(cell.value, column.scale, measure)
+    return _on_scale(cell.value, columns[name].scale, measure)
 
 
 def _on_scale(value: float, scale: float, measure: Measure) -> float:
     """Counts have no scale, and are printed as they are."""
     return value / scale * WIDTHS.get(measure.scale, scale) if scale else value
-
-
-def _pair(row: PublishedRow | None, measure: Measure, own: float | None) -> Pair:
-    return Pair(figure=row.figures.get(measure.name) if row else None, own=own)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form).replace("-", MINUS)
