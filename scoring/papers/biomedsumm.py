@@ -139,7 +139,6 @@ def topics(files: Sequence[InputFile]) -> list[Topic]:
 
 
 def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Every file of a topic by its name: papers, and each annotator's rows and summary."""
     documents = {name: Document.read(file) for name, file in topic.documents.items()}
     names = file_names([file.parts[-1].removesuffix(".txt") for file in topic.documents.values()])
     names = {_article(name): own for name, own in names.items()}
@@ -195,7 +194,6 @@ def _needed(values: dict[str, str]) -> dict[str, str]:
 
 
 def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[str, str]:
-    """As a row in the CSV form; NA where no reference has a place."""
     ids: dict[int, None] = {}
     pieces = values["Reference Text"].split(PIECES_JOIN)
     ranges = [(int(a), int(b)) for a, b in _RANGE.findall(values["Reference Offset"])]
@@ -230,16 +228,13 @@ def _csv(rows: Sequence[dict[str, str]]) -> str:
 
 
 def _article(name: str) -> str:
-    """By which a paper is known: annotation and files differ in case, commas and quotes."""
     return re.sub(r"[,'\"]", "", name.strip().lower().removesuffix(".txt"))
 
 
 def _annotator(file: InputFile) -> str:
-    """`A` of `D1401_TRAIN.A.ann.txt`."""
     parts = file.parts[-1].split(".")
     return re.sub(r"[^A-Za-z0-9-]+", "-", parts[1]) if len(parts) > 2 else "A"
 
 
 def _letters(text: str) -> str:
-    """Letters and digits in lower case, one for one."""
     return "".join(character.lower()[0] for character in text if character.isalnum())

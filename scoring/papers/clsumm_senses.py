@@ -80,7 +80,6 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 def _likest(table: Floats, places: Sequence[int]) -> Floats:
-    """(measures, words): of each word the likeness to the likest word of a text."""
     return np.asarray(table[:, :, places].max(axis=2, initial=0))
 
 
@@ -143,7 +142,6 @@ class Senses:
         return table
 
     def _count(self, word: str, count: int) -> None:
-        """Every sense of a word, and whatever is above it, once for each time that the word occurs."""
         senses = self.of(word)
         for sense in senses:
             self._all[sense.pos()] += count / len(senses)
@@ -160,7 +158,6 @@ class Senses:
         return ways
 
     def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
-        """Of each ancestor the places of the words below it, and their ways to it."""
         found: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
         for place, word in enumerate(words):
             for ancestor, way in self._ways(word).items():
@@ -175,7 +172,6 @@ class Senses:
         }
 
     def _measures(self, ancestor: Any, own: Way, steps: Floats, information: Floats) -> Floats:
-        """(6, words) by the shared ancestor of a word and of others."""
         way = own.steps + steps
         depth = ancestor.max_depth() + 1
         shared, both = self.information(ancestor), own.information + information

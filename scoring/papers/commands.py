@@ -179,6 +179,7 @@ def print_human_lines(given: Given) -> int:
 
 def print_human_line(given: Given) -> int:
     """What `score` prints, of the human line."""
+    from scoring.offline.evaluate import Resampling
     from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
 
@@ -194,8 +195,9 @@ def print_human_line(given: Given) -> int:
         method=given.method,
     )
     split = read_split(chosen, scoring.gold, scoring.options)
+    resampling = Resampling(resamples=given.intervals, seed=given.seed, method=given.method)
     scores, pairs = as_one_run(
-        chosen, split, rules=scoring.rules, options=scoring.options, resampling=scoring.resampling
+        chosen, split, rules=scoring.rules, options=scoring.options, resampling=resampling
     )
     if given.statistics:
         keep_statistics(scoring, given.statistics, scores, pairs)
@@ -249,7 +251,6 @@ def print_mixtures(given: Given) -> int:
 
 
 def _outputs(given: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The run's answers and the options."""
     _, run, options = _positional_run(given)
     return run.outputs, options
 
@@ -271,7 +272,6 @@ def _positional_run(given: Given) -> tuple[Split, Any, Mapping[str, str]]:
 
 
 def _claims(given: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
-    """The rows of the run, whether the rules are the official ones, and the options."""
     chosen = task_type(POSITIONAL)
     rules = chosen.checked_rules(given.rules)
     split, run, options = _positional_run(given)

@@ -180,7 +180,6 @@ def _names(cited: object) -> list[str]:
 
 
 def _plain(cell: str) -> str:
-    """What looks like a formula is marked as text."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
@@ -265,7 +264,6 @@ def _sum(before: tuple[int, int], more: Sequence[bool]) -> tuple[int, int]:
 
 
 def _share(units: Sequence[tuple[int, int]]) -> Share:
-    """From part and whole of each context, which are the units that are left out for the interval."""
     part, of = (sum(own[place] for own in units) for place in (0, 1))
     low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (None, None)
     return Share(part=part, of=of, low=low, high=high)

@@ -97,14 +97,12 @@ def as_one_run(
 
 
 def _names(split: Split) -> list[str]:
-    """Each annotator once, in the order in which they appear."""
     return list(dict.fromkeys(name for topic in annotated_by_several(split) for name in annotators(topic)))
 
 
 def _parts(
     task_type: TaskType, split: Split, name: str, rules: str, options: Options, *, with_own: bool
 ) -> list[Pairs]:
-    """For each topic that somebody annotated his file as a run, and the gold of the others, or of all."""
     parts = []
     for topic in annotated_by_several(split):
         if name in annotators(topic):
@@ -116,7 +114,6 @@ def _parts(
 
 
 def _without(topic: AnyTopic, annotator: str) -> AnyTopic:
-    """The topic less what one annotator made of it; the abstract is nobody's."""
     if isinstance(topic, SummaryTopic):
         others = (own for own in topic.references if own.kind == "abstract" or own.annotator != annotator)
         return replace(topic, references=tuple(others))
@@ -124,7 +121,6 @@ def _without(topic: AnyTopic, annotator: str) -> AnyTopic:
 
 
 def _as_run(topic: AnyTopic, annotator: str) -> Run | SummaryRun:
-    """The annotator's file, or summary without tags, as a team would hand it in."""
     if isinstance(topic, SummaryTopic):
         human = next(summary for summary in topic.of_kind("human") if summary.annotator == annotator)
         text = "\n".join(human.lines).encode()
@@ -134,7 +130,6 @@ def _as_run(topic: AnyTopic, annotator: str) -> Run | SummaryRun:
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
-    """The rows of all parts; each part's gold files are files of their own."""
     numbers: dict[tuple[int, int], int] = {}
 
     def in_own_file(row: Any, part: int) -> Any:

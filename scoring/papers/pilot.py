@@ -272,7 +272,6 @@ def _mq_systems(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterato
 
 
 def _per_topic(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterator[str]:
-    """Table 2 has another of MQ's runs than table 3, so that the mean of its column is from table 6."""
     yield "## Tables 2 and 3: task 1A by topic\n"
     missing = features_missing({WORDNET.name: WORDNET.default, PARSER.name: PARSER.default})
     yield prose(BY_TOPIC.format(missing=f", {missing}" if missing else ""))
@@ -369,7 +368,6 @@ def summary_scores(files: Sequence[InputFile], summarize: Summarizer) -> dict[st
 
 
 def _literal_systems(own: Scored, paper: Mapping[str, Any]) -> Iterator[str]:
-    """Each system's printed figures, tuned baseline and literal one."""
     yield "## The systems to the letter\n"
     yield prose(LITERAL)
     printed = paper["table6_task1a_MQ_rougeL"]

@@ -39,7 +39,6 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
 
 
 def _ranker(documents: Sequence[Sequence[str]]) -> Any:
-    """The package's, fitted to the documents; None where they have no word that weighs anything."""
     try:
         from lexrank import STOPWORDS, LexRank
     except ImportError as missing:

@@ -292,7 +292,6 @@ def _require_citances(topic: InputTopic) -> None:
 
 
 def _from_ranks(ranks: Sequence[Sequence[int]], topic: InputTopic) -> Floats:
-    """Each citance gives a sentence 1 less its rank's share of the paper; these are added up."""
     scores = np.zeros(len(topic.sentences))
     for own in ranks:
         scores[list(own)] += 1 - np.arange(len(own)) / len(topic.sentences)

@@ -154,7 +154,6 @@ def _targets(topic: InputTopic, cited: dict[CitanceName, set[str]]) -> NDArray[n
 
 
 def _scores(own: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
-    """The log-odds that a sentence is cited; with nothing to learn from, the cosine alone."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -260,7 +259,6 @@ def _ancestors(word: str, wordnet: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _below(ways: Sequence[Ways]) -> dict[Any, tuple[Any, Floats]]:
-    """Of each ancestor the places of the words below it, and how far below they are."""
     found: dict[Any, list[tuple[int, int]]] = {}
     for place, own in enumerate(ways):
         for ancestor, steps in own.items():
@@ -272,7 +270,6 @@ def _below(ways: Sequence[Ways]) -> dict[Any, tuple[Any, Floats]]:
 
 
 def _covered(texts: Floats, others: Floats, likeness: Floats) -> Floats:
-    """(texts, others): the mean over a text's words of the likeness to the likest word of the other."""
     best = np.zeros((texts.shape[1], len(others)))
     for column, other in enumerate(others):
         words = np.flatnonzero(other)

@@ -311,7 +311,6 @@ def possible(files: Sequence[InputFile]) -> list[Method]:
 
 
 def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
-    """By paper and reference."""
     inlinks: dict[str, list[Inlink]] = defaultdict(list)
     for file in named(files, INLINKS):
         for record in rows_of(file):

@@ -35,10 +35,7 @@ CARD, SHEET, FAULTS = "card.md", "datasheet.md", "faults"
 
 
 def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
-    """Put a data set into the season's gold beside those that are there; give the instances of all.
-
-    Its faults by instance and the data sheet are for organisers: they are told from targets too.
-    """
+    """Put a data set into the season's gold beside those that are there; give the instances of all."""
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     _write(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
@@ -60,7 +57,6 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _card(instances: Sequence[Instance]) -> Iterator[str]:
-    """What participants may know: sizes and known faults, nothing of a target."""
     yield "## Data sets\n"
     yield "| data set | instances | cited papers | words of a cited abstract, mean |"
     yield "| --- | ---: | ---: | ---: |"
@@ -205,13 +201,11 @@ def _faults(name: str, own: Converted) -> Iterator[dict[str, str]]:
 
 
 def _tagged(tag: str, value: Any) -> list[str]:
-    """One item with its tag; none where nothing stands there."""
     text = " ".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
     return [f"<{tag}> {text.strip()} </{tag}>"] if text.strip() else []
 
 
 def _lu(record: Record) -> Converted:
-    """Each `@cite_n` becomes its mark, one after the other: `@cite_1` before `@cite_19`, which it damages."""
     value = record.value
     references = _part(record, "ref_abstract", dict)
     target = _part(record, "related_work", str)
@@ -224,13 +218,11 @@ def _lu(record: Record) -> Converted:
 
 
 def _chen(record: Record) -> Converted:
-    """Every abstract has its number before it, of which four characters are cut whatever its length."""
     cited = [str(document)[_NUMBER_CUT:] for document in _part(record, "multi_doc", list)]
     return Converted(_part(record, "abs", str), cited, [])
 
 
 def _xing(record: Record) -> Converted:
-    """Explicit citations. The citing paper's abstract is taken for the cited one, and the other way round."""
     value = record.value
     context = [
         *_tagged(ABSTRACT, value.get("tgt_abstract")),
@@ -259,7 +251,6 @@ FORMS = ("aburaed", *_FORMS)
 
 
 def _records_of(files: Sequence[InputFile], split: str, form: str) -> Iterator[Converted]:
-    """The records of the split: of its own file, or of one file that says of each which split it is in."""
     readable = [file for file in files if file.suffix in SUFFIXES]
     for file in [file for file in readable if file.stem in _names_of(split)] or readable:
         problems: list[Problem] = []
@@ -271,11 +262,6 @@ def _records_of(files: Sequence[InputFile], split: str, form: str) -> Iterator[C
 
 
 def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
-    """Two files with a line for each instance; a tag marks the citation that the text is of.
-
-    Every digit becomes `#`, also in years; other citations become `<CITE>`. How CiteBench finds those is not
-    followed to the letter.
-    """
     sources, targets = (_lines_of(files, split, ending) for ending in (_SOURCE_LINES, _TARGET_LINES))
     if len(sources) != len(targets):
         message = f"{len(sources):,} lines of sources and {len(targets):,} of targets"
@@ -288,7 +274,6 @@ def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
 
 
 def _without_other_citations(text: str) -> str:
-    """The text with one sign for each citation in brackets, and the names of its authors before it."""
     out, end = [], 0
     for found in _BRACKETS.finditer(text):
         before = text[end : found.start()]
@@ -327,7 +312,6 @@ def _form_of(files: Sequence[InputFile], path: Path) -> str:
 
 
 def _name_of(path: Path, form: str) -> str:
-    """The data set's name in CiteBench; Chen et al. have two, told apart by the folder."""
     if form == "chen":
         parts = [part.lower() for part in PurePosixPath(path.resolve()).parts]
         return next((f"chen_{name}" for name in ("delve", "s2orc") if any(name in p for p in parts)), form)

@@ -254,7 +254,6 @@ def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThre
 
 
 def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
-    """Mean and standard deviation of a whole population."""
     total = sum(counts.values())
     if not total:
         return 0.0, 0.0
@@ -274,10 +273,7 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 
 
 def year_in(reference: str, *, latest: int | None) -> int | None:
-    """The last year in brackets, or else the last that is printed; addresses and numbers of preprints aside.
-
-    Nothing later than the citing paper can be the year of the cited one.
-    """
+    """The last year in brackets, else the last that is printed; addresses and numbers of preprints aside."""
     text = _ADDRESSES.sub(" ", reference)
     for pattern in (_BRACKETED, _BARE):
         years = [int(year) for year in pattern.findall(text)]

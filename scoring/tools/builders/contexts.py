@@ -100,7 +100,6 @@ def _sentences(paragraph: Paragraph, splitter: Splitter) -> Iterator[_Sentence]:
 
 
 def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
-    """The text with a single character for each mark, and these marks in its order."""
     parts, end, ordered = [], 0, []
     for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:
@@ -114,7 +113,6 @@ def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
 def _contexts(
     paragraph: Paragraph, sentences: Sequence[_Sentence], known: Collection[str], around: int
 ) -> Iterator[Context]:
-    """Contexts with a reference that is in the list; they have no name yet."""
     for place, sentence in enumerate(sentences):
         for group in range(len(sentence.groups)):
             marks = sentence.marks_of(group)
@@ -201,10 +199,7 @@ def without_unmarked(text: str) -> str:
 
 
 def with_placeholder(sentence: str, mark: str) -> str:
-    """The sentence with this mark replaced, however the text spaces and hyphenates it.
-
-    Where it is not found the placeholder stands at the end.
-    """
+    """The sentence with this mark replaced, however the text spaces and hyphenates it."""
     letters = [re.escape(character) for character in mark if character.isalnum()]
     if letters:
         # Digits next to the mark would make it another number.

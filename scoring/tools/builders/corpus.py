@@ -235,7 +235,6 @@ class _Package:
                 yield first, first + len(own.strip())
 
     def _starts(self, printed: str) -> Iterator[int]:
-        """Where each sentence but the first begins."""
         for offset, stretch in _stretches(printed):
             document: Any = self._nlp(stretch)
             yield from (offset + own.start_char for own in document.sents if offset + own.start_char)

@@ -92,7 +92,6 @@ _HOW_DRAWN = {
 
 
 def _conditions(built: Built) -> Iterator[tuple[str, str]]:
-    """Of every dimension; of the h-index where the corpus has one."""
     for name, own in SIDE_CONDITIONS.items():
         if name == "h_index_group" and name not in built.tables.classes:
             continue
@@ -147,7 +146,6 @@ def _strata(rules: Rules) -> str:
 
 
 def _card(built: Built) -> Iterator[str]:
-    """What participants read above the task type's own card: thresholds are part of the task."""
     yield f"{built.tables.selected:,} contexts, drawn by rules that are shown here.\n"
     yield from _table(("feature", "classes"), rule_rows(built))
     rows = [
@@ -298,7 +296,6 @@ def count_all(store: Store, rules: Rules) -> Tables:
 
 
 def _papers(store: Store, rules: Rules) -> Iterator[Distribution]:
-    """The papers whose field counts, by that and the years that they are of."""
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     for row in store.rows(_PAPERS, {"cited": rules.field_of == "cited", "every": rules.every_context}):
@@ -310,7 +307,6 @@ def _papers(store: Store, rules: Rules) -> Iterator[Distribution]:
 
 
 def _distributions(before: _Side, after: _Side) -> Iterator[Distribution]:
-    """Every feature that some context has a class of."""
     for name, counts in before.features.items():
         if set(counts) - {NO_CLASS}:
             labels, own = sorted(counts), after.features[name]

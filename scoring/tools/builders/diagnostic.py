@@ -106,7 +106,6 @@ def _sample(store: Store, rules: Rules) -> None:
 
 
 def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
-    """The contexts in the order of their draws, under ids that do not name the papers that they come from."""
     rows = store.rows(_SELECTED, {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
         facts = {name: row[name] for name in _FACTS if row[name] is not None}
@@ -116,7 +115,6 @@ def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
 
 
 def _candidates(store: Store) -> Iterator[dict[str, Any]]:
-    """Every paper that the corpus cites, once."""
     for row in store.rows(_CANDIDATES):
         known = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
         authors = [

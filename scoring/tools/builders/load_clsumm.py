@@ -72,7 +72,6 @@ def _add_citing_paper(
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
-    """Which sentence has the mark; without offsets, as in the CSV form, the one that the citance quotes."""
     if citance.offsets:
         places = {sentence.sid: place for place, sentence in enumerate(sentences)}
         return next((places[sid] for sid in (citance.name.marker, *citance.offsets) if sid in places), None)
@@ -89,7 +88,6 @@ def _letters(text: str) -> str:
 
 
 def _contexts(topic: InputTopic, citance: InputCitance, name: str, around: int) -> Iterator[Context]:
-    """The citance in its place; none where the citing paper is not at hand."""
     sentences = topic.citing_paper(citance)
     place = _place(citance, sentences)
     if place is None:

@@ -49,7 +49,6 @@ def add(record: Record, file: Path, sink: Sink) -> None:
 
 
 def _known(paper: Paper, record: Record, file: Path) -> Paper:
-    """The paper, if the line is one."""
     if not paper.paper_id:
         raise InputRefused(
             [
@@ -66,7 +65,6 @@ def _known(paper: Paper, record: Record, file: Path) -> Paper:
 
 
 def _intents(record: Record) -> Iterator[Intent]:
-    """Of each text around the citation the first intent that is known here."""
     contexts, intents = listed(record.get("contexts")), listed(record.get("intents"))
     for context, named in zip(contexts, intents, strict=False):
         known = [CONTEXT_TYPES[name] for name in map(str, listed(named)) if name in CONTEXT_TYPES]
@@ -80,7 +78,6 @@ def _intents(record: Record) -> Iterator[Intent]:
 
 
 def _article(record: Record) -> Article | None:
-    """None for a line of metadata."""
     content = mapped(record.get("content"))
     if content.get("annotations"):
         return _annotated(record, content)
@@ -100,7 +97,6 @@ def _article(record: Record) -> Article | None:
 
 
 def _paper(record: Record) -> Paper:
-    """From metadata of either form, as far as the line has them."""
     abstract = record.get("abstract")
     inbound = record.get("inbound_citations")
     fields = listed(record.get("mag_field_of_study")) or [
@@ -179,7 +175,6 @@ def _paragraph(record: Record, paper_id: str) -> Paragraph:
 
 
 def _annotated(record: Record, content: Record) -> Article:
-    """One text, in which annotations say where paragraphs, headings, marks and references are."""
     whole_text = str(content.get("text") or "")
     annotations = mapped(content.get("annotations"))
     spans = {name: list(_spans(annotations.get(name), len(whole_text))) for name in _KINDS}
@@ -209,7 +204,6 @@ _Span = tuple[int, int, Record]
 
 
 def _spans(annotation: object, length: int) -> Iterator[_Span]:
-    """Spans in the order of the text; the release packs each list as a text of JSON."""
     if isinstance(annotation, str):
         annotation = json.loads(annotation)
     found = []
@@ -223,7 +217,6 @@ def _spans(annotation: object, length: int) -> Iterator[_Span]:
 def _annotated_paragraphs(
     content: str, spans: Mapping[str, Sequence[_Span]], paper_id: str
 ) -> Iterator[Paragraph]:
-    """Each paragraph under the last heading before it, with the marks inside it."""
     headings, marks = list(spans["sectionheader"]), list(spans["bibref"])
     section, heading, mark = "", 0, 0
     for start, end, _ in spans["paragraph"]:

@@ -85,12 +85,10 @@ def _root(file: Path) -> ET.Element:
 
 
 def _without_encoding(text: str) -> str:
-    """The text without its XML declaration, which may name an encoding that it no longer has."""
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1)
 
 
 def _character(found: re.Match[str]) -> str:
-    """A named character, such as `&alpha;`, which XML itself does not know."""
     if found[1] in _OWN_ENTITIES:
         return found[0]
     meant = html.unescape(found[0])
@@ -212,7 +210,6 @@ def _paragraphs(root: ET.Element, entries: Sequence[_Entry]) -> Iterator[Paragra
 
 
 def _paragraphs_in(element: ET.Element, section: str, entries: Sequence[_Entry]) -> Iterator[Paragraph]:
-    """In their order, each under the heading of the innermost section that it stands in."""
     for child in element:
         if child.tag == "DIV":
             yield from _paragraphs_in(child, _text(child.find("HEADER")) or section, entries)
@@ -250,7 +247,6 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
 
 
 def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | None:
-    """The reference that the mark names by its id; else the only one with its first author and year."""
     if wanted := mark.get("REFID", "").strip("?"):
         return next((entry.reference.ref_id for entry in entries if entry.own_id == wanted), None)
     words = " ".join(filter(None, (_text(author) for author in mark.iter("REFAUTHOR")))) or printed
@@ -265,7 +261,6 @@ def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | N
 
 
 def _zone(sentence: ET.Element) -> str | None:
-    """Argumentative Zoning's attribute before a concept of CoreSC."""
     concepts = (own.get("TYPE", "") for own in sentence.iter() if own.tag in ZONES_OF_CHILDREN)
     return sentence.get("AZ", "").strip() or next(filter(None, concepts), None)
 

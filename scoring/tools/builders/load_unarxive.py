@@ -107,7 +107,6 @@ def _without_marks(content: str) -> str:
 
 
 def _year(paper_id: str) -> int | None:
-    """From the number that arXiv gives: 2212.01234, hep-th/9901001."""
     found = re.search(r"(?:^|/)(\d\d)(?:0[1-9]|1[0-2])\d?\.?\d{3,5}", paper_id)
     if not found:
         return None

@@ -103,11 +103,7 @@ def read_corpus(
     around: int = 1,
     sentences: str = BY_RULES,
 ) -> Iterator[Store]:
-    """A store with all that the corpus holds.
-
-    In ``work`` what was read stays, so that a build that was stopped goes on where it was. ``sentences`` says
-    what splits paragraphs into sentences. Raises InputRefused, and Unavailable where that is missing.
-    """
+    """A store with all that the corpus holds."""
     found = loader(form, corpus)
     if sentences != BY_RULES and not found.has_paragraphs:
         message = f"a corpus of the form {found.name} has sentences already, which “{sentences}” cannot split"
@@ -132,7 +128,6 @@ def read_corpus(
 
 
 def _read_parts(corpus: Path, form: Loader, store: Store, workers: Workers, folder: Path) -> None:
-    """Read what has not been read yet, and put all parts into the store."""
     folder.mkdir(exist_ok=True)
     divided = list(parts(corpus, form, folder, store))
     workers.run(read_part, divided)
@@ -142,7 +137,6 @@ def _read_parts(corpus: Path, form: Loader, store: Store, workers: Workers, fold
 
 @contextmanager
 def _opened(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
-    """Make the folder, or see that it holds parts of this very corpus, and keep other builds out of it."""
     work.mkdir(parents=True, exist_ok=True)
     manifest = work / MANIFEST
     wanted = {
@@ -169,7 +163,6 @@ def _opened(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _files(corpus: Path) -> list[list[Any]]:
-    """Names, sizes and times, which a corpus that was changed does not keep."""
     found = [corpus] if corpus.is_file() else sorted(path for path in corpus.rglob("*") if path.is_file())
     facts = ((path, path.stat()) for path in found)
     return [[str(path.relative_to(corpus)), stat.st_size, stat.st_mtime_ns] for path, stat in facts]
@@ -224,10 +217,7 @@ class Workers:
         return self.jobs == 1 and not self.cluster
 
     def run(self, run: Run, tasks: Sequence[Task]) -> None:
-        """Run the tasks whose files are not there yet.
-
-        Raises InputRefused with the problems of the first task that has any, however many processes run.
-        """
+        """Run the tasks whose files are not there yet."""
         open_tasks = [task for task in tasks if not task.out.exists()]
         if self.cluster:
             _on_cluster(run, open_tasks, self.cluster)
@@ -269,7 +259,6 @@ def _in_processes(run: Run, tasks: Sequence[Task], jobs: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """A process that waits for work does not notice by itself that nobody is left to give it any."""
     parent = parent_process()
     assert parent is not None, "called in a process that another one started"
 
@@ -281,7 +270,6 @@ def _end_with_parent() -> None:
 
 
 def _on_cluster(run: Run, tasks: Sequence[Task], address: str) -> None:
-    """Dask gives the task of a worker that is lost to another one."""
     try:
         from distributed import Client
     except ImportError as missing:

@@ -42,10 +42,7 @@ def _is_json(path: Path) -> bool:
 
 
 def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
-    """The objects of a file of JSON lines, or of one JSON list. Raises InputRefused at the first fault.
-
-    From ``start`` to ``end``, bytes of a file that is not packed, are the lines that begin there.
-    """
+    """The objects of a file of JSON lines, or of one JSON list. Raises InputRefused at the first fault."""
     return (record for record, _number, _place in _placed(path, start, end))
 
 
@@ -63,7 +60,6 @@ def add_records(
 
 
 def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[Record, int, int | None]]:
-    """Each object with the number of its line, counted from ``start``, and behind that its place in bytes."""
     with _opened(path) as stream:
         place = _next_line(stream, start)
         for number, line in enumerate(_unpacked(stream, path), start=1):
@@ -97,7 +93,6 @@ def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
 
 
 def _next_line(stream: IO[bytes], start: int) -> int:
-    """Go to the first line that begins at ``start`` or behind it, and say where that is."""
     if not start:
         return 0
     stream.seek(start - 1)
@@ -105,7 +100,6 @@ def _next_line(stream: IO[bytes], start: int) -> int:
 
 
 def _line_number(path: Path, number: int, place: int | None) -> int:
-    """Of the line in its file, where only its place is known."""
     if place is None:
         return number
     with path.open("rb") as stream:

@@ -82,10 +82,7 @@ def build_resolution(
     workers: Workers = ALONE,
     work: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the season folder and give the facts of its data sheet.
-
-    What is written is the same whoever works on it. Raises InputRefused where the corpus cannot be read.
-    """
+    """Write the season folder and give the facts of its data sheet."""
     name = loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
     with read_corpus(corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around) as store:
@@ -109,7 +106,6 @@ def build_resolution(
 
 
 def _told(rules: ResolutionRules) -> dict[str, Any]:
-    """What decides the files of a season; whose words are evidence is asked of baselines alone."""
     return {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
 
 
@@ -182,7 +178,6 @@ def _printed(value: object) -> str:
 
 
 def _write_sheet(folder: Path, facts: Mapping[str, Any]) -> None:
-    """The data sheet as data and as a page, and the card that participants see."""
     text = json.dumps(facts, ensure_ascii=False, indent=1)
     (folder / "datasheet.json").write_text(text + "\n", encoding="utf-8")
     lines = ["# Data sheet", ""]

@@ -112,7 +112,6 @@ def sample_officially(store: Store, rules: Rules) -> None:
 
 
 def _drawn(store: Store, rules: Rules) -> dict[OfficialStratum, dict[str, int]]:
-    """Of each stratum the cited papers that are drawn, each with its first context."""
     strata: dict[OfficialStratum, dict[str, int]] = defaultdict(dict)
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         for stratum in _strata_of(row):
@@ -127,7 +126,6 @@ def _drawn(store: Store, rules: Rules) -> dict[OfficialStratum, dict[str, int]]:
 
 
 def _strata_of(row: sqlite3.Row) -> Iterator[OfficialStratum]:
-    """The strata of all sets that a context may be drawn for: of main fields, or of low-resource ones."""
     cell = row["field"], row["year_group"], row["citation_group"]
     if None in cell:
         return
@@ -140,7 +138,6 @@ def _strata_of(row: sqlite3.Row) -> Iterator[OfficialStratum]:
 def _chosen(
     strata: dict[OfficialStratum, dict[str, int]], count: int
 ) -> Iterator[tuple[OfficialStratum, list[int]]]:
-    """Of each stratum the first contexts that no other one has; those with the least choice come first."""
     taken: set[int] = set()
     for stratum, drawn in sorted(strata.items(), key=lambda own: (len(own[1]), own[0])):
         own = [number for number in drawn.values() if number not in taken][:count]

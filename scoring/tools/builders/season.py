@@ -39,10 +39,7 @@ class SeasonFolder:
         return self.folder / GOLD
 
     def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] = NO_OTHERS) -> list[str]:
-        """Write the season file, and a run for each baseline that can be made here; say which could not.
-
-        ``further`` are baselines under other options, by what the board calls them.
-        """
+        """Write the season file, and a run for each baseline that can be made here; say which could not."""
         missing = []
         entries = []
         for name, system in {**{name: baseline(name) for name in baselines}, **further}.items():
@@ -79,7 +76,6 @@ class SeasonFolder:
 
 
 def _table(name: str, **values: str | list[str]) -> str:
-    """A TOML table; texts and lists of texts are written as in JSON, which TOML reads alike."""
     brackets = ("[", "]") if name == "season" else ("[[", "]]")
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
     return "\n".join([f"{brackets[0]}{name}{brackets[1]}", *lines, ""])

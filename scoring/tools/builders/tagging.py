@@ -115,10 +115,7 @@ def tag(
     *,
     is_kept: bool = False,
 ) -> None:
-    """Parts of speech, for the contexts among which the dimension's side conditions leave a choice.
-
-    Where they are kept, or others work on them, each range has a file beside the store.
-    """
+    """Parts of speech, for the contexts among which the dimension's side conditions leave a choice."""
     highest = store.value("SELECT coalesce(max(number), 0) FROM features")
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
     if workers.are_alone and not is_kept:
@@ -169,6 +166,5 @@ def _tagger(pipeline: str) -> Tagger:
 
 
 def _digest(rules: Rules, thresholds: LengthThresholds, tagger: Tagger) -> str:
-    """Of all that decides what is tagged, and how."""
     facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

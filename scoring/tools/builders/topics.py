@@ -136,7 +136,6 @@ def choose(store: Texts, rules: TopicRules) -> Chosen:
 
 
 def _why_not(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules) -> str:
-    """The first criterion that a paper does not meet; empty where it meets all."""
     years = [one.year for one in citing if one.year is not None]
     if rules.last_year is not None and (paper["year"] is None or paper["year"] > rules.last_year):
         return f"not known to have appeared by {rules.last_year}"
@@ -179,11 +178,7 @@ def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
 
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
-    """Counts of all topics, and of the annotation where there is gold.
-
-    A citing sentence is one of the citance's in its paper, or of its text where the annotation gives no
-    sentences. With several annotators each one's citance counts; citing sentences then are not compared.
-    """
+    """Counts of all topics, and of the annotation where there is gold."""
     citing = [sum(map(_citing_sentences, topic.citances)) for topic in inputs]
     facts: dict[str, Any] = {
         "topics": len(inputs),
@@ -230,7 +225,6 @@ def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _spread(counts: Sequence[int | None]) -> dict[str, float | int] | None:
-    """Of what is known; None where nothing is."""
     known = [count for count in counts if count is not None]
     if not known:
         return None
@@ -243,7 +237,6 @@ def _citing_sentences(citance: InputCitance) -> int:
 
 
 def _years_apart(topic: InputTopic) -> int | None:
-    """From the first to the last citing paper, where their ACL Anthology ids tell."""
     found = [publication_year(citance.name.citing) for citance in topic.citances]
     years = [year for year in found if year is not None]
     return max(years) - min(years) if years else None
@@ -347,7 +340,6 @@ def written(store: Texts, paper_id: str) -> Written:
 
 
 def _citance(citing: Written, context: Any) -> tuple[int, str]:
-    """The citing sentence's place in its paper, and its text; one that is not there is added at the end."""
     shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
     sid = citing.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))
     if sid is None:
@@ -360,7 +352,6 @@ def _citance(citing: Written, context: Any) -> tuple[int, str]:
 
 
 def _template(number: int, name: str, citing: str, sid: int, marker: str, text: str) -> str:
-    """A line of annotation whose last fields are the annotator's to fill in."""
     values = {
         "Citance Number": str(number),
         "Reference Article": f"{name}.xml",
@@ -378,7 +369,6 @@ def _template(number: int, name: str, citing: str, sid: int, marker: str, text: 
 
 
 def _field(text: str) -> str:
-    """Bars part the fields of a line."""
     return escape(" ".join(text.split())).replace("|", "&#124;")
 
 
@@ -392,7 +382,6 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _letters(sentence: str) -> str:
-    """What two ways of printing a sentence share: its letters and digits, without marks."""
     unmarked = sentence.replace(PLACEHOLDER, "").replace(OTHER, "")
     return "".join(character for character in unmarked.lower() if character.isalnum())
 

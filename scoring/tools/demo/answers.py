@@ -59,7 +59,6 @@ _SHORT = {"signals": ("cue", "hard"), "people": ("readers", "source")}
 
 
 def passages(subject: Subject) -> list[tuple[str, str]]:
-    """The third and the last vouch for nothing that is asked."""
     phrases, other = subject.phrases, SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
     return [
         (f"What tells in {phrases['task']}", f"{phrases['Cue']} separated {phrases['easy']} in most cases."),
@@ -74,7 +73,6 @@ def passages(subject: Subject) -> list[tuple[str, str]]:
 
 
 def _sentences(subject: Subject, dataset: str) -> list[Parts]:
-    """Those of a full answer; a phrase that wants a mark names the passage that vouches for it."""
     phrases = subject.phrases
     if dataset == "signals":
         return [
@@ -93,7 +91,6 @@ def _sentences(subject: Subject, dataset: str) -> list[Parts]:
 
 
 def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
-    """What a system of this quality says: the worse, the more marks are wrong, missing or doubled."""
     drawn = chance("answer", system, subject.name, dataset)
     said = []
     for parts in _sentences(subject, dataset):
@@ -122,7 +119,6 @@ def _plain(parts: Parts) -> str:
 
 
 def write_parses(path: Path) -> None:
-    """The parse of every sentence that answers are made of."""
     found: dict[str, Record] = {}
     for subject in SUBJECTS:
         for dataset, _ in ASKED:
@@ -133,7 +129,6 @@ def write_parses(path: Path) -> None:
 
 
 def _parse(parts: Parts) -> Record:
-    """The tree of a sentence: its clauses in order, the later ones under the first verb."""
     tree: list[tuple[str, int, str]] = []
     verbs = [place for place, (role, _) in enumerate(parts) if role == "verb"]
     lengths = [_count(text) for _, text in parts]
@@ -157,7 +152,6 @@ def _parse(parts: Parts) -> Record:
 
 
 def _phrase(words: Sequence[str], start: int, above: int, relation: str) -> Iterator[tuple[str, int, str]]:
-    """A noun with what stands before it, and a prepositional phrase behind it where there is one."""
     cut = next((place for place, word in enumerate(words) if word in _PREPOSITIONS and place), len(words))
     noun = start + cut - 1
     for place, word in enumerate(words[:cut]):
@@ -168,7 +162,6 @@ def _phrase(words: Sequence[str], start: int, above: int, relation: str) -> Iter
 
 
 def _words(text: str) -> list[str]:
-    """As the task type hands them to a parser."""
     return (text_to_parse(f"{text} [1]", ClaimRules()) or "").split()
 
 
@@ -177,7 +170,6 @@ def _count(text: str) -> int:
 
 
 def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
-    """A label for every pair that scoring these runs asks about."""
     pairs = _pairs(gold, runs, {"parser": str(parses), "entailment": "none"})
     model: Record = {"model": LABELLER}
     write_lines(path, [model, *({**pair_line(pair), "entailed": int(_entails(pair))} for pair in pairs)])
@@ -196,7 +188,6 @@ def _pairs(gold: Path, runs: Sequence[Path], options: Mapping[str, str]) -> list
 
 
 def _entails(pair: Pair) -> bool:
-    """Titles aside, which name their subject whatever the passage says of it."""
     said = " ".join(line for line in pair.premise.splitlines() if not line.startswith("Title: "))
     words = set(_WORD.findall(pair.hypothesis.lower()))
     return bool(words) and len(words.intersection(_WORD.findall(said.lower()))) >= ENTAILS * len(words)

@@ -11,7 +11,6 @@ from typing import Any
 
 
 def chance(*names: object) -> Random:
-    """Of its own for each thing that is drawn, so that one more of them changes no other."""
     return Random(" ".join(map(str, names)))  # noqa: S311  (nothing here is a secret)
 
 
@@ -46,7 +45,6 @@ class Subject:
 
     @property
     def phrases(self) -> dict[str, str]:
-        """By slot, and capitalised with a capital slot: `{Task} is hard.`"""
         plain = {name: str(value) for name, value in asdict(self).items()}
         plain["size"] = f"{self.size:,}"
         plain["best"], plain["base"] = f"0.{self.best}", f"0.{self.base}"
@@ -395,7 +393,6 @@ class Paper:
         return [sentence for sentence in self.sentences if sentence.key in keys]
 
     def citations(self, random: Random) -> list[Citation]:
-        """One about each thing that others cite, in a drawn order, near and free wordings in turn."""
         found = []
         for place, (keys, (facet, *wordings)) in enumerate(CITED.items()):
             is_near = place % 2 == random.randrange(2)
@@ -432,7 +429,6 @@ PAPERS = tuple(map(paper_of, SUBJECTS))
 
 
 def citing_papers(paper: Paper, number: int, citations: int) -> Iterator[CitingPaper]:
-    """So many papers on other subjects, each with so many citations of this one."""
     random = Random(f"citing {paper.subject.name}")  # noqa: S311  (the same papers every time are wanted)
     left = paper.citations(random)
     others = random.sample([subject for subject in SUBJECTS if subject != paper.subject], number)
@@ -450,7 +446,6 @@ def citing_papers(paper: Paper, number: int, citations: int) -> Iterator[CitingP
 
 
 def marked(text: str, subject: Subject) -> str:
-    """With authors and year at the marker, in brackets where no word of the sentence needs them."""
     if text.endswith(f" {MARKER}.") and not text.endswith(
         (f"by {MARKER}.", f"of {MARKER}.", f"to {MARKER}.")
     ):
@@ -459,6 +454,5 @@ def marked(text: str, subject: Subject) -> str:
 
 
 def marker_of(text: str, subject: Subject) -> str:
-    """How the marker of such a sentence is written."""
     in_brackets = f"{subject.authors}, {subject.year}"
     return in_brackets if in_brackets in text else f"{subject.authors} ({subject.year})"

@@ -49,7 +49,6 @@ def reference_id(subject: Subject, kind: int) -> str:
 
 
 def references() -> Iterator[Record]:
-    """The reference list of each citing paper, one reference a record."""
     for place, _ in enumerate(SUBJECTS):
         for subject in _cited(place):
             for kind, (title, *_) in enumerate(KINDS):
@@ -66,7 +65,6 @@ def papers() -> Iterator[Record]:
 
 
 def diagnostic() -> Iterator[Record]:
-    """Contexts whose citation is to be recommended, with the features that break their scores down."""
     for number, (place, subject, kind, is_near) in enumerate(_places()):
         text = _sentence(subject, kind, is_near)
         before, _, after = text.partition("<REF>")
@@ -89,7 +87,6 @@ def diagnostic() -> Iterator[Record]:
 
 
 def contexts() -> Iterator[Record]:
-    """Contexts whose reference is one of the citing paper's own."""
     for number, (place, subject, kind, is_near) in enumerate(_places()):
         other = SUBJECTS[(place + 1) % len(SUBJECTS)]
         yield {
@@ -105,7 +102,6 @@ def contexts() -> Iterator[Record]:
 
 
 def _places() -> Iterator[tuple[int, Subject, int, bool]]:
-    """A citing paper by its place, what it cites, and whether in a near wording; eight in each paper."""
     for place, _ in enumerate(SUBJECTS):
         for turn in range(2 * len(KINDS)):
             subject = _cited(place)[turn % 2]

@@ -111,7 +111,6 @@ LEAD = System(team="", name="Lead", description="The easiest answer that can be 
 
 
 def write_runs(folder: Path, topics: Topics) -> None:
-    """`TASK/SYSTEM.jsonl` for every system, and `TASK/lead.jsonl`."""
     made: dict[str, Callable[[System], Iterator[Record]]] = {
         "1a": lambda system: _spans(system, topics),
         "1b": lambda system: _spans(system, topics),
@@ -146,7 +145,6 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
 
 
 def _near(sid: str, topic: Topic, drawn: Random) -> str:
-    """Some other sentence, seldom far from the right one."""
     own = int(sid) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11])
     return str(own) if str(own) in topic.sentences else topic.abstract[0]
 
@@ -183,7 +181,6 @@ def _texts(system: System) -> Iterator[Record]:
 
 
 def _said(system: System, paper: Paper, number: int, drawn: Random) -> str:
-    """A wording near to that of the gold, or a sentence of the abstract with its mark."""
     phrases = paper.subject.phrases
     if drawn.random() < system.quality:
         wording = drawn.choice([target for _, target, _, _ in texts.TARGETS[:3]])
@@ -212,7 +209,6 @@ def _resolved(system: System) -> Iterator[Record]:
 
 
 def _ranking(system: System, name: str, right: str, candidates: Sequence[str]) -> list[str]:
-    """The right one first as often as the quality says, else further down or not at all."""
     drawn = chance(system.name, name)
     others = [candidate for candidate in candidates if candidate != right]
     if system is LEAD:
@@ -231,7 +227,6 @@ def _answers(system: System) -> Iterator[Record]:
 
 
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
-    """Everything but the topics that were written by hand, whose citances the runs answer as well."""
     topics = folder / "topics"
     write_topics(topics)
     write_lines(folder / "citation-texts" / "sentences.jsonl", (record for record, _ in texts.sentences()))

@@ -21,7 +21,6 @@ LAST = ("We bring these findings together.", "Uses", "Reflection")
 
 
 def sentences() -> Iterator[tuple[Record, list[Paper]]]:
-    """One instance for each paper and kind of target, with the papers that it cites."""
     for place, paper in enumerate(PAPERS):
         for turn in range(2):
             _, target, intent, corwa = TARGETS[(place + turn) % len(TARGETS)]
@@ -32,7 +31,6 @@ def sentences() -> Iterator[tuple[Record, list[Paper]]]:
 
 
 def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
-    """Two or three papers in a paragraph; the citing paper's own abstract comes first, in its tags."""
     for place, paper in enumerate(PAPERS):
         cited = [PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)]
         own = " ".join(paper.abstract[1:3])

@@ -48,7 +48,6 @@ def write_topics(folder: Path) -> None:
 
 
 def read_topics(folders: Sequence[Path]) -> list[Topic]:
-    """Topics of our own, whether written here or by hand."""
     return [_read(folder) for folder in sorted(folders, key=lambda folder: folder.name)]
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.words import counted, sentence
 from scoring.board.power import gold_power
 from scoring.board.visibility import may_see_submission
-from scoring.tools.baselines import baselines
+from scoring.tools.baselines import baselines, has_papers
 from scoring.web.organise.overview import lines
 from scoring.web.pages import Answer, Pages, SignedInRequest, organisers, refusals_at, sent
 from scoring.worker import baseline_runs
@@ -197,7 +197,7 @@ def listed(request: HttpRequest, season: Season) -> Answer:
     """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     ordered = phases.select_related("task__season").order_by("task__position", "position", "opens")
-    return {"phases": [_phase_lines(phase) for phase in ordered]}
+    return {"phases": [_phase_lines(phase) for phase in ordered], "has_papers": has_papers()}
 
 
 def _phase_lines(phase: Phase) -> dict[str, Any]:
