@@ -109,13 +109,8 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
     class Meta:
         model = Phase
         fields = [
-            "id", "slug", "title", "split", "opens", "closes", "late_until", "inputs_from", "gold_from",
-            "time_zone",
-            "is_open", "runs_per_day", "runs_in_total", "board", "board_from",
-            "board_then", "frozen_from", "frozen_until", "is_frozen", "own_scores",
-            "shows_teams", "shows_run_counts", "counting", "priority_runs", "shows_contrastive",
-            "confirms_results",
-            "card_required", "version", "page", "leaderboard", "leader",
+            "id", "slug", *Phase.settings_that("in_api"),
+            "is_open", "is_frozen", "version", "page", "leaderboard", "leader",
         ]  # fmt: skip
 
     @extend_schema_field(LeaderSerializer(allow_null=True))
@@ -184,8 +179,8 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     class Meta:
         model = Task
         fields = [
-            "id", "slug", "title", "season", "type", "summary", "rules", "metrics", "dimensions",
-            "is_reported_only", "min_class_size", "url", "page", "phases",
+            "id", "slug", "season", *Task.settings_that("in_api"),
+            "metrics", "dimensions", "url", "page", "phases",
         ]  # fmt: skip
 
     def get_metrics(self, task: Task) -> dict[str, list[str]]:
@@ -202,7 +197,7 @@ class SeasonSerializer(serializers.ModelSerializer[Season]):
 
     class Meta:
         model = Season
-        fields = ["slug", "title", "summary", "licence", "is_public", "anonymous_until", "url", "page"]
+        fields = ["slug", *Season.settings_that("in_api"), "url", "page"]
 
 
 class SeasonDetail(SeasonSerializer):

@@ -62,19 +62,10 @@ def page_of_facts(
 
 def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
     """All of a phase that its pages follow from, and what their reader is to it."""
-    at = now()
-    task = phase.task
-    return (
-        phase.pk, phase.version, audience, phase.has_released_inputs(at), at < phase.opens, at < phase.closes,
-        phase.title, phase.board_now, phase.board_from, phase.shows_teams, task.season.is_anonymous(at),
-        phase.frozen_from, phase.frozen_until, phase.is_frozen(at),
-        phase.shows_run_counts, phase.own_runs_show,
-        phase.counting, phase.priority_runs, phase.shows_contrastive, phase.opens, phase.closes,
-        phase.confirms_results, phase.confirmation_ended_at,
-        task.title, task.season.title,
-        task.rules, task.summary,
-        phase.shows_instances, task.min_class_size, organisers_in_teams(task.season_id),
-    )  # fmt: skip
+    at, task = now(), phase.task
+    shown = [fact for row in (phase, task, task.season) for fact in row.board_facts(at)]
+    marked = organisers_in_teams(task.season_id)
+    return (phase.pk, phase.version, audience, phase.confirmation_ended_at, marked, *shown)
 
 
 def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.core.cache import caches
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import DateTimeField, Exists, OuterRef, QuerySet
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
@@ -188,18 +188,20 @@ SELECT {joined}(place, ',') FROM (
     WHERE o.season_id = %(season)s ORDER BY m.id, o.id
 ) places
 """
+_ROWS = (("p", Phase), ("t", Task), ("s", Season))
+#: The declared settings that boards follow from, and which of their instants have come.
+_SHOWN = [f"{table}.{name}" for table, model in _ROWS for name in model.settings_that("on_board")]
+_COME = [
+    f"{table}.{name} <= %(now)s"
+    for table, model in _ROWS
+    for name in model.settings_that("on_board")
+    if isinstance(model.field(name), DateTimeField)
+]
 _FACTS = """
-SELECT p.id, p.version, p.board, p.board_from, p.board_then, p.shows_teams, p.shows_run_counts,
-p.counting, p.priority_runs,
-p.shows_contrastive, p.title, p.opens, p.closes, t.title, t.rules, t.summary, s.title,
-s.anonymous_until, s.anonymous_until <= %(now)s, ({places}),
-p.opens <= %(now)s, p.inputs_from <= %(now)s, p.closes <= %(now)s, p.board_from <= %(now)s,
-p.confirms_results, p.confirmation_ended_at,
-p.frozen_from, p.frozen_until, p.frozen_from <= %(now)s, p.frozen_until <= %(now)s,
-p.own_scores, p.shows_instances, t.min_class_size
+SELECT p.id, p.version, p.confirmation_ended_at, ({places}), {shown}
 FROM {phase} p JOIN {task} t ON t.id = p.task_id JOIN {season} s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
-""".replace("{places}", _PLACES.replace("%(season)s", "s.id"))
+""".replace("{places}", _PLACES.replace("%(season)s", "s.id")).replace("{shown}", ", ".join(_SHOWN + _COME))
 
 #: A team's last number says how many it has sent, so that nothing has to be counted.
 _SENT = """

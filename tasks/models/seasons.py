@@ -123,7 +123,13 @@ class Configured(models.Model):
 
     @classmethod
     def settings_that(cls, flag: str) -> list[str]:
+        """The names of those with a flag, such as ``in_api``."""
         return [name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)]
+
+    def board_facts(self, at: dt.datetime) -> list[object]:
+        """The settings that boards follow from, and which of their instants have come."""
+        values = [getattr(self, name) for name in self.settings_that("on_board")]
+        return [*values, *(value <= at for value in values if isinstance(value, dt.datetime))]
 
 
 class Season(Configured):

@@ -93,6 +93,17 @@ def test_export_and_import_are_inverse_to_the_byte(folder, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("model", "heading"), [(Season, "season"), (Task, "[tasks]"), (Phase, "[tasks.phases]")]
+)
+def test_every_declared_setting_is_in_the_guide_and_keeps_its_field(settings, model, heading):
+    guide = (settings.BASE_DIR / "docs" / "season-file.md").read_text()
+    rows = guide.partition(f"## `[{heading}]`\n")[2].partition("\n## ")[0]
+    for name in model.SETTINGS:
+        assert f"`{model.key(name)}`" in rows.replace("`slug`, ", ""), name
+        assert model.field(name).editable
+
+
 def test_what_was_exported_changes_nothing_where_it_came_from(folder, tmp_path):
     load(folder)
     export("small", tmp_path / "out")
