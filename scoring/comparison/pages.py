@@ -18,8 +18,8 @@ from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_clas
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics import Metric
 from scoring.metrics.entailment.labels import with_labels
-from scoring.stats.groups import ALPHA
 from scoring.stats.signature import compare_command
+from scoring.stats.significance import ALPHA
 from tasks.types.printed_options import printed_options
 
 #: Instances on one page.

@@ -1,18 +1,21 @@
-"""A figure of a page as a file: SVG of our own, and from it PDF and PNG."""
+"""A figure of a page as a file: SVG of our own, from it PDF and PNG, and what Plotly writes of its data."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
 from citeboard.core.confined.pool import PoolFull
-from scoring.figures import Figure, as_svg
+from scoring.figures import Figure, as_svg, plotly_file
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+#: A page of its own is a file to keep: no browser runs its script at the address of the site.
+DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
 #: Pixels of a PNG for each of the drawing: sharp on a screen and in print.
 PNG_SCALE = 2.0
 #: So long a reader waits for the picture of somebody else.
@@ -33,7 +36,7 @@ class ConverterBusy(PoolFull):
 
 @cache
 def file_forms() -> tuple[str, ...]:
-    """The forms that figures can be had in; PDF and PNG need the system's library cairo."""
+    """The forms that figures are drawn in; PDF and PNG need the system's library cairo."""
     try:
         import cairosvg  # noqa: F401
     except OSError:
@@ -41,9 +44,15 @@ def file_forms() -> tuple[str, ...]:
     return tuple(TYPES)
 
 
+@cache
+def data_forms() -> tuple[str, ...]:
+    """Those that Plotly writes of a figure's data, where it is installed; it is not imported to find out."""
+    return tuple(DATA_TYPES) if find_spec("plotly") else ()
+
+
 def figure_type(wanted: str) -> str:
     """The media type of `heat-map.svg`."""
-    return TYPES.get(wanted.rpartition(".")[2], TYPES["svg"])
+    return (TYPES | DATA_TYPES).get(wanted.rpartition(".")[2], TYPES["svg"])
 
 
 def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
@@ -51,8 +60,12 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
     ConverterBusy.
     """
     name, _, form = wanted.rpartition(".")
-    if name not in figures or form not in file_forms():
+    if name in figures and form in DATA_TYPES and not data_forms():
+        raise Http404(f"Plotly is not installed here, which writes a figure as {form.upper()}.")
+    if name not in figures or form not in (*file_forms(), *data_forms()):
         raise Http404(f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}.")
+    if form in DATA_TYPES:
+        return plotly_file(figures[name], form)
     svg = as_svg(figures[name]).encode()
     return svg if form == "svg" else _converted(svg, form)
 

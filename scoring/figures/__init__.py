@@ -17,7 +17,7 @@ from scoring.figures.description import (
     Wording,
     bounds_of,
 )
-from scoring.figures.plotly import as_plotly
+from scoring.figures.plotly import as_plotly, escaped, plotly_file
 from scoring.figures.svg import as_svg
 
 __all__ = [
@@ -35,4 +35,6 @@ __all__ = [
     "as_plotly",
     "as_svg",
     "bounds_of",
+    "escaped",
+    "plotly_file",
 ]

@@ -66,16 +66,13 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
         return list(_times(over, axis.wording))
     if over.is_log:
         return [(value, _short(value, axis.wording)) for value in _powers(over)]
-    step = _step(over.high - over.low)
+    # 1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read.
+    width = over.high - over.low
+    power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
+    step = next(power * factor for factor in (1, 2, 5, 10) if width / (power * factor) <= MAX_TICKS)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(over.low / step - 1e-9), math.floor(over.high / step + 1e-9)
     return [(place * step, axis.wording.number(place * step, digits)) for place in range(first, last + 1)]
-
-
-def _step(width: float) -> float:
-    """1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read."""
-    power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
-    return next(power * factor for factor in (1, 2, 5, 10) if width / (power * factor) <= MAX_TICKS)
 
 
 def _powers(over: Span) -> Iterator[float]:

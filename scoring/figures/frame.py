@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,22 +44,20 @@ def values_across(field: Field, axis: Axis) -> str:
     """Numbers below the field, a line of the grid at each, and the axis's title."""
     named = [(field.x(at), text) for at, text in ticks(axis, field.across)]
     lines = [tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named]
-    middle = (field.left + field.right) / 2
-    return (
-        group("grid", lines)
-        + group("soft", _spread(named, field.bottom + 16), text_anchor="middle")
-        + group("soft", _title(axis, middle, field.bottom + 36), text_anchor="middle")
-    )
-
-
-def _spread(named: Sequence[tuple[float, str]], y: float) -> Iterator[str]:
-    """Those that do not run into the one before."""
-    end = float("-inf")
+    # Numbers that would run into the one before are left out.
+    numbers, end = [], float("-inf")
     for x, text in named:
         half = width_of(text) / 2
         if x - half > end:
             end = x + half + 6
-            yield words(x, y, text)
+            numbers.append(words(x, field.bottom + 16, text))
+    middle = (field.left + field.right) / 2
+    title = [words(middle, field.bottom + 36, axis.title)] if axis.title else []
+    return (
+        group("grid", lines)
+        + group("soft", numbers, text_anchor="middle")
+        + group("soft", title, text_anchor="middle")
+    )
 
 
 def values_up(field: Field, axis: Axis) -> str:
@@ -76,10 +74,6 @@ def values_up(field: Field, axis: Axis) -> str:
             text_anchor="middle",
         )
     )
-
-
-def _title(axis: Axis, x: float, y: float) -> list[str]:
-    return [words(x, y, axis.title)] if axis.title else []
 
 
 def left_of(axis: Axis, up: Span) -> float:
@@ -160,7 +154,19 @@ class Label(NamedTuple):
 def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
     """Of each name with its point; None where it would lie over another: that one is left to the table."""
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
-    found: list[Label | None] = []
+    chosen: list[Label | None] = []
+
+    def box(label: Label) -> tuple[float, float, float, float]:
+        return (label.left, label.base - 10, label.left + width, label.base + 3)
+
+    def is_free(label: Label) -> bool:
+        left, top, right, bottom = box(label)
+        return (
+            left >= 2
+            and right <= WIDTH - 2
+            and not any(left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken)
+        )
+
     for name, x, y in places:
         width = width_of(name)
         sides = (
@@ -169,24 +175,8 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
             Label(x + 9, y + 4, "middle right"),
             Label(x - width - 9, y + 4, "middle left"),
         )
-        free = next((side for side in sides if _is_free(side, width, taken)), None)
-        found.append(free)
+        free = next((side for side in sides if is_free(side)), None)
+        chosen.append(free)
         if free:
-            taken.append(_box(free, width))
-    return found
-
-
-Box = tuple[float, float, float, float]
-
-
-def _box(label: Label, width: float) -> Box:
-    return (label.left, label.base - 10, label.left + width, label.base + 3)
-
-
-def _is_free(label: Label, width: float, taken: Sequence[Box]) -> bool:
-    box = _box(label, width)
-    return box[0] >= 2 and box[2] <= WIDTH - 2 and not any(_overlap(box, other) for other in taken)
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+            taken.append(box(free))
+    return chosen

@@ -34,6 +34,29 @@ NAMES = {"automargin": True, "type": "category"}
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
+#: Plotly reads texts as HTML and turns `<a href>` into a link. These are the entities that it knows; it would
+#: show those of quotation marks as they are written.
+ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def escaped(part: Any) -> Any:
+    """The same part of a figure, all texts in it written for readers of HTML."""
+    if isinstance(part, str):
+        return part.translate(ENTITIES)
+    if isinstance(part, Mapping):
+        return {name: escaped(value) for name, value in part.items()}
+    return [escaped(value) for value in part] if isinstance(part, Sequence) else part
+
+
+def plotly_file(figure: object, form: str) -> bytes:
+    """What the library Plotly writes of a figure: its JSON, or with `html` a page that needs nothing else.
+
+    The library, which takes long to import, is imported here.
+    """
+    from plotly.graph_objects import Figure
+
+    drawn = Figure(escaped(as_plotly(figure)))
+    return str(drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)).encode()
 
 
 @singledispatch
@@ -128,7 +151,17 @@ def _dots(figure: Dots) -> Part:
 
 @as_plotly.register
 def _scatter(figure: Scatter) -> Part:
-    sides = _sides(figure)
+    # On which side of its point a name stands, of those that are written.
+    field = Field(0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up))
+    named = {
+        point: (point.name, field.x(point.x.value), field.y(point.y.value))
+        for series in figure.drawn
+        if series.has_names
+        for point in series.points
+        if point.x.value is not None and point.y.value is not None
+    }
+    written = zip(named, labels(list(named.values())), strict=True)
+    sides = {point: label.side for point, label in written if label}
     data = [
         _reference(series, figure, look) if series.is_reference else _points(series, figure, look, sides)
         for series, look in zip(figure.drawn, LOOKS, strict=False)
@@ -142,19 +175,6 @@ def _scatter(figure: Scatter) -> Part:
         "showlegend": sum(bool(series.name) for series in figure.drawn) > 1,
     }
     return {"data": data, "layout": layout}
-
-
-def _sides(figure: Scatter) -> dict[Point, str]:
-    """On which side of its point a name stands, of those that are written."""
-    field = Field(0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up))
-    named = [point for series in figure.drawn if series.has_names for point in series.points]
-    places = {
-        point: (point.name, field.x(point.x.value), field.y(point.y.value))
-        for point in named
-        if point.x.value is not None and point.y.value is not None
-    }
-    found = zip(places, labels(list(places.values())), strict=True)
-    return {point: label.side for point, label in found if label}
 
 
 def _points(series: PointSeries, figure: Scatter, look: Look, sides: Mapping[Point, str]) -> Part:

@@ -210,6 +210,17 @@ def _scatter(figure: Scatter) -> str:
 
     drawn_legend, top = legend(named if len(named) > 1 else [], swatch, left)
     field = Field(left, top, WIDTH - RIGHT, top + 290, across, up)
+    with_names = [
+        (point.name, x, y)
+        for series, _ in looks
+        if series.has_names
+        for point, x, y in _places(series, field)
+    ]
+    names = [
+        words(label.left, label.base, name)
+        for (name, _, _), label in zip(with_names, labels(with_names), strict=True)
+        if label
+    ]
     parts = [
         drawn_legend,
         values_up(field, figure.y),
@@ -223,10 +234,7 @@ def _scatter(figure: Scatter) -> str:
             if series.has_points
             for _, x, y in _places(series, field)
         ),
-        group(
-            "ink",
-            _names([place for series, _ in looks if series.has_names for place in _places(series, field)]),
-        ),
+        group("ink", names),
     ]
     height = field.bottom + (46 if figure.x.title else 26)
     return drawing(WIDTH, height, figure.title, figure.description, parts)
@@ -255,10 +263,3 @@ def _errors(series: PointSeries, field: Field) -> Iterator[str]:
             yield interval(y, ends[0], ends[1], is_across=True)
         if ends := ends_of(point.y, field.y):
             yield interval(x, ends[0], ends[1], is_across=False)
-
-
-def _names(places: Sequence[tuple[Point, float, float]]) -> Iterator[str]:
-    named = [(point.name, x, y) for point, x, y in places]
-    for (name, _, _), label in zip(named, labels(named), strict=True):
-        if label:
-            yield words(label.left, label.base, name)

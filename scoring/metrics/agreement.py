@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
 
@@ -52,7 +51,6 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
     return math.nan if math.isclose(expected, 1) else (observed - expected) / (1 - expected)
 
 
-Floats = NDArray[np.float64]
 Level = Literal["nominal", "ordinal", "interval"]
 
 
@@ -63,21 +61,11 @@ def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
     the same or not; ordinal ones are as far apart as ratings lie between them; of interval ones the
     difference counts, squared. NaN where nothing is left or every rating is the same.
     """
-    rated = [item for item in items if len(item) > 1]
-    values: list[Hashable] = sorted({rating for item in rated for rating in item})
+    rated = [list(item) for item in items if len(item) > 1]
+    values = sorted({rating for item in rated for rating in item})
     if len(values) < 2:
         return math.nan
-    counts = np.array(
-        [[item.count(value) for value in values] for item in map(list, rated)], dtype=np.float64
-    )
-    sizes = counts.sum(axis=1)
-    # How often two ratings of one item, by different raters, are these two.
-    pairs = (counts / (sizes - 1)[:, None]).T @ counts - np.diag((counts / (sizes - 1)[:, None]).sum(axis=0))
-    totals = counts.sum(axis=0)
-    if level == "nominal":
-        distances = 1 - np.eye(len(values))
-    else:
-        scale = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.array(values, dtype=np.float64)
-        distances = np.subtract.outer(scale, scale) ** 2
-    chance = (np.outer(totals, totals) - np.diag(totals)) / (totals.sum() - 1)
-    return float(1 - (pairs * distances).sum() / (chance * distances).sum())
+    import krippendorff
+
+    counts = np.array([[item.count(value) for value in values] for item in rated])
+    return float(krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level))

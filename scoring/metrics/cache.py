@@ -34,9 +34,8 @@ def digest_of(parts: Iterable[str]) -> str:
 
 
 def folder() -> Path:
-    given = os.environ.get("CITEBOARD_CACHE_DIR")
-    if given:
-        return Path(given)
+    if named := os.environ.get("CITEBOARD_CACHE_DIR"):
+        return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citeboard"
 
 
@@ -66,16 +65,12 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
             Path(name).replace(target / f"{digest}.npz")
         finally:
             Path(name).unlink(missing_ok=True)
-        _make_room(target)
-
-
-def _make_room(target: Path) -> None:
-    given = os.environ.get("CITEBOARD_CACHE_MB", "")
-    room = (int(given) if given.isdecimal() else DEFAULT_MEGABYTES) << 20
-    found = sorted(
-        ((path.stat(), path) for path in target.glob("*.npz")), key=lambda entry: -entry[0].st_mtime
-    )
-    for status, path in found:
-        room -= status.st_size
-        if room < 0:
-            path.unlink(missing_ok=True)
+        megabytes = os.environ.get("CITEBOARD_CACHE_MB", "")
+        room = (int(megabytes) if megabytes.isdecimal() else DEFAULT_MEGABYTES) << 20
+        by_use = sorted(
+            (-(status := path.stat()).st_mtime, status.st_size, path) for path in target.glob("*.npz")
+        )
+        for _, size, path in by_use:
+            room -= size
+            if room < 0:
+                path.unlink(missing_ok=True)

@@ -325,11 +325,11 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
     # A text of n words has n(n-1)/2 skip-bigrams.
-    totals = (
-        words * (words - 1) // 2 + (max(words - 1, 0) if with_words else 0)
-        for words in (len(model), len(peer))
-    )
-    return Counts(*totals, hits)
+    totals = [
+        len(text) * (len(text) - 1) // 2 + (max(len(text) - 1, 0) if with_words else 0)
+        for text in (model, peer)
+    ]
+    return Counts(totals[0], totals[1], hits)
 
 
 def _places(words: Sequence[str], known: dict[str, int]) -> tuple[Places, Places]:

@@ -26,6 +26,10 @@ _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words of so many letters and fewer are never stemmed.
 SHORT = 3
+#: Of fewer characters in all, reading a file of kept gold would take as long as reading the texts.
+WORTH_KEEPING = 500_000
+#: Raised when words are told apart or stemmed otherwise.
+KIND = "rouge-1"
 
 
 class Vocabulary(dict[bytes, int]):
@@ -124,12 +128,6 @@ def forget() -> None:
     vocabulary.forget()
 
 
-#: Of fewer characters in all, reading a file would take as long as reading the texts.
-WORTH_KEEPING = 500_000
-#: Raised when words are told apart or stemmed otherwise.
-KIND = "rouge-1"
-
-
 @lru_cache(maxsize=4)
 def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     """The same as ``encoded``, kept: every run of a task is scored against the same gold."""
@@ -137,19 +135,17 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
         return encoded(texts)
     digest = cache.digest_of(texts)
     arrays = cache.load(KIND, digest)
-    if arrays is None:
-        found = encoded(texts)
-        cache.keep(KIND, digest, _as_arrays(found))
-        return found
-    return _from_arrays(arrays)
-
-
-def _as_arrays(gold: Encoded) -> cache.Arrays:
-    """Numbers of its own, the words that they stand for, and these words' stems."""
+    if arrays is not None:
+        words = arrays["words"].tobytes().split()
+        vocabulary.learn(words, arrays["stems"].tobytes().split())
+        here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
+        return Encoded(here[arrays["numbers"]], arrays["starts"], arrays["lines"], arrays["line_starts"])
+    gold = encoded(texts)
+    # Numbers of its own, the words that they stand for, and these words' stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
-    known = list(vocabulary)
-    words = [known[number] for number in used.tolist()]
-    return {
+    by_number = list(vocabulary)
+    words = [by_number[number] for number in used.tolist()]
+    arrays = {
         "words": np.frombuffer(b" ".join(words), dtype=np.uint8),
         "stems": np.frombuffer(b" ".join(map(vocabulary.stem, words)), dtype=np.uint8),
         "numbers": numbers.astype(np.int32),
@@ -157,10 +153,5 @@ def _as_arrays(gold: Encoded) -> cache.Arrays:
         "lines": gold.lines,
         "line_starts": gold.line_starts,
     }
-
-
-def _from_arrays(arrays: cache.Arrays) -> Encoded:
-    words = arrays["words"].tobytes().split()
-    vocabulary.learn(words, arrays["stems"].tobytes().split())
-    here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
-    return Encoded(here[arrays["numbers"]], arrays["starts"], arrays["lines"], arrays["line_starts"])
+    cache.keep(KIND, digest, arrays)
+    return gold

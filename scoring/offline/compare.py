@@ -61,19 +61,14 @@ def paired(metric: Metric, a: Measurements, b: Measurements) -> Paired:
     """
     assert metric.is_exchangeable, metric.name
     names = np.union1d(np.array(a.unit_names, dtype=str), np.array(b.unit_names, dtype=str))
-    rows = [_rows(metric, own, names) for own in (a, b)]
+    both = [unit_rows(metric, run.matrices[metric.statistic], run.units) for run in (a, b)]
     # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
-    width = max(own.shape[1] for own in rows)
-    wide = [np.pad(own, ((0, 0), (0, width - own.shape[1]))) for own in rows]
-    return Paired(metric, *wide)
-
-
-def _rows(metric: Metric, own: Measurements, names: NDArray[np.str_]) -> Floats:
-    rows = unit_rows(metric, own.matrices[metric.statistic], own.units)
-    occurring = np.array(own.unit_names, dtype=str)[np.unique(own.units)]
-    spread = np.zeros((len(names), rows.shape[1]))
-    spread[np.searchsorted(names, occurring)] = rows
-    return spread
+    width = max(rows.shape[1] for rows in both)
+    spread = np.zeros((2, len(names), width))
+    for side, run, rows in zip(spread, (a, b), both, strict=True):
+        occurring = np.array(run.unit_names, dtype=str)[np.unique(run.units)]
+        side[np.searchsorted(names, occurring), : rows.shape[1]] = rows
+    return Paired(metric, spread[0], spread[1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,7 +66,7 @@ def read_pairs(path: Path) -> list[Pair]:
     found: dict[Pair, None] = {}
     for file in open_input(path):
         for line, record, raw in json_lines(file, problems):
-            if _is_pair(record):
+            if all(isinstance(record.get(part), str) for part in ("premise", "hypothesis")):
                 found[Pair(record["premise"], record["hypothesis"])] = None
             else:
                 problems.append(
@@ -123,7 +123,3 @@ def _keep(file: IO[str], lines: Sequence[Mapping[str, Any]]) -> None:
     file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     file.flush()
     os.fsync(file.fileno())
-
-
-def _is_pair(record: Mapping[str, Any]) -> bool:
-    return isinstance(record.get("premise"), str) and isinstance(record.get("hypothesis"), str)

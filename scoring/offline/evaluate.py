@@ -106,10 +106,11 @@ def evaluate(
         stats = statistics[metric.statistic]
         n = metric.instances(stats, has_gold)
         column = column_key(metric, gold=gold)
+        low, high = bounds or (None, None)
         values[metric.name] = Value(
             value=value_of(metric, stats, units),
-            low=bounds[0] if bounds else None,
-            high=bounds[1] if bounds else None,
+            low=low,
+            high=high,
             n=n,
             scale=metric.scale,
             higher_is_better=metric.higher_is_better,
@@ -118,13 +119,16 @@ def evaluate(
                 column, {"n": n, **provenance, **labels.get(metric.statistic, {})}, metric.packages
             ),
         )
+    notes = {name: int(count) for name, count in pairs.notes.items()}
+    for metric in metrics:
+        notes |= metric.notes(statistics[metric.statistic])
     return Scores(
         metrics=values,
         breakdowns={
             dimension: breakdown(metrics, statistics, labels, has_gold)
             for dimension, labels in pairs.features.items()
         },
-        notes=_notes(metrics, statistics, pairs),
+        notes=notes,
         statistics=statistics,
         units=units,
         unit_names=unit_names,
@@ -134,21 +138,14 @@ def evaluate(
 def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
     """By statistic, of those that labels of a file decide, the digest of all labels that decided the run."""
     used = {
-        name: found
+        name: labels
         for name, metric in {metric.statistic: metric for metric in metrics}.items()
-        if (found := metric.labels_used(pairs.gold, pairs.answers)) is not None
+        if (labels := metric.labels_used(pairs.gold, pairs.answers)) is not None
     }
     if not used:
         return {}
-    digest = labels_digest({key: entailed for found in used.values() for key, entailed in found.items()})
+    digest = labels_digest({key: entailed for labels in used.values() for key, entailed in labels.items()})
     return {name: {ENTAILMENT_LABELS: digest} for name in used}
-
-
-def _notes(metrics: Sequence[Metric], statistics: Mapping[str, Floats], pairs: Pairs) -> dict[str, int]:
-    counted = {name: int(count) for name, count in pairs.notes.items()}
-    for metric in metrics:
-        counted |= metric.notes(statistics[metric.statistic])
-    return counted
 
 
 def numbered_units(pairs: Pairs) -> tuple[list[str], NDArray[np.intp]]:

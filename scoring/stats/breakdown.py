@@ -69,28 +69,18 @@ def breakdown(
     """By class and metric: value and n. Averages over units are left out: in a class they say nothing new."""
     pooled = [metric for metric in metrics if not metric.per_unit]
     whole = {metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in pooled}
-    return {
-        label: _class_numbers(pooled, statistics, rows, has_gold[rows], whole)
-        for label, rows in classes(labels).items()
-    }
-
-
-def _class_numbers(
-    metrics: Sequence[Metric],
-    statistics: Mapping[str, Floats],
-    rows: NDArray[np.intp],
-    has_gold: NDArray[np.bool_],
-    whole: Mapping[str, Floats],
-) -> dict[str, dict[str, Any]]:
-    own = {name: statistics[name][rows] for name in {metric.statistic for metric in metrics}}
-    sums = {name: stats.sum(axis=0) for name, stats in own.items()}
-    return {
-        metric.name: {
-            **number(float(metric.of_class(sums[metric.statistic], whole[metric.statistic]))),
-            "n": metric.instances(own[metric.statistic], has_gold),
+    numbers: dict[str, dict[str, dict[str, Any]]] = {}
+    for label, rows in classes(labels).items():
+        of_class = {name: statistics[name][rows] for name in whole}
+        sums = {name: stats.sum(axis=0) for name, stats in of_class.items()}
+        numbers[label] = {
+            metric.name: {
+                **number(float(metric.of_class(sums[metric.statistic], whole[metric.statistic]))),
+                "n": metric.instances(of_class[metric.statistic], has_gold[rows]),
+            }
+            for metric in pooled
         }
-        for metric in metrics
-    }
+    return numbers
 
 
 def class_value(metric: Metric, stats: Floats, units: NDArray[np.intp], rows: NDArray[np.intp]) -> float:

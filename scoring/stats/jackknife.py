@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric
+from scoring.metrics.base import Floats
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
 #: With fewer units there is no interval: two cannot show how much units vary.
@@ -39,29 +38,24 @@ def intervals(measured: Sequence[Measured], *, level: float = LEVEL) -> list[Bou
     value is undefined or infinite with or without some unit, and where all units are equal and the metric
     has no two ends.
     """
-    exact: dict[int, tuple[Floats, Floats]] = {}
+    exact: dict[int, Floats] = {}
     for _, rows in measured:
         if id(rows) not in exact and len(rows) >= MIN_UNITS:
             on_the_grid = on_grid(rows, len(rows))
-            total = on_the_grid.sum(axis=0)
-            exact[id(rows)] = total, total - on_the_grid
-    return [
-        _interval(metric, rows, *exact[id(rows)], level=level)
-        if len(rows) >= MIN_UNITS and metric.has_enough_units(rows)
-        else None
-        for metric, rows in measured
-    ]
-
-
-def _interval(metric: Metric, rows: Floats, total: Floats, without: Floats, *, level: float) -> Bounds | None:
-    left_out = np.asarray(metric.aggregate(without))
-    value = metric.total(rows)
-    if not math.isfinite(value) or not np.isfinite(left_out).all():
-        return None
-    low, high = metric.value_range
-    slack = ROUNDING * max(1.0, metric.scale)
-    ends = (low, high) if low - slack <= value <= high + slack else NO_ENDS
-    return as_bounds(score_bounds(value, jackknife_error(left_out), len(rows), ends, level=level))
+            exact[id(rows)] = on_the_grid.sum(axis=0) - on_the_grid
+    results: list[Bounds | None] = []
+    for metric, rows in measured:
+        results.append(None)
+        if len(rows) < MIN_UNITS or not metric.has_enough_units(rows):
+            continue
+        left_out, value = np.asarray(metric.aggregate(exact[id(rows)])), metric.total(rows)
+        if math.isfinite(value) and np.isfinite(left_out).all():
+            low, high = metric.value_range
+            slack = ROUNDING * max(1.0, metric.scale)
+            ends = (low, high) if low - slack <= value <= high + slack else NO_ENDS
+            bounds = score_bounds(value, jackknife_error(left_out), len(rows), ends, level=level)
+            results[-1] = as_bounds(bounds)
+    return results
 
 
 def jackknife_error(left_out: Floats) -> Floats:
@@ -167,51 +161,12 @@ def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
-#: From here on the expansion around the normal distribution is exact to 12 digits.
-MANY = 300
-
-
 @lru_cache(maxsize=4096)
 def t_quantile(share: float, df: int) -> float:
-    """The value below which the share of the distribution lies. Raises ValueError outside of 0 to 1."""
+    """The value below which the share of Student's t lies. Raises ValueError outside of 0 to 1."""
     if not 0 < share < 1 or df < 1:
         raise ValueError(f"there is no quantile {share} of Student's t with {df} degrees of freedom")
-    if share < 0.5:
-        return -t_quantile(1 - share, df)
-    value = _expansion(share, df)
-    if df >= MANY:
-        return value
-    low, high = 0.0, max(1.0, value)
-    while t_cdf(high, df) < share:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if t_cdf(middle, df) < share else (low, middle)
-    return (low + high) / 2
+    # Imported here: it takes a while, and not every command makes an interval.
+    from scipy.special import stdtrit
 
-
-def _expansion(share: float, df: int) -> float:
-    """Abramowitz and Stegun 1964, Handbook of Mathematical Functions, 26.7.5."""
-    x = NormalDist().inv_cdf(share)
-    terms = (
-        (x**3 + x) / 4,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
-    )
-    return x + math.fsum(term / df**power for power, term in enumerate(terms, start=1))
-
-
-def t_cdf(value: float, df: int) -> float:
-    """The share of the distribution below the value: the finite sums 26.7.3 and 26.7.4 of the same book."""
-    angle = math.atan2(value, math.sqrt(df))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = df % 2
-    term, total = (cosine, cosine) if odd else (1.0, 1.0)
-    for k in range(2 + odd, df - 1, 2):
-        term *= cosine**2 * (k - 1) / k
-        total += term
-    inside = 2 / math.pi * (angle + (sine * total if df > 1 else 0.0)) if odd else sine * total
-    return (1 + inside) / 2
+    return float(stdtrit(df, share))

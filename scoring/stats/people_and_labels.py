@@ -63,7 +63,10 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
     for item, answers in judged.items():
         for annotator, answer in answers.items():
             by_annotator[annotator][item] = answer
-    kappas = {name: _cohen(own, automatic) for name, own in sorted(by_annotator.items())}
+    kappas = {}
+    for name, answers in sorted(by_annotator.items()):
+        both = [item for item in answers if item in automatic]
+        kappas[name] = cohen([answers[item] for item in both], [automatic[item] for item in both])
     common = [item for item in judged if item in automatic]
     return {
         "items": len(judged),
@@ -97,11 +100,6 @@ def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[st
     """The agreement of all annotators."""
     items = [list(answers.values()) for answers in judged.values()]
     return {"fleiss": _number(fleiss(items)), "krippendorff": _number(alpha(items, level))}
-
-
-def _cohen(own: Mapping[Item, int], automatic: Mapping[Item, int]) -> float:
-    common = [item for item in own if item in automatic]
-    return cohen([own[item] for item in common], [automatic[item] for item in common])
 
 
 def _over_responses(answers: Mapping[Item, int]) -> float:

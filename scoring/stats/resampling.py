@@ -42,7 +42,13 @@ class Resampler:
         per_block = max(1, BLOCK // max(1, self.units))
         for start in range(0, self.resamples, per_block):
             count = min(per_block, self.resamples - start)
-            drawn = _draws(bits, count, self.units)
+            # (count, units) numbers: the high half of a 32-bit draw times the number of units.
+            size = count * self.units
+            halves = bits.random_raw((size + 1) // 2).astype("<u8", copy=False).view("<u4")[:size]
+            scaled = halves.astype(np.uint64)
+            scaled *= np.uint64(self.units)
+            scaled >>= np.uint64(32)
+            drawn = scaled.view(np.int64).reshape(count, self.units)
             drawn += (np.arange(count) * self.units)[:, None]
             counts = np.bincount(drawn.ravel(), minlength=count * self.units)
             yield counts.reshape(count, self.units).astype(np.float64)
@@ -85,16 +91,6 @@ class Resampler:
             bounds(metric, rows, metric.aggregate(sums[id(rows)]), level=level, method=method)
             for metric, rows in measured
         ]
-
-
-def _draws(bits: np.random.PCG64, count: int, units: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """(count, units) numbers below ``units``: the high half of a 32-bit draw times the number of units."""
-    size = count * units
-    halves = bits.random_raw((size + 1) // 2).astype("<u8", copy=False).view("<u4")[:size]
-    scaled = halves.astype(np.uint64)
-    scaled *= np.uint64(units)
-    scaled >>= np.uint64(32)
-    return scaled.view(np.int64).reshape(count, units)
 
 
 def bounds(metric: Metric, rows: Floats, values: Floats, *, level: float, method: str) -> Bounds | None:

@@ -87,20 +87,8 @@ def compare_command(
     seed: int,
 ) -> str:
     """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
-    words = [
-        "python",
-        "-m",
-        "scoring",
-        "compare",
-        task_type,
-        "--gold",
-        gold,
-        "--run",
-        runs[0],
-        "--run",
-        runs[1],
-    ]
-    words += ["--rules", rules]
+    words = ["python", "-m", "scoring", "compare", task_type, "--gold", gold]
+    words += ["--run", runs[0], "--run", runs[1], "--rules", rules]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
     return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
@@ -130,9 +118,5 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
 
 
 def _joined(head: str, parts: Mapping[str, str | int | float]) -> str:
-    return "|".join([head, *(f"{name}:{_clean(value)}" for name, value in parts.items())])
-
-
-def _clean(value: str | float) -> str:
-    """A bar would begin another part."""
-    return str(value).replace("|", "/")
+    # A bar would begin another part.
+    return "|".join([head, *(f"{name}:{str(value).replace('|', '/')}" for name, value in parts.items())])

@@ -9,7 +9,7 @@ difference comes from its jackknife error: the same unit is left out of both run
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -77,7 +77,17 @@ def differences(
 ) -> list[Difference]:
     """Each pair's difference with interval and p-value, the p-values as in ``randomisation_tests``."""
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
-    return [_difference(pair, test, level) for pair, test in zip(pairs, tests, strict=True)]
+    results = []
+    for pair, test in zip(pairs, tests, strict=True):
+        a, b = _values(pair)
+        error = difference_error(pair)
+        low, high = _interval(pair, a - b, error, level) or (None, None)
+        results.append(
+            Difference(
+                a=a, b=b, difference=a - b, error=error, low=low, high=high, test=test, units=len(pair.a)
+            )
+        )
+    return results
 
 
 def randomisation_tests(
@@ -127,10 +137,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _rounding(metric: Metric) -> float:
-    return ROUNDING * max(1.0, metric.scale)
-
-
 class _Exchange:
     """One pair ready for exchanges: from the sums of a's surplus over the exchanged units to a's and b's
     values.
@@ -152,7 +158,7 @@ class _Exchange:
 
     def extreme(self, exchanged: Floats) -> int:
         """In how many trials the difference is at least the observed one; undefined ones count as such."""
-        least = self.observed - _rounding(self.metric)
+        least = self.observed - ROUNDING * max(1.0, self.metric.scale)
         return int(np.count_nonzero(~(self.values(exchanged) < least)))
 
 
@@ -174,44 +180,20 @@ def _approximate_tests(pairs: Sequence[Paired], *, trials: int, seed: int) -> li
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
     extreme = np.zeros(len(pairs), dtype=np.int64)
-    for chosen in _exchanges(len(joined), trials=trials, seed=seed):
-        parts = np.split(chosen @ joined, ends, axis=1)
-        extreme += [exchange.extreme(part) for exchange, part in zip(exchanges, parts, strict=True)]
-    return [
-        PairedTest(
-            p=math.nan if math.isnan(exchange.observed) else (1 + int(count)) / (1 + trials),
-            kind=APPROXIMATE,
-            trials=trials,
-        )
-        for exchange, count in zip(exchanges, extreme, strict=True)
-    ]
-
-
-def _exchanges(units: int, *, trials: int, seed: int) -> Iterator[Floats]:
-    """Blocks of (b, units) zeros and ones: which units each trial exchanges, a fair coin for each."""
-    bits = np.random.PCG64(seed)
+    # Blocks of (b, units) zeros and ones: which units each trial exchanges, a fair coin for each.
+    bits, units = np.random.PCG64(seed), len(joined)
     per_block = max(1, BLOCK // units)
     for start in range(0, trials, per_block):
         count = min(per_block, trials - start)
-        size = count * units
-        raw = bits.random_raw((size + 63) // 64).astype("<u8", copy=False).view(np.uint8)
-        yield np.unpackbits(raw, count=size).reshape(count, units).astype(np.float64)
-
-
-def _difference(pair: Paired, test: PairedTest, level: float) -> Difference:
-    a, b = _values(pair)
-    error = difference_error(pair)
-    interval = _interval(pair, a - b, error, level)
-    return Difference(
-        a=a,
-        b=b,
-        difference=a - b,
-        error=error,
-        low=interval[0] if interval else None,
-        high=interval[1] if interval else None,
-        test=test,
-        units=len(pair.a),
+        raw = bits.random_raw((count * units + 63) // 64).astype("<u8", copy=False).view(np.uint8)
+        chosen = np.unpackbits(raw, count=count * units).reshape(count, units).astype(np.float64)
+        parts = np.split(chosen @ joined, ends, axis=1)
+        extreme += [exchange.extreme(part) for exchange, part in zip(exchanges, parts, strict=True)]
+    p_values = (
+        math.nan if math.isnan(exchange.observed) else (1 + int(count)) / (1 + trials)
+        for exchange, count in zip(exchanges, extreme, strict=True)
     )
+    return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
 
 
 def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
@@ -273,8 +255,10 @@ def detectable_difference(
     wanted = at_units or units
     if wanted < max(MIN_UNITS, min_units()):
         return math.inf
-    found = _errors(wanted) * error * math.sqrt(units / wanted)
-    return math.inf if found > largest else found
+    # So many standard errors: those of the level and those of the chance.
+    errors = t_quantile(1 - ALPHA / 2, wanted - 1) + t_quantile(CHANCE, wanted - 1)
+    difference = errors * error * math.sqrt(units / wanted)
+    return math.inf if difference > largest else difference
 
 
 def units_needed(difference: float, error: float, units: int, *, comparisons: int = 1) -> int | None:
@@ -300,8 +284,3 @@ def units_needed(difference: float, error: float, units: int, *, comparisons: in
 def min_units(comparisons: int = 1, level: float = ALPHA) -> int:
     """The fewest units with which an exact test's smallest p-value, corrected, reaches the level."""
     return math.ceil(math.log2(2 * comparisons / level))
-
-
-def _errors(units: int) -> float:
-    """How many standard errors such a difference is: those of the level and those of the chance."""
-    return t_quantile(1 - ALPHA / 2, units - 1) + t_quantile(CHANCE, units - 1)

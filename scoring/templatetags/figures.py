@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +15,10 @@ from django.utils.translation import gettext as _
 from citeboard.core.instants import MONTHS
 from citeboard.core.language import ENGLISH
 from citeboard.core.words import in_decimals
-from scoring.exchange.figure_files import file_forms
-from scoring.figures import Figure, HeatMap, Scatter, Wording, as_plotly, as_svg
+from scoring.exchange.figure_files import data_forms, file_forms
+from scoring.figures import Figure, HeatMap, Scatter, Wording, as_plotly, as_svg, escaped
 
 register = template.Library()
-
-#: Plotly reads texts as HTML and turns `<a href>` into a link. These are the entities that it knows; it would
-#: show those of quotation marks as they are written.
-ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @register.simple_tag(takes_context=True)
@@ -70,18 +66,7 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
         '<a href="{}" download="{}" aria-label="{}: {}">{}</a>',
         (
             (address(file := f"{key}.{form}"), file, form.upper(), title, form.upper())
-            for form in file_forms()
+            for form in (*file_forms(), *data_forms())
         ),
     )
     return format_html('<p class="figure-files">{} {}</p>', _("Figure as"), links)
-
-
-def escaped(part: Any) -> Any:
-    """The same part of a figure, all texts in it written for readers of HTML."""
-    if isinstance(part, str):
-        return part.translate(ENTITIES)
-    if isinstance(part, Mapping):
-        return {name: escaped(value) for name, value in part.items()}
-    if isinstance(part, Sequence):
-        return [escaped(value) for value in part]
-    return part

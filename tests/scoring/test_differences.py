@@ -7,12 +7,14 @@ import math
 import re
 from dataclasses import replace
 
+import plotly.graph_objects as go
 import pytest
+from django.http import Http404
 
 from scoring.board.charts import history, in_words
 from scoring.board.differences import Class, ClassTable
 from scoring.board.standings import Row
-from scoring.exchange.figure_files import file_forms
+from scoring.exchange.figure_files import figure_file, file_forms
 from scoring.models import Breakdown, save_breakdowns
 from tasks.models import Phase
 from tests import factories
@@ -208,6 +210,29 @@ def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.{form}")
     assert response.content.startswith(start)
     assert response["Content-Type"].endswith(form)
+
+
+def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own(client, phase):
+    address = f"{boards.address('differences', phase)}?figure=bars."
+    data = client.get(f"{address}json").json()
+    assert {trace["type"] for trace in data["data"]} == {"bar"}
+    assert go.Figure(data).layout.barmode == "group"
+    page = client.get(f"{address}html")
+    assert page["Content-Type"] == "application/octet-stream", "no browser runs it at our address"
+    content = page.content.decode()
+    assert content.startswith("<html>")
+    assert "Plotly.newPlot" in content
+    assert "src=" not in content, "it needs no other file"
+    links = client.get(boards.address("differences", phase)).content.decode()
+    assert all(f'download="bars.{form}"' in links for form in ("svg", "json", "html"))
+
+
+def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeypatch):
+    monkeypatch.setattr("scoring.exchange.figure_files.data_forms", tuple)
+    response = client.get(f"{boards.address('differences', phase)}?figure=bars.html")
+    assert response.status_code == 404
+    with pytest.raises(Http404, match="Plotly is not installed here, which writes a figure as HTML"):
+        figure_file({"bars": None}, "bars.html")
 
 
 def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, phase):

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from scoring.board.exports import set_in_latex
-from scoring.templatetags.figures import escaped
+from scoring.figures import escaped
 from tests import factories
 from tests.scoring import boards
 
