@@ -64,9 +64,9 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
         for annotator, answer in answers.items():
             by_annotator[annotator][item] = answer
     kappas = {}
-    for name, answers in sorted(by_annotator.items()):
-        both = [item for item in answers if item in automatic]
-        kappas[name] = cohen([answers[item] for item in both], [automatic[item] for item in both])
+    for name, rated in sorted(by_annotator.items()):
+        both = [item for item in rated if item in automatic]
+        kappas[name] = cohen([rated[item] for item in both], [automatic[item] for item in both])
     common = [item for item in judged if item in automatic]
     return {
         "items": len(judged),
