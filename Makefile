@@ -1,7 +1,7 @@
 # One command each for a stranger, a developer and a machine; what they do stands in scripts/.
 # PYTHON=/path/to/python3 chooses the Python, PORT=8001 the port, ARGS="-k word" what pytest runs.
 
-.PHONY: help run test test-all lock plan reference messages check models wheel bench load faults fuzz clean
+.PHONY: help run test test-all proofs lock plan reference messages check models wheel bench load faults fuzz clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -15,7 +15,8 @@ help:
 	@echo "make run     install what the site needs, load the demo season, serve it on this machine"
 	@echo "make test    run every test on SQLite"
 	@echo "make test-all  the same, then on PostgreSQL where a server answers"
-	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates"
+	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
+	@echo "make check   format, lint, types, import contracts, migrations, deployment checks, templates, lines by room"
 	@echo "make models  install the scorers that need models, and try to fetch the models"
 	@echo "make wheel   write the wheel with the offline scorer and the client to dist/"
 	@echo "make bench   run the measurements in bench/"
@@ -36,6 +37,10 @@ test:
 
 test-all:
 	@sh scripts/test.sh all
+
+# Half an hour: every length, count and corpus at its full size.
+proofs:
+	@sh scripts/test.sh proofs
 
 # With hashes; asks the package index.
 lock:

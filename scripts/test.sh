@@ -1,5 +1,6 @@
 #!/bin/sh
-# All tests on SQLite; with `all`, then the same on PostgreSQL where a server answers.
+# All tests on SQLite. With `ci`, then on PostgreSQL, where a server answers, those that use a database; with
+# `all` every test there; with `proofs` what proves by mass, on SQLite.
 # The last lines are the test runner's own summary; ARGS are handed to it.
 set -u
 
@@ -8,8 +9,9 @@ sh scripts/environment.sh dev || exit 1
 python=.venv/bin/python
 sh scripts/axe.sh
 
+tier=${1:-sqlite}
 postgres=
-if [ "${1:-}" = all ]; then
+if [ "$tier" = all ] || [ "$tier" = ci ]; then
     postgres=$("$python" scripts/find_postgres.py 2>.venv/.no-postgres)
     found=$?
     case $found in
@@ -19,16 +21,29 @@ if [ "${1:-}" = all ]; then
         *) cat .venv/.no-postgres >&2; exit $found ;;
     esac
 fi
-unset CITEBOARD_TEST_DATABASE_URL CITEBOARD_TEST_ROOT
+unset CITEBOARD_TEST_DATABASE_URL CITEBOARD_TEST_ROOT CITEBOARD_TEST_ONLY CITEBOARD_TEST_PROOFS
 
-# Each process takes half of the files and steals from the other at the end: what a file of tests builds is seldom built twice.
-options="-n 2 --dist worksteal"
+# Each process takes a part of the files and steals from the others at the end: what a file of tests builds is
+# seldom built twice. One more than there are processors, since some tests wait for processes of their own.
+options="-n $(($(nproc) + 1)) --dist worksteal"
+
+if [ "$tier" = proofs ]; then
+    echo "What proves by mass"
+    # shellcheck disable=SC2086  # Options and ARGS are words.
+    CITEBOARD_TEST_PROOFS=yes exec "$python" -m pytest $options ${ARGS:-}
+fi
 
 echo "Tests on SQLite"
-# shellcheck disable=SC2086  # Options and ARGS are words.
+# shellcheck disable=SC2086
 "$python" -m pytest $options ${ARGS:-} || exit $?
 [ -n "$postgres" ] || exit 0
 
-echo "The same tests on PostgreSQL"
+export CITEBOARD_TEST_DATABASE_URL="$postgres"
+if [ "$tier" = ci ]; then
+    echo "On PostgreSQL the tests that use a database"
+    export CITEBOARD_TEST_ONLY=database
+else
+    echo "The same tests on PostgreSQL"
+fi
 # shellcheck disable=SC2086
-CITEBOARD_TEST_DATABASE_URL=$postgres exec "$python" -m pytest $options ${ARGS:-}
+exec "$python" -m pytest $options ${ARGS:-}

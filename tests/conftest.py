@@ -23,6 +23,7 @@ from citeboard.core.actions import worded
 from citeboard.core.models import AuditEntry
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
+from tests.mass import IS_FULL
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
@@ -37,6 +38,29 @@ hypothesis.settings.load_profile("citeboard")
 
 # Nothing that is imported before the first test ever goes, so nobody looks for what of it could.
 gc.disable()
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    """`make proofs` runs what proves by mass; the second database what can tell it from the first."""
+    if IS_FULL:
+        kept = [item for item in items if item.get_closest_marker("mass") or item.get_closest_marker("proof")]
+    else:
+        kept = [item for item in items if not item.get_closest_marker("proof")]
+    if os.environ.get("CITEBOARD_TEST_ONLY") == "database":
+        kept = [item for item in kept if uses_a_database(item)]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+def uses_a_database(item) -> bool:
+    """By what the test asks for: a fixture of the database, its mark, or a system of its own."""
+    fixtures = {"db", "transactional_db", "django_db_setup", "live_server", "client", "admin_client"}
+    return bool(
+        fixtures & set(item.fixturenames)
+        or item.get_closest_marker("django_db")
+        or hasattr(item.module, "empty_system")
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -32,9 +32,11 @@ from tasks.seasons.presets import PRESETS
 from tests.api.conftest import ROLES
 from tests.api.sending import score
 from tests.factories import make_baseline, make_season, make_submission, make_user, run_bytes
+from tests.mass import mass
 
 #: Also somebody in the team that another one leads, and who organises another season alone.
 EVERY_ROLE = (*ROLES, "mate", "elsewhere")
+pytestmark = pytest.mark.mass
 CHECKS = [
     not_a_server_error,
     response_schema_conformance,
@@ -43,7 +45,7 @@ CHECKS = [
 ]
 application = get_wsgi_application()
 FUZZED = settings(
-    max_examples=25,
+    max_examples=mass(len(EVERY_ROLE), 200),
     derandomize=True,
     database=None,
     deadline=None,

@@ -154,7 +154,7 @@ def test_along_the_threshold_precision_rises_recall_falls_and_f1_is_best_between
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.proof
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
     topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"}).topics

@@ -57,6 +57,7 @@ def test_a_kept_tagger_gives_the_tags_of_the_model_it_was_made_of(folder):
     assert Tagger.load(folder).tag(asked) == list(expected)
 
 
+@pytest.mark.proof
 def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentence(shared, tmp_path, capsys):
     own = shared / "acl_arc_intents"
     out = tmp_path / "tagger"

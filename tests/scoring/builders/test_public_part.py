@@ -10,6 +10,7 @@ import pytest
 from scoring.__main__ import main
 from tasks.types import task_type
 from tasks.types.files import open_input
+from tests.mass import mass
 from tests.scoring.builders.corpora import write_corpus
 from tests.scoring.builders.test_resolution_builder import write_collection
 
@@ -111,10 +112,11 @@ print(tracemalloc.get_traced_memory()[1])
 """
 
 
+@pytest.mark.mass
 def test_memory_does_not_grow_with_the_corpus(tmp_path):
     """Eight times the contexts: what Python holds at its peak grows by far less."""
     peaks = []
-    for papers in (60, 480):
+    for papers in mass((20, 160), (60, 480)):
         corpus = write_corpus(tmp_path / f"corpus-{papers}", papers=papers)
         arguments = [str(corpus), str(tmp_path / f"season-{papers}")]
         done = subprocess.run(
