@@ -190,12 +190,8 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
 def change_entry(*, season: Season, entry: str, by: User) -> Season:
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
-        if changed.registration == entry:
-            return changed
-        change = audit.Change("registration", changed.registration, entry)
-        changed.registration = entry
-        changed.save(update_fields=["registration"])
-        audit.record(f"entry-changed/{entry}", actor=by, subject=changed, place=changed, changes=[change])
+        if changes := audit.set_fields(changed, {"registration": entry}):
+            audit.record(f"entry-changed/{entry}", actor=by, subject=changed, place=changed, changes=changes)
     return changed
 
 
@@ -204,14 +200,11 @@ def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
     lines = entry_lines(addresses.splitlines())
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
-        before, after = changed.entry_list, "\n".join(lines)
-        if before == after:
-            return changed
-        changed.entry_list = after
-        changed.save(update_fields=["entry_list"])
-        change = audit.Change("entry_list", before, after)
-        facts = {"lines": len(lines)}
-        audit.record("list-changed", actor=by, subject=changed, place=changed, facts=facts, changes=[change])
+        if changes := audit.set_fields(changed, {"entry_list": "\n".join(lines)}):
+            facts = {"lines": len(lines)}
+            audit.record(
+                "list-changed", actor=by, subject=changed, place=changed, facts=facts, changes=changes
+            )
     return changed
 
 
@@ -221,21 +214,15 @@ def limit_teams(
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
         wanted = {"max_team_size": max_team_size, "members_until": members_until}
-        changes = [
-            audit.Change(name, getattr(changed, name), value)
-            for name, value in wanted.items()
-            if getattr(changed, name) != value
-        ]
-        if not changes:
-            return changed
-        for change in changes:
-            setattr(changed, change.key, change.after)
-        changed.save(update_fields=[change.key for change in changes])
-        limits = ", ".join(
-            f"{change.key.replace('_', ' ')} {audit.as_json(change.after) or 'without'}" for change in changes
-        )
-        facts = {"limits": limits}
-        audit.record("team-limits", actor=by, subject=changed, place=changed, facts=facts, changes=changes)
+        if changes := audit.set_fields(changed, wanted):
+            limits = ", ".join(
+                f"{change.key.replace('_', ' ')} {audit.as_json(change.after) or 'without'}"
+                for change in changes
+            )
+            facts = {"limits": limits}
+            audit.record(
+                "team-limits", actor=by, subject=changed, place=changed, facts=facts, changes=changes
+            )
     return changed
 
 

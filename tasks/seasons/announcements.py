@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -22,7 +23,10 @@ from tasks.notifications.events import (
     tell_report,
 )
 
-MAX_TEXT = 4000
+MAX_TEXT, MAX_ADDRESS = 4000, 400
+AN_HOUR = dt.timedelta(hours=1)
+#: Of one person, over all seasons.
+MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 
 def announce(*, season: Season, text: str, by: User | None) -> Season:
@@ -97,28 +101,23 @@ def _newest(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 
-#: Of one person, in an hour, over all seasons.
-MAX_QUESTIONS_AN_HOUR = 10
+class AskedEnough(Refused):
+    """The person has asked, or reported, enough for now."""
 
 
-class TooManyQuestions(Refused):
-    """The person has asked enough for now."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _("you have asked %(number)s questions within an hour; ask on later")
-            % {"number": MAX_QUESTIONS_AN_HOUR}
-        )
+def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
+    """Raises AskedEnough. What one person sends waits for each other, so that the count holds."""
+    User.objects.select_for_update().get(pk=by.pk)
+    if rows.count() >= most:
+        raise AskedEnough(words % {"number": most})
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:
-    """Raises TooManyQuestions."""
+    """Raises AskedEnough."""
     with transaction.atomic():
-        # One person's questions wait for each other, so that their count holds.
-        User.objects.select_for_update().get(pk=by.pk)
-        since = timezone.now() - dt.timedelta(hours=1)
-        if Question.objects.filter(asked_by=by, asked_at__gt=since).count() >= MAX_QUESTIONS_AN_HOUR:
-            raise TooManyQuestions
+        asked = Question.objects.filter(asked_by=by, asked_at__gt=timezone.now() - AN_HOUR)
+        words = _("you have asked %(number)s questions within an hour; ask on later")
+        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, words)
         question = Question.objects.create(season=season, text=text.strip(), asked_by=by)
         audit.record("question-asked", actor=by, subject=question, place=season)
         tell_question(question, by=by)
@@ -129,19 +128,10 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
     with transaction.atomic():
         changed = Question.objects.select_for_update().get(pk=question.pk)
         wanted = {"answer": text.strip(), "is_public": is_public}
-        changes = [
-            audit.Change(key, getattr(changed, key), value)
-            for key, value in wanted.items()
-            if getattr(changed, key) != value
-        ]
-        if not changes:
-            return changed
-        changed.answer, changed.is_public = text.strip(), is_public
-        changed.answered_by, changed.answered_at = by, timezone.now()
-        changed.save(update_fields=["answer", "is_public", "answered_by", "answered_at"])
-        key = "question-answered/public" if is_public else "question-answered"
-        audit.record(key, actor=by, subject=changed, place=changed.season, changes=changes)
-        tell_answered(changed)
+        if changes := audit.set_fields(changed, wanted, answered_by=by, answered_at=timezone.now()):
+            key = "question-answered/public" if is_public else "question-answered"
+            audit.record(key, actor=by, subject=changed, place=changed.season, changes=changes)
+            tell_answered(changed)
     return changed
 
 
@@ -152,28 +142,12 @@ def readable_questions(season: Season, user: object) -> QuerySet[Question]:
     return (public | own).distinct()
 
 
-MAX_ADDRESS = 400
-#: Of one person, in an hour.
-MAX_REPORTS_AN_HOUR = 5
-
-
-class TooManyReports(Refused):
-    """The person has reported enough for now."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _("you have sent %(number)s reports within an hour; send the next later")
-            % {"number": MAX_REPORTS_AN_HOUR}
-        )
-
-
 def report_abuse(*, address: str, text: str, by: User) -> Report:
-    """Raises TooManyReports."""
+    """Raises AskedEnough."""
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=by.pk)
-        since = timezone.now() - dt.timedelta(hours=1)
-        if Report.objects.filter(reported_by=by, reported_at__gt=since).count() >= MAX_REPORTS_AN_HOUR:
-            raise TooManyReports
+        sent = Report.objects.filter(reported_by=by, reported_at__gt=timezone.now() - AN_HOUR)
+        words = _("you have sent %(number)s reports within an hour; send the next later")
+        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, words)
         report = Report.objects.create(address=address.strip(), text=text.strip(), reported_by=by)
         audit.record("reported", actor=by, subject=report, place=report)
         tell_report(report)
@@ -184,9 +158,6 @@ def close_report(*, report: Report, by: User) -> None:
     """It was seen to. Once more changes nothing."""
     with transaction.atomic():
         changed = Report.objects.select_for_update().get(pk=report.pk)
-        if changed.closed_at is not None:
-            return
-        changed.closed_at, changed.closed_by = timezone.now(), by
-        changed.save(update_fields=["closed_at", "closed_by"])
-        changes = [audit.Change("closed_at", None, changed.closed_at)]
-        audit.record("report-closed", actor=by, subject=changed, place=changed, changes=changes)
+        if changed.closed_at is None:
+            changes = audit.set_fields(changed, {"closed_at": timezone.now()}, closed_by=by)
+            audit.record("report-closed", actor=by, subject=changed, place=changed, changes=changes)

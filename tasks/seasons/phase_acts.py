@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -25,19 +26,11 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
     if closes <= opens:
         raise TimesRefused(_("a phase closes after it opens"))
     with transaction.atomic():
-        moved = _held(phase)
-        if (moved.opens, moved.closes) == (opens, closes):
-            return moved
-        facts = {"before": _span(moved.opens, moved.closes), "after": _span(opens, closes)}
-        changes = [
-            audit.Change(_key(moved, "opens"), moved.opens, opens),
-            audit.Change(_key(moved, "closes"), moved.closes, closes),
-        ]
+        moved = _locked(phase)
         before = PhaseFacts.of(moved)
-        moved.opens, moved.closes = opens, closes
-        moved.save(update_fields=["opens", "closes"])
-        _noted(moved, by, "phase-moved", changes, **facts)
-        tell_changed_phase(moved, before, at=timezone.now(), by=by)
+        facts = {"before": _span(moved.opens, moved.closes), "after": _span(opens, closes)}
+        if _set(moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts):
+            tell_changed_phase(moved, before, at=timezone.now(), by=by)
     return moved
 
 
@@ -45,15 +38,12 @@ def open_now(*, phase: Phase, by: User) -> Phase:
     """Accept runs from this moment. Raises TimesRefused where the phase is over: it needs a new end too."""
     now = timezone.now()
     with transaction.atomic():
-        opened = _held(phase)
+        opened = _locked(phase)
         if opened.is_open(now):
             return opened
         if opened.closes <= now:
             raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
-        changes = [audit.Change(_key(opened, "opens"), opened.opens, now)]
-        opened.opens = now
-        opened.save(update_fields=["opens"])
-        _noted(opened, by, "phase-opened", changes)
+        _set(opened, by, "phase-opened", {"opens": now})
     return opened
 
 
@@ -61,40 +51,31 @@ def close_now(*, phase: Phase, by: User) -> Phase:
     """Accept no run from this moment. Raises TimesRefused where the phase has not begun."""
     now = timezone.now()
     with transaction.atomic():
-        closed = _held(phase)
+        closed = _locked(phase)
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
             raise TimesRefused(_("%(phase)s has not begun; move it instead") % {"phase": closed})
-        changes = [audit.Change(_key(closed, "closes"), closed.closes, now)]
         before = PhaseFacts.of(closed)
-        closed.closes = now
-        closed.save(update_fields=["closes"])
-        _noted(closed, by, "phase-closed", changes)
+        _set(closed, by, "phase-closed", {"closes": now})
         tell_changed_phase(closed, before, at=now, by=by)
     return closed
 
 
-def _held(phase: Phase) -> Phase:
-    """The phase as it is now, held until the transaction ends."""
+def _locked(phase: Phase) -> Phase:
     phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
     return phases.get(pk=phase.pk)
 
 
-def _noted(phase: Phase, by: User, key: str, changes: list[audit.Change], **facts: str) -> None:
-    bump_version(phase.pk)
-    audit.record(
-        key,
-        actor=by,
-        subject=phase,
-        place=phase.task.season,
-        facts={"phase": f"{phase.task}, {phase}", **facts},
-        changes=[change for change in changes if change.before != change.after],
-    )
-
-
-def _key(phase: Phase, field: str) -> str:
-    return f"tasks.{phase.task.slug}.phases.{phase.slug}.{field}"
+def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
+    """Give the phase these values, and tell the history; False where it has them already."""
+    changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
+    if changes:
+        bump_version(phase.pk)
+        facts = {"phase": f"{phase.task}, {phase}", **facts}
+        place = phase.task.season
+        audit.record(key, actor=by, subject=phase, place=place, facts=facts, changes=changes)
+    return bool(changes)
 
 
 def _span(opens: dt.datetime, closes: dt.datetime) -> str:
@@ -118,26 +99,15 @@ def change_board(
     """``board`` sees it until ``board_from``, ``board_then`` from then on."""
     if (board_from is None) != (not board_then):
         raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
-    wanted = {"board": board, "board_from": board_from, "board_then": board_then}
     with transaction.atomic():
-        phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
-        changed = phases.get(pk=phase.pk)
-        changes = [
-            audit.Change(f"tasks.{changed.task.slug}.phases.{changed.slug}.{name}", before, value)
-            for name, value in wanted.items()
-            if (before := getattr(changed, name)) != value
-        ]
-        if not changes:
-            return changed
-        for name, value in wanted.items():
-            setattr(changed, name, value)
-        changed.save(update_fields=list(wanted))
+        changed = _locked(phase)
         with audit.in_english():
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
                 facts |= {"instant": _clock(board_from), "then": str(Phase.Audience(board_then).label)}
         key = "board-changed" if board_from is None else "board-changed/later"
-        _noted(changed, by, key, changes, **facts)
+        wanted = {"board": board, "board_from": board_from, "board_then": board_then}
+        _set(changed, by, key, wanted, **facts)
     return changed
 
 
@@ -170,7 +140,7 @@ def freeze_board(
     """Raises FreezeRefused."""
     now = timezone.now()
     with transaction.atomic():
-        changed = _held(phase)
+        changed = _locked(phase)
         if frozen_from is None and frozen_until is not None:
             raise FreezeRefused(_("say from when the board is frozen, not only until when"))
         if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
@@ -181,50 +151,37 @@ def freeze_board(
         is_new = frozen_from != changed.frozen_from or (is_revealed and frozen_until != changed.frozen_until)
         if frozen_from is not None and frozen_from < now and is_new:
             raise FreezeRefused(_("a board is frozen from now on or later, since what was seen was seen"))
-        return _changed(changed, frozen_from, frozen_until, by)
+        return _freeze(changed, frozen_from, frozen_until, by)
 
 
 def freeze_now(*, phase: Phase, by: User) -> Phase:
     """From this moment until it is revealed. Once more changes nothing."""
     now = timezone.now()
     with transaction.atomic():
-        changed = _held(phase)
-        return changed if changed.is_frozen(now) else _changed(changed, now, None, by)
+        changed = _locked(phase)
+        return changed if changed.is_frozen(now) else _freeze(changed, now, None, by)
 
 
 def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     """Whoever sees the board sees it as it stands, from this moment. Raises FreezeRefused."""
     now = timezone.now()
     with transaction.atomic():
-        changed = _held(phase)
+        changed = _locked(phase)
         if not changed.is_frozen(now):
             raise FreezeRefused(_("the board is not frozen"))
         # A freeze that has just begun ends a moment after it: the database holds them to that order.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
-        return _changed(changed, changed.frozen_from, until, by)
+        return _freeze(changed, changed.frozen_from, until, by)
 
 
-def _changed(
+def _freeze(
     phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
 ) -> Phase:
-    wanted = {"frozen_from": frozen_from, "frozen_until": frozen_until}
-    changes = [
-        audit.Change(f"tasks.{phase.task.slug}.phases.{phase.slug}.{name}", before, value)
-        for name, value in wanted.items()
-        if (before := getattr(phase, name)) != value
-    ]
-    if not changes:
-        return phase
-    phase.frozen_from, phase.frozen_until = frozen_from, frozen_until
-    phase.save(update_fields=list(wanted))
-    if frozen_from is None:
-        _noted(phase, by, "board-frozen/not", changes)
-    elif frozen_until is None:
-        _noted(phase, by, "board-frozen", changes, first=f"{_clock(frozen_from)} UTC")
-    else:
-        ends = {"first": f"{_clock(frozen_from)} UTC", "last": f"{_clock(frozen_until)} UTC"}
-        _noted(phase, by, "board-frozen/until", changes, **ends)
+    ends = {"first": frozen_from, "last": frozen_until}
+    key = "board-frozen/until" if frozen_until else "board-frozen" if frozen_from else "board-frozen/not"
+    facts = {name: f"{_clock(instant)} UTC" for name, instant in ends.items() if instant is not None}
+    _set(phase, by, key, {"frozen_from": frozen_from, "frozen_until": frozen_until}, **facts)
     return phase
 
 

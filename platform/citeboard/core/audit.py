@@ -70,6 +70,24 @@ def record(
     )
 
 
+def set_fields(row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any) -> list[Change]:
+    """Give a row that is locked these values, and save it; what changed by that, for the history.
+
+    Where something did, the fields ``beside`` get theirs too, and the history is not told of those.
+    """
+    changes = [
+        Change(f"{prefix}{name}", before, value)
+        for name, value in wanted.items()
+        if (before := getattr(row, name)) != value
+    ]
+    if changes:
+        values = {**wanted, **beside}
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.save(update_fields=list(values))
+    return changes
+
+
 def history(place: Model) -> QuerySet[AuditEntry]:
     """What was done in a season or a team, newest first."""
     return AuditEntry.objects.filter(place_type=_kind(place), place_id=place.pk)
