@@ -28,9 +28,8 @@ from scoring.api.printed import printed
 from scoring.api.sending import CardForm, given_card
 from scoring.api.serializers import Address, ProblemSerializer, optional_text
 from scoring.board.visibility import audience_of, may_see_scores
-from scoring.runs.events import events
 from scoring.runs.progress import expected_wait
-from scoring.runs.team_view import as_told, hides_outcome
+from scoring.runs.team_view import as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
 from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise

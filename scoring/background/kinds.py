@@ -31,8 +31,7 @@ from scoring.board.visibility import (
 from scoring.exchange import overview_paper
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
-from scoring.human.claim_review import read_agreement
-from scoring.human.judged_runs import keep_file
+from scoring.human.claim_review import keep_file, read_agreement
 from scoring.human.sheets import Drawn, SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
 from scoring.worker.background import Kind, State, ask, new_name

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from citeboard.teams.models import User
-from scoring.demo.people import ORGANISER, PARTICIPANT, ROLES, account, join, secret_of, token_of
-from scoring.demo.runs import entered, send_runs
-from scoring.demo.sheet import publish_ratings
-from scoring.tools.demo.systems import LEAD, write_demo
+from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from scoring.human.outcome import publish
+from scoring.human.ratings import Given, save_ratings, texts_of
+from scoring.human.sheets import add_name, make_sheet
+from scoring.models import HIGHEST, LOWEST, SheetText
+from scoring.tools.demo.papers import chance
+from scoring.tools.demo.systems import LEAD, SYSTEMS, System, write_demo
+from scoring.worker.baseline_runs import ask
 from scoring.worker.entailment_labels import import_labels
-from tasks.models import Organiser, Phase, Season
+from tasks.models import Organiser, Phase, Registration, Season, Submission
+from tasks.models.notifications import Channel, Kind
+from tasks.notifications.reading import choose
+from tasks.registration.entries import draw_alias
 from tasks.seasons.file.load import load_season
 from tasks.seasons.file.plan import read_published_results
+from tasks.submissions.submit import Upload, submit_run
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
@@ -109,3 +121,148 @@ def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
         }
     runs = {phase: files / "runs" / phase.task.slug / f"{LEAD.slug}.jsonl" for phase in ordered}
     return {phase: run.resolve() for phase, run in runs.items() if run.exists()}
+
+
+ORGANISER, PARTICIPANT, READER = ROLES = ("organiser", "participant", "reader")
+TOKEN_NAME = "demo"  # noqa: S105  (what the token is called, not what it is)
+
+
+def address_of(role: str) -> str:
+    return f"{role}@demo.example"
+
+
+def secret_of(role: str, kind: str) -> str:
+    """The same on one site at all times, and another on every other."""
+    return salted_hmac(f"citeboard.demo.{kind}", address_of(role), algorithm="sha256").hexdigest()[:32]
+
+
+def account(role: str) -> User:
+    """The account, with a verified address and the password that is printed."""
+    address, password = address_of(role), secret_of(role, "password")
+    user = User.objects.filter(email__iexact=address).first()
+    if user is None:
+        user = User.objects.create_user(address, password, name=f"Demo {role}")
+        # Nobody reads the mail of an invented address.
+        choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
+    elif not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    EmailAddress.objects.update_or_create(
+        user=user, email=user.email, defaults={"verified": True, "primary": True}
+    )
+    return user
+
+
+def token_of(user: User) -> str:
+    """The participant's token; one from another secret key ends here."""
+    secret = secret_of(PARTICIPANT, "token")
+    named = Token.objects.filter(user=user, name=TOKEN_NAME)
+    named.exclude(digest=token_digest(secret)).filter(revoked_at=None).update(revoked_at=timezone.now())
+    if not named.filter(digest=token_digest(secret)).update(revoked_at=None):
+        Token.objects.issue(user=user, name=TOKEN_NAME, secret=secret)
+    return secret
+
+
+def join(user: User, team: Team) -> None:
+    if Membership.objects.filter(team=team, user=user).exists():
+        return
+    has_lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD).exists()
+    role = Membership.Role.MEMBER if has_lead else Membership.Role.LEAD
+    Membership.objects.create(team=team, user=user, role=role)
+
+
+PRACTICE, EVALUATION, PILOT = "practice", "evaluation", "pilot"
+#: Who takes part in every phase; the others practise.
+IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
+#: By task, of the built-in baselines those that take a moment.
+BASELINES = {
+    "1a": ("clsumm-tfidf-top1", "clsumm-mq-mmr"),
+    "1b": ("clsumm-tfidf-top1", "clsumm-mq-mmr"),
+    "2": ("clsumm-lead", "clsumm-mq-summary-tfidf"),
+    "citation-texts": ("citation-text-lead", "citation-text-lexrank"),
+    "recommendation": ("tfidf-cosine", "bm25-okapi"),
+    "resolution": ("references-tfidf-10-10", "references-tfidf-30-30"),
+}
+
+
+#: Data sets of the task on citation texts that its teams say their systems were trained on.
+TRAINED_ON = {"Draft and check": "paragraphs", "Retrieve and edit": "sentences", "Last sentences": "none"}
+
+
+def send_runs(season: Season, files: Path) -> None:
+    phases = Phase.objects.filter(task__season=season).select_related("task__season")
+    for phase in phases.order_by("task__position", "position"):
+        with _open(phase):
+            for system in SYSTEMS[phase.task.slug]:
+                if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
+                    _send(phase, system, files)
+        if phase.slug == PRACTICE and phase.task.slug in BASELINES:
+            ask(phase=phase, names=BASELINES[phase.task.slug], by=None)
+
+
+def entered(name: str, season: Season) -> Team:
+    """The team, registered for the season."""
+    team, _ = Team.objects.get_or_create(slug=name.lower(), defaults={"name": name})
+    if not Registration.objects.filter(season=season, team=team).exists():
+        Registration.objects.create(season=season, team=team, alias=draw_alias(season))
+    return team
+
+
+@contextmanager
+def _open(phase: Phase) -> Iterator[None]:
+    """A phase that is over takes the runs that were sent while it was open; nobody sees it open meanwhile."""
+    closes = phase.closes
+    if closes > timezone.now():
+        yield
+        return
+    own = Phase.objects.filter(pk=phase.pk)
+    own.update(closes=timezone.now() + dt.timedelta(days=1))
+    phase.refresh_from_db(fields=["closes"])
+    yield
+    own.update(closes=closes)
+    phase.submissions.update(submitted_at=closes - dt.timedelta(days=2))
+
+
+def _send(phase: Phase, system: System, files: Path) -> None:
+    name = f"{system.slug}.jsonl"
+    submit_run(
+        phase=phase,
+        team=entered(system.team, phase.task.season),
+        user=None,
+        upload=Upload(files / phase.task.slug / name, name),
+        system=system.name,
+        description=system.description,
+        card={"trained_on": TRAINED_ON.get(system.name, "")},
+    )
+
+
+TASK, PHASE = "citation-texts", "practice"
+INSTANCES = 12
+#: By annotator how far above or below the others they rate.
+ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
+
+
+def publish_ratings(season: Season, organiser: User) -> None:
+    phase = Phase.objects.select_related("task__season").get(task__season=season, task__slug=TASK, slug=PHASE)
+    runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY).order_by("pk"))
+    sheet = make_sheet(phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser)
+    qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
+    texts = list(texts_of(sheet).select_related("submission", "instance"))
+    for name, bias in ANNOTATORS.items():
+        given = [
+            Given(text.code, _values(text, name, qualities[text.submission.system], bias)) for text in texts
+        ]
+        save_ratings(annotator=add_name(sheet=sheet, name=name), given=given)
+    publish(sheet=sheet, by=organiser)
+
+
+def _values(text: SheetText, annotator: str, quality: float, bias: float) -> dict[str, int]:
+    drawn = chance(annotator, text.submission.system, text.instance.name)
+    return {
+        "readability": _rating(3.4 + quality + bias + drawn.gauss(0, 0.6)),
+        "consistency": _rating(1.6 + 3 * quality + bias + drawn.gauss(0, 0.7)),
+    }
+
+
+def _rating(value: float) -> int:
+    return min(HIGHEST, max(LOWEST, round(value)))

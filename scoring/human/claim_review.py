@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from django.core.files.base import File
+from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core import storage
+from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from scoring.board.human_columns import joined, judged_parts, signed
+from scoring.human.outcome import NotPublished
 from scoring.human.reading import ITEMS
-from scoring.metrics.entailment.judgements import Judgements
-from scoring.models import Evaluation, JudgedRun
+from scoring.metrics.entailment.judgements import RATINGS, Judgements
+from scoring.models import Evaluation, HumanScore, JudgedRun
 from scoring.offline.matrices import load_page
 from scoring.runs.claims import has_claims
 from scoring.runs.results import latest_evaluations
+from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
+from scoring.stats.signature import DIGEST_LENGTH
 from tasks.models import Submission
+from tasks.models.seasons import bump_version
+from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
 #: The program that reads a file of judgements in a confined process.
 READ = "scoring.human.reading:judgements"
-Details = Mapping[str, Mapping[str, Any]]
 
 
 class JudgementsRefused(Refused):
@@ -57,25 +67,16 @@ def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
     """How far the file agrees with the labels of now. Raises JudgementsRefused or PoolFull."""
-    details = _details(submission)
-    return agreement(_judgements(path, filename, details, by), automatic_labels(details))
-
-
-def _details(submission: Submission) -> Details:
     evaluation = judged_evaluation(submission)
     if evaluation is None:
         raise JudgementsRefused(
             [Problem(message=_("the run has no claims yet"), expected=_("a run that is scored"))]
         )
     with storage.statistics.open(evaluation.statistics) as kept:
-        return dict(load_page(kept, 0, sys.maxsize)[0])
-
-
-def _judgements(path: Path, filename: str, details: Details, by: User | None) -> Judgements:
-    """What the file says, read in a confined process. Raises JudgementsRefused or PoolFull."""
+        details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(items_of(details))).encode()
     limits, name = limits_for_organisers(), {"filename": filename}
-    found = Judgements()
+    judgements = Judgements()
     try:
         with read_upload(READ, path, name, owner=by, limits=limits, files={ITEMS: items}) as done:
             problems, answers = from_values(done.result["problems"]), done.result["answers"]
@@ -84,7 +85,115 @@ def _judgements(path: Path, filename: str, details: Details, by: User | None) ->
     if problems:
         raise JudgementsRefused(problems)
     for kind, item, by_annotator in answers:
-        found.answers[kind][tuple(item)] = by_annotator
+        judgements.answers[kind][tuple(item)] = by_annotator
     if not answers:
         raise JudgementsRefused([Problem(file=filename, message=_("there is no judgement in it"))])
+    return agreement(judgements, automatic_labels(details))
+
+
+def keep_judgements(
+    *, submission: Submission, path: Path, filename: str, by: User | None
+) -> dict[str, dict[str, Any]]:
+    """Keep the annotators' file of a run in place of an earlier one, and say how far it agrees.
+
+    Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
+    """
+    found = read_agreement(submission, path, filename, by)
+    keep_file(submission=submission, path=path, filename=filename, by=by)
     return found
+
+
+def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
+    """In place of an earlier one, which goes off the board; it has been read."""
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        name = storage.statistics.save(f"{submission.pk}/judgements.jsonl", File(file))
+    with transaction.atomic():
+        before = JudgedRun.objects.select_for_update().filter(submission=submission).first()
+        if before is not None:
+            if before.published_at is not None:
+                _take_off(before, by)
+            old = before.file
+            transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
+            before.delete()
+        judged = JudgedRun.objects.create(
+            submission=submission,
+            filename=safe_filename(filename),
+            sha256=sha256,
+            file=name,
+            imported_by=by,
+        )
+        _note(judged, by, "judgements-imported")
+    return judged
+
+
+def publish(*, submission: Submission, by: User | None) -> None:
+    """Put the ratings of its responses on the board. Raises NotPublished, JudgementsRefused or PoolFull."""
+    judged = JudgedRun.objects.filter(submission=submission).first()
+    if judged is None:
+        raise NotPublished(_("nobody has judged the run yet"))
+    found = agreement_of(judged)
+    with transaction.atomic():
+        locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
+        if locked is None:
+            raise NotPublished(_("another file has taken the place of these judgements meanwhile"))
+        if locked.published_at is not None:
+            raise NotPublished(_("the ratings stand on the board already"))
+        scores = HumanScore.objects.bulk_create(_scores(locked, found))
+        if not scores:
+            raise NotPublished(_("no whole response is rated in the file"))
+        locked.published_at = timezone.now()
+        locked.save(update_fields=["published_at"])
+        bump_version(submission.phase_id)
+        _note(locked, by, "judgements-imported/published")
+
+
+def revoke(*, submission: Submission, by: User) -> None:
+    """Take the ratings off the board; the judgements stay. Raises NotPublished."""
+    with transaction.atomic():
+        locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()
+        if locked is None:
+            raise NotPublished(_("the ratings are not on the board"))
+        _take_off(locked, by)
+
+
+def _take_off(judged: JudgedRun, by: User | None) -> None:
+    judged.scores.all().delete()
+    judged.published_at = None
+    judged.save(update_fields=["published_at"])
+    bump_version(judged.submission.phase_id)
+    _note(judged, by, "judgements-imported/removed")
+
+
+def _note(judged: JudgedRun, by: User | None, key: str) -> None:
+    run = judged.submission
+    audit.record(key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run})
+
+
+def _scores(judged: JudgedRun, found: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:
+    for kind in RATINGS:
+        own = found[kind]
+        if not own["items"]:
+            continue
+        parts = {
+            **judged_parts(kind),
+            "responses": own["items"],
+            "n": own["ratings"],
+            "annotators": own["annotators"],
+            "fleiss": signed(own["fleiss"]),
+            "alpha": signed(own["krippendorff"]),
+            "file": judged.sha256[:DIGEST_LENGTH],
+            "interval": WILSON_JACKKNIFE,
+            "numpy": version("numpy"),
+        }
+        yield HumanScore(
+            judged=judged,
+            submission=judged.submission,
+            criterion=kind,
+            value=own["people"],
+            low=own["low"],
+            high=own["high"],
+            n=own["items"],
+            signature=joined(f"human_{kind}", parts),
+        )

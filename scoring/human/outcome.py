@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from itertools import combinations
 
+import numpy as np
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import User
-from scoring.board.human_columns import column_parts, joined, signed
-from scoring.human.adjudication import decided, disputed, final_ratings
-from scoring.human.agreement import Agreement, Mean, Ratings, agreement_of, means
-from scoring.human.ratings import texts_of
-from scoring.models import CRITERIA, HumanScore, Rating, Sheet
+from scoring.board.comparisons import Unreadable
+from scoring.board.human_columns import (
+    SCALE,
+    column_parts,
+    joined,
+    published_judgements,
+    published_sheet,
+    signed,
+)
+from scoring.board.names import metric_label
+from scoring.board.numbers import interval, shown
+from scoring.comparison.paired_scores import classes_by_instance
+from scoring.human.ratings import decided, disputed, final_ratings, texts_of
+from scoring.metrics.agreement import alpha, quadratic
+from scoring.metrics.base import Floats
+from scoring.metrics.entailment.judgements import RATINGS
+from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
+from scoring.runs.results import Explained, signature_parts
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
+from scoring.stats.jackknife import ratio_interval
+from scoring.stats.resampling import Bounds
+from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 
 
@@ -83,7 +104,13 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
                 % {"names": "; ".join(waiting)}
             )
         locked.agreement = {
-            name: _described(found) | {"adjudicated": len(decided(locked, name))}
+            name: {
+                # Without the names of people.
+                "mean": _number(found.mean_kappa),
+                "alpha": _number(found.alpha),
+                "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in found.pairs],
+                "adjudicated": len(decided(locked, name)),
+            }
             for name, found in agreement(locked).items()
         }
         locked.published_at = timezone.now()
@@ -115,25 +142,8 @@ def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
 
 
-def _described(found: Agreement) -> dict[str, Any]:
-    """Agreement as it is kept: without the names of people."""
-    return {
-        "mean": _number(found.mean_kappa),
-        "alpha": _number(found.alpha),
-        "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in found.pairs],
-    }
-
-
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _adjudicated(sheet: Sheet, criterion: str) -> dict[str, int]:
-    """From which distance an adjudicator decided, and on how many texts; nothing where none could."""
-    if sheet.adjudicated_from is None:
-        return {}
-    decisions = sheet.agreement[criterion]["adjudicated"]
-    return {"adjudicated_from": sheet.adjudicated_from, "adjudicated": decisions}
 
 
 def _scores(sheet: Sheet) -> Iterator[HumanScore]:
@@ -141,6 +151,9 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     annotators = first.distinct().count()
     for criterion in CRITERIA:
         found = sheet.agreement[criterion]
+        # From which distance an adjudicator decided, and on how many texts; nothing where none could.
+        distance = sheet.adjudicated_from
+        adjudicated = {"adjudicated_from": distance, "adjudicated": found["adjudicated"]} if distance else {}
         for run, mean in system_means(sheet, criterion).items():
             parts = {
                 **column_parts(sheet),
@@ -150,7 +163,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 "annotators": annotators,
                 "kappa": signed(found["mean"]),
                 "alpha": signed(found["alpha"]),
-                **_adjudicated(sheet, criterion),
+                **adjudicated,
                 "seed": sheet.seed,
                 "interval": WILSON_JACKKNIFE,
                 "numpy": version("numpy"),
@@ -165,3 +178,195 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 n=mean.n,
                 signature=joined(f"human_{criterion}", parts),
             )
+
+
+#: The least and the most that a rating can be.
+RATING_RANGE = (1.0, 5.0)
+
+#: By annotator the rating of each text, by the number of the text.
+Ratings = Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two annotators, how many texts both have rated, and their agreement there; NaN where undefined."""
+
+    first: str
+    second: str
+    texts: int
+    kappa: float
+
+
+def pairwise(ratings: Ratings) -> list[Pair]:
+    """Every two annotators, in order."""
+    found = []
+    for first, second in combinations(ratings, 2):
+        shared = [text for text in ratings[first] if text in ratings[second]]
+        kappa = quadratic(
+            [ratings[first][text] for text in shared], [ratings[second][text] for text in shared]
+        )
+        found.append(Pair(first, second, len(shared), kappa))
+    return found
+
+
+def mean_kappa(pairs: Sequence[Pair]) -> float:
+    """Over the pairs that have one; NaN where none has."""
+    known = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
+    return sum(known) / len(known) if known else math.nan
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Every two annotators, the mean of their kappas, and all at once; NaN where undefined."""
+
+    pairs: Sequence[Pair]
+    mean_kappa: float
+    alpha: float
+
+
+def agreement_of(ratings: Ratings) -> Agreement:
+    """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
+    pairs = pairwise(ratings)
+    by_text: dict[int, list[int]] = {}
+    for own in ratings.values():
+        for text, rating in own.items():
+            by_text.setdefault(text, []).append(rating)
+    return Agreement(pairs, mean_kappa(pairs), alpha(list(by_text.values()), "ordinal"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A system's mean rating over ``n`` ratings; None for an interval that says nothing."""
+
+    value: float
+    interval: Bounds | None
+    n: int
+
+
+def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Mean]:
+    """By system the mean of its ratings, each given as (system, instance, rating); instances count from 0.
+
+    The interval is a Wilson interval of the jackknife's error over the instances that have a rating of the
+    system; with fewer than three there is none.
+    """
+    systems = list(dict.fromkeys(system for system, _, _ in rated))
+    rows: Floats = np.zeros((instances, 2 * len(systems)))
+    for system, instance, rating in rated:
+        column = 2 * systems.index(system)
+        rows[instance, column] += rating
+        rows[instance, column + 1] += 1
+    found = {}
+    for place, system in enumerate(systems):
+        # From (instances, 2) sums of ratings and their numbers.
+        own = rows[:, 2 * place : 2 * place + 2]
+        total, count = own.sum(axis=0)
+        found[system] = Mean(
+            value=float(total / count),
+            interval=ratio_interval(own[own[:, 1] > 0], RATING_RANGE),
+            n=int(count),
+        )
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMeans:
+    """One class: by criterion and run the mean of its ratings."""
+
+    label: str
+    instances: int
+    means: dict[str, dict[int, Mean]]
+
+
+def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
+    """In the order of the sheet; nothing where its instances are of one class, or no run says of which.
+
+    An instance of several classes counts in each.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
+    for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
+        try:
+            found = classes_by_instance(evaluation, dimension)
+            break
+        except Unreadable:
+            continue
+    places: dict[str, dict[str, int]] = defaultdict(dict)
+    for name in sheet.instances.order_by("position").values_list("name", flat=True):
+        for label in found.get(name, ()):
+            places[label][name] = len(places[label])
+    if len(places) < 2:
+        return []
+    ratings = {criterion: list(final_ratings(sheet, criterion)) for criterion in CRITERIA}
+    found_means = []
+    for label, numbers in places.items():
+        by_criterion = {}
+        for criterion, given in ratings.items():
+            rated = [(one.run, numbers[one.instance], one.value) for one in given if one.instance in numbers]
+            by_criterion[criterion] = means(rated, len(numbers))
+        found_means.append(ClassMeans(label=label, instances=len(numbers), means=by_criterion))
+    return found_means
+
+
+#: Stands in the place of a rule set.
+HUMAN = "human"
+#: What is rated of whole responses.
+RATED = {
+    "utility": gettext_noop("Annotators say how useful the response is to whoever asked."),
+    "citation_utility": gettext_noop(
+        "Annotators say whether its citations are of use: 1 if they are, 0 if not."
+    ),
+}
+
+
+def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
+    """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
+    sheet = published_sheet(phase, at)
+    found: dict[str, Explained] = {}
+    for score in sheet.scores.filter(submission=run) if sheet else ():
+        definition = _(
+            "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
+            "texts, which did not say whose they are. Asked was: %(question)s"
+        ) % {
+            "ratings": score.n,
+            "lowest": LOWEST,
+            "highest": HIGHEST,
+            "question": sheet.question(score.criterion),
+        }
+        numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
+        if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
+            definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
+        found[score.criterion] = _explained(score, SCALE, definition)
+    judged = published_judgements(phase, at).filter(submission=run)
+    for score in HumanScore.objects.filter(judged__in=judged):
+        lowest, *_others, highest = RATINGS[score.criterion]
+        definition = _(
+            "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
+            "this is the mean over %(responses)s. %(what)s"
+        ) % {
+            "lowest": lowest,
+            "highest": highest,
+            "responses": counted(score.n, "response"),
+            "what": _(RATED[score.criterion]),
+        }
+        found[score.criterion] = _explained(score, float(highest), definition)
+    numbers = [found[name] for name in (*CRITERIA, *RATINGS) if name in found]
+    return [(HUMAN, numbers)] if numbers else []
+
+
+def _explained(score: HumanScore, scale: float, definition: str) -> Explained:
+    metric = f"human_{score.criterion}"
+    return Explained(
+        id=-score.pk,
+        metric=metric,
+        label=metric_label(metric),
+        value=shown(score.value, scale),
+        interval=interval(score.low, score.high, scale),
+        n=score.n,
+        is_percentage=False,
+        upward=_("higher is better"),
+        definition=definition,
+        citation="",
+        signature=score.signature,
+        parts=signature_parts(score.signature),
+        command="",
+    )

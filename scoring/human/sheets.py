@@ -8,24 +8,27 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
-from citeboard.teams.models import User
+from citeboard.teams.models import Membership, User
 from scoring.board.standings import standings
-from scoring.human.scales import scales_of
-from scoring.models import Sheet, SheetInstance, SheetText
+from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
 from scoring.worker.child import RunFailed, ScorerWaits
 from scoring.worker.local_copies import run_copy
 from tasks.gold.gold_files import index_file
 from tasks.models import Gold, Phase, Submission
+from tasks.notifications.events import sheet_event, take_back, tell_sheet
 from tasks.submissions.run_card import READING
-from tasks.types.human_evaluation import Sources
+from tasks.types.human_evaluation import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
 #: Codes are drawn by chance, so that neither one nor its neighbours tell whose text it is; of letters alone,
@@ -104,7 +107,9 @@ def draw_sheet(
             _("only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for")
             % {"instances": counted(len(shared), "instance"), "total": len(sources), "asked": instances}
         )
-    names = sorted(shared, key=lambda name: _place(seed, name))[:instances]
+    # A place in an order that follows from the seed alone, on every machine.
+    places = {name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared}
+    names = sorted(shared, key=places.__getitem__)[:instances]
     return Drawn(phase=phase, seed=seed, names=names, sources=sources, texts=texts)
 
 
@@ -115,40 +120,34 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     phase = drawn.phase
     with transaction.atomic():
         sheet = Sheet.objects.create(phase=phase, seed=drawn.seed, created_by=by)
-        _fill(sheet, drawn.names, drawn.sources, drawn.texts)
+        human_evaluation = phase.task.task_type.human_evaluation
+        sheet.scales = as_values(human_evaluation.scales) if human_evaluation else {}
+        sheet.save(update_fields=["scales"])
+        made = SheetInstance.objects.bulk_create(
+            SheetInstance(
+                sheet=sheet,
+                position=position,
+                name=name,
+                sources=[list(source) for source in drawn.sources[name]],
+            )
+            for position, name in enumerate(drawn.names, start=1)
+        )
+        runs = list(drawn.texts)
+        SheetText.objects.bulk_create(
+            SheetText(
+                instance=instance,
+                position=position,
+                code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
+                submission_id=run,
+                # A database keeps no NUL, which JSON can spell.
+                text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
+            )
+            for instance in made
+            for position, run in enumerate(secrets.SystemRandom().sample(runs, len(runs)), start=1)
+        )
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
         audit.record("sheet", actor=by, subject=phase, place=phase.task.season, facts=facts)
     return sheet
-
-
-def _fill(
-    sheet: Sheet, drawn: Sequence[str], sources: Mapping[str, Sources], texts: Mapping[int, Mapping[str, str]]
-) -> None:
-    sheet.scales = scales_of(sheet.phase)
-    sheet.save(update_fields=["scales"])
-    made = SheetInstance.objects.bulk_create(
-        SheetInstance(
-            sheet=sheet, position=position, name=name, sources=[list(source) for source in sources[name]]
-        )
-        for position, name in enumerate(drawn, start=1)
-    )
-    SheetText.objects.bulk_create(
-        SheetText(
-            instance=instance,
-            position=position,
-            code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
-            submission_id=run,
-            # A database keeps no NUL, which JSON can spell.
-            text=texts[run][instance.name].replace("\0", "\ufffd"),
-        )
-        for instance in made
-        for position, run in enumerate(secrets.SystemRandom().sample(list(texts), len(texts)), start=1)
-    )
-
-
-def _place(seed: int, name: str) -> bytes:
-    """A place in an order that follows from the seed alone, on every machine."""
-    return hashlib.sha256(f"{seed} {name}".encode()).digest()
 
 
 def _sources(phase: Phase) -> Mapping[str, Sources]:
@@ -191,3 +190,149 @@ def _texts(run: Submission) -> Mapping[str, str]:
                 return dict(done.result)
         except (OSError, UploadUnreadable, RunFailed, ScorerWaits) as reason:
             raise SheetRefused(_("the run of %(run)s cannot be read") % {"run": run}) from reason
+
+
+def as_values(scales: Mapping[str, Scale]) -> dict[str, Any]:
+    return {
+        name: {"question": scale.question, "levels": list(scale.levels)} for name, scale in scales.items()
+    }
+
+
+HEADING = "The gold text"
+
+
+class ReferencesRefused(Refused):
+    """Annotators do not get to see the gold; the message says why."""
+
+
+def could_show_references(sheet: Sheet) -> bool:
+    human_evaluation = sheet.phase.task.task_type.human_evaluation
+    return human_evaluation is not None and human_evaluation.references is not None
+
+
+def show_references(*, sheet: Sheet, by: User) -> None:
+    """Let annotators read the gold text of each instance and judge against it. Raises ReferencesRefused.
+
+    Only where no phase needs the gold secret any more, and before anything has been rated.
+    """
+    phase = sheet.phase
+    if not could_show_references(sheet):
+        raise ReferencesRefused(_("the texts of this task are not judged against a gold text"))
+    same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
+    if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
+        raise ReferencesRefused(_("a phase on this gold is still to end; until then nobody is shown it"))
+    if any(own.is_frozen() for own in same_gold):
+        # Whoever has the gold can compute what a frozen board does not show.
+        raise ReferencesRefused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
+    found = _references(phase)
+    human_evaluation = phase.task.task_type.human_evaluation
+    assert human_evaluation is not None
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        if not locked.is_open or Rating.objects.filter(annotator__sheet=locked).exists():
+            raise ReferencesRefused(_("something has been rated without the gold text already"))
+        if locked.has_references:
+            return
+        instances = list(locked.instances.all())
+        if missing := next((own.name for own in instances if own.name not in found), None):
+            raise ReferencesRefused(
+                _("the present gold has no instance %(name)s any more") % {"name": missing}
+            )
+        for instance in instances:
+            instance.sources = [*instance.sources, [HEADING, found[instance.name]]]
+            instance.save(update_fields=["sources"])
+        locked.has_references = True
+        locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
+        locked.save(update_fields=["has_references", "scales"])
+        audit.record(
+            "sheet-references",
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts={"sheet": sheet.pk},
+        )
+
+
+def _references(phase: Phase) -> Mapping[str, str]:
+    gold = Gold.objects.current(phase)
+    assert gold is not None
+    given = {"task_type": phase.task.type}
+    with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
+        try:
+            path = storage.local_copy(storage.gold, gold.file, Path(folder))
+            with read_upload(
+                f"{READING}:references", path, given, owner=None, limits=limits_for_organisers()
+            ) as done:
+                return dict(done.result)
+        except (OSError, UploadUnreadable) as reason:
+            raise ReferencesRefused(_("the gold of the phase cannot be read")) from reason
+
+
+class AnnotatorRefused(Refused):
+    """This person cannot rate this sheet; the message says why."""
+
+
+def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Annotator:
+    """Have the person with this address rate the sheet, or decide on it. Raises AnnotatorRefused."""
+    person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
+    if person is None:
+        raise AnnotatorRefused(_("nobody has an account with this address; they can sign up first"))
+    if has_own_texts(sheet, person):
+        raise AnnotatorRefused(_("a member of a team whose run is on the sheet cannot rate it"))
+    return _add(sheet, str(person), person, is_adjudicator=is_adjudicator)
+
+
+def has_own_texts(sheet: Sheet, person: User) -> bool:
+    """Whether a text of the sheet is of a team that the person is in now."""
+    teams = sheet.instances.values("texts__submission__team")
+    return Membership.objects.filter(user=person, team__in=teams).exists()
+
+
+def add_name(*, sheet: Sheet, name: str) -> Annotator:
+    """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
+    known = sheet.annotators.filter(name=name).first()
+    if known is not None and known.user is not None:
+        raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": known})
+    return known or _add(sheet, name, None)
+
+
+def remove_annotator(*, annotator: Annotator, by: User) -> int:
+    """Take the annotator and their ratings off the sheet; how many ratings went. Raises AnnotatorRefused."""
+    with transaction.atomic():
+        sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
+        if not sheet.is_open:
+            raise AnnotatorRefused(_("the sheet is published; take it back before you remove who rated it"))
+        ratings = annotator.ratings.count()
+        facts = {"annotator": annotator, "ratings": ratings}
+        audit.record("annotator-removed", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
+        if annotator.user_id is not None:
+            take_back(sheet_event(sheet.pk), annotator.user_id)
+        annotator.delete()
+    return ratings
+
+
+def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool = False) -> Annotator:
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        if not locked.is_open:
+            raise AnnotatorRefused(_("the sheet is published and takes no more ratings"))
+        if person is not None and (known := locked.annotators.filter(user=person).first()):
+            if known.is_adjudicator != is_adjudicator:
+                raise AnnotatorRefused(
+                    _("%(name)s is on the sheet already, and nobody decides on their own ratings")
+                    % {"name": known}
+                )
+            return known
+        if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
+            raise AnnotatorRefused(_("%(name)s adjudicates the sheet already") % {"name": other})
+        taken = set(locked.annotators.values_list("name", flat=True))
+        numbered = (f"{name[:70]} ({number})" for number in range(2, len(taken) + 3))
+        free = (
+            name if name not in taken else next(candidate for candidate in numbered if candidate not in taken)
+        )
+        added = Annotator.objects.create(
+            sheet=locked, name=free[:80], user=person, is_adjudicator=is_adjudicator
+        )
+        if person is not None:
+            tell_sheet(locked.pk, locked.phase, person.pk)
+        return added

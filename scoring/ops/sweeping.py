@@ -14,7 +14,7 @@ from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_
 from citeboard.teams.mailed_invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
-from scoring.runs.asking_to_confirm import ask_to_confirm
+from scoring.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.interruptions import DATABASE_ERRORS
 from scoring.worker.local_copies import remove_leftovers

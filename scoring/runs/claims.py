@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy
 from citeboard.core import storage
 from scoring.models import Evaluation
 from scoring.offline.matrices import described_units, load_page
-from scoring.runs.arcs import Drawing, drawing
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5
@@ -90,23 +89,19 @@ def page_of(
             number = units.index(name) // AT_A_TIME + 1 if name in units else number
             kept.seek(0)
         found, total = load_page(kept, (number - 1) * AT_A_TIME, AT_A_TIME)
-    responses = [
-        _response(name, detail, shows_labels=shows_labels, shows_passages=shows_passages)
-        for name, detail in found
-    ]
+    responses = []
+    for unit, detail in found:
+        passages = detail.get("passages", {}) if shows_passages else {}
+        sentences = detail.get("sentences", ())
+        responses.append(
+            Response(
+                name=unit,
+                question=detail.get("question", "") if shows_passages else "",
+                sentences=[_sentence(sentence, shows_labels=shows_labels) for sentence in sentences],
+                passages=[(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
+            )
+        )
     return Page(number=number, pages=max(1, math.ceil(total / AT_A_TIME)), total=total, responses=responses)
-
-
-def _response(name: str, detail: Mapping[str, Any], *, shows_labels: bool, shows_passages: bool) -> Response:
-    passages = detail.get("passages", {}) if shows_passages else {}
-    return Response(
-        name=name,
-        question=detail.get("question", "") if shows_passages else "",
-        sentences=[
-            _sentence(sentence, shows_labels=shows_labels) for sentence in detail.get("sentences", ())
-        ],
-        passages=[(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
-    )
 
 
 def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
@@ -140,17 +135,12 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
         verdict = ""
     else:
         verdict = {True: _("entailed"), False: _("not entailed"), None: _("pending")}[detail["entailed"]]
-    return Claim(
-        text=detail["text"],
-        verdict=verdict,
-        marks=[
-            Mark(
-                number=number,
-                why=_why(detail, place) if shows_labels and detail["counts"] else "",
-            )
-            for place, number in enumerate(detail["marks"])
-        ],
-    )
+    explains = shows_labels and detail["counts"]
+    marks = [
+        Mark(number=number, why=_why(detail, place) if explains else "")
+        for place, number in enumerate(detail["marks"])
+    ]
+    return Claim(text=detail["text"], verdict=verdict, marks=marks)
 
 
 def _why(detail: Mapping[str, Any], place: int) -> str:
@@ -158,7 +148,9 @@ def _why(detail: Mapping[str, Any], place: int) -> str:
         return _("pending")
     if detail["entailed"] is False:
         return _("no credit: its passages do not entail the claim")
-    alone, others = _at(detail["alone"], place), _at(detail["others"], place)
+    alone, others = (
+        detail[side][place] if place < len(detail[side]) else None for side in ("alone", "others")
+    )
     if detail["credits"][place] is None:
         return _("pending")
     if len(detail["marks"]) == 1:
@@ -170,5 +162,121 @@ def _why(detail: Mapping[str, Any], place: int) -> str:
     )
 
 
-def _at(values: Sequence[bool | None], place: int) -> bool | None:
-    return values[place] if place < len(values) else None
+CHARACTER, LABEL, PADDING, NARROWEST = 8.2, 6.4, 18.0, 46.0
+STEP, TOP, BELOW = 22.0, 20.0, 26.0
+ROOT = "ROOT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """``x`` is its middle."""
+
+    text: str
+    x: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arc:
+    """From a head to what depends on it, where the arrow's point is."""
+
+    path: str
+    point: str
+    label: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """``sentence`` says in words what the arcs show."""
+
+    width: float
+    height: float
+    baseline: float
+    words: list[Word]
+    arcs: list[Arc]
+    sentence: str
+
+
+def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Drawing:
+    """The tokens with an arc from each one's head; a token that is its own head is a root."""
+    widths = [
+        max(NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING)
+        for token, relation in zip(tokens, relations, strict=True)
+    ]
+    middles = [sum(widths[:place]) + width / 2 for place, width in enumerate(widths)]
+    levels = _levels(heads)
+    baseline = TOP + STEP * (max(levels.values(), default=0) + 1)
+    arcs = [
+        Arc(
+            path=f"M {middles[place]:.1f} {TOP:.1f} L {middles[place]:.1f} {baseline:.1f}",
+            point=_point(middles[place], baseline),
+            label=ROOT,
+            x=round(middles[place], 1),
+            y=TOP - 6,
+        )
+        if head == place
+        else _arc(
+            middles[head], middles[place], baseline, baseline - STEP * (levels[place] + 0.6), relations[place]
+        )
+        for place, head in enumerate(heads)
+    ]
+    words = [Word(text=token, x=round(middles[place], 1)) for place, token in enumerate(tokens)]
+    return Drawing(
+        width=round(sum(widths)),
+        height=round(baseline + BELOW),
+        baseline=round(baseline + 18),
+        words=words,
+        arcs=arcs,
+        sentence=_in_words(tokens, heads, relations),
+    )
+
+
+def _levels(heads: Sequence[int]) -> dict[int, int]:
+    """Each dependent's arc one above the highest arc within its span."""
+    spans = sorted(
+        ((abs(head - place), min(head, place), max(head, place), place) for place, head in enumerate(heads)),
+    )
+    levels: dict[int, int] = {}
+    within: list[tuple[int, int, int]] = []
+    for length, begin, end, place in spans:
+        if length == 0:
+            continue
+        inside = [level for first, last, level in within if begin <= first and last <= end]
+        levels[place] = max(inside, default=-1) + 1
+        within.append((begin, end, levels[place]))
+    return levels
+
+
+def _arc(head: float, dependent: float, baseline: float, top: float, label: str) -> Arc:
+    """Leaves its head a little towards the dependent, so that arcs of one head stand apart."""
+    begin = head + (6 if dependent > head else -6)
+    bend = min(14.0, abs(dependent - begin) / 2)
+    towards = bend if dependent > begin else -bend
+    path = (
+        f"M {begin:.1f} {baseline:.1f} C {begin:.1f} {top:.1f} {begin:.1f} {top:.1f} "
+        f"{begin + towards:.1f} {top:.1f} L {dependent - towards:.1f} {top:.1f} "
+        f"C {dependent:.1f} {top:.1f} {dependent:.1f} {top:.1f} {dependent:.1f} {baseline:.1f}"
+    )
+    return Arc(
+        path=path,
+        point=_point(dependent, baseline),
+        label=label,
+        x=round((begin + dependent) / 2, 1),
+        y=top - 4,
+    )
+
+
+def _point(x: float, y: float) -> str:
+    return f"M {x - 4:.1f} {y - 6:.1f} L {x + 4:.1f} {y - 6:.1f} L {x:.1f} {y + 1:.1f} Z"
+
+
+def _in_words(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
+    phrases = [
+        _("“%(token)s” is the root") % {"token": token}
+        if head == place
+        else _("“%(token)s” is %(relation)s of “%(head)s”")
+        % {"token": token, "relation": relation, "head": tokens[head]}
+        for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
+    ]
+    return f"{'; '.join(phrases)}."

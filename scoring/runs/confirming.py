@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.words import in_decimals
-from citeboard.teams.models import User
+from citeboard.teams.models import Team, User
 from scoring.board.confirming import Result, results_of, why_not
+from scoring.board.snapshots import UNSETTLED
 from scoring.models import ResultConfirmation
-from scoring.runs.asking_to_confirm import tell_waiting
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
-from tasks.notifications.events import forget_to_confirm
+from tasks.notifications.events import forget_to_confirm, tell_to_confirm
 from tasks.submissions.run_acts import NotInThisState
 
 MAX_MESSAGE = 2000
@@ -54,7 +57,7 @@ def contest_result(*, submission: Submission, message: str, by: User, seen: str 
 
 def _say(submission: Submission, state: State, message: str, by: User, seen: str) -> Result:
     with transaction.atomic():
-        submission.phase = phase = _held(submission.phase)
+        submission.phase = phase = _locked(submission.phase)
         if refused := why_not(phase):
             raise NotInThisState(refused)
         result = result_of(submission)
@@ -118,16 +121,16 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
         )
     now = timezone.now()
     with transaction.atomic():
-        held = _held(phase)
-        if not held.confirms_results:
-            raise NotInThisState(_("%(phase)s asks no team to confirm its results") % {"phase": held})
-        if now < held.closes:
-            raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": held})
-        if held.confirmation_ended_at is not None:
-            return held
-        held.confirmation_ended_at, held.confirmation_ended_because = now, reason
-        forget_to_confirm(held)
-        return _changed_phase(held, "ended", by, [("ended", None, now), ("reason", None, reason)])
+        locked = _locked(phase)
+        if not locked.confirms_results:
+            raise NotInThisState(_("%(phase)s asks no team to confirm its results") % {"phase": locked})
+        if now < locked.closes:
+            raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": locked})
+        if locked.confirmation_ended_at is not None:
+            return locked
+        locked.confirmation_ended_at, locked.confirmation_ended_because = now, reason
+        forget_to_confirm(locked)
+        return _changed_phase(locked, "ended", by, [("ended", None, now), ("reason", None, reason)])
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
@@ -135,16 +138,16 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
     something of them now. Raises NotInThisState.
     """
     with transaction.atomic():
-        held = _held(phase)
-        if held.confirmation_ended_at is None:
+        locked = _locked(phase)
+        if locked.confirmation_ended_at is None:
             raise NotInThisState(_("the confirmation has not been ended"))
         before: list[tuple[str, object, object]] = [
-            ("ended", held.confirmation_ended_at, None),
-            ("reason", held.confirmation_ended_because, None),
+            ("ended", locked.confirmation_ended_at, None),
+            ("reason", locked.confirmation_ended_because, None),
         ]
-        held.confirmation_ended_at, held.confirmation_ended_because = None, ""
-        held.confirmation_reopened += 1
-        reopened = _changed_phase(held, "reopened", by, before)
+        locked.confirmation_ended_at, locked.confirmation_ended_because = None, ""
+        locked.confirmation_reopened += 1
+        reopened = _changed_phase(locked, "reopened", by, before)
         if reopened.task.season.is_public and not why_not(reopened):
             tell_waiting(reopened, by=by)
         return reopened
@@ -168,6 +171,48 @@ def _changed(name: str, before: str, after: str) -> list[audit.Change]:
     return [audit.Change(name, before or None, after or None)] if before != after else []
 
 
-def _held(phase: Phase) -> Phase:
+def _locked(phase: Phase) -> Phase:
     phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
     return phases.get(pk=phase.pk)
+
+
+def ask_to_confirm() -> int:
+    """Tell the leads whose results wait and who were not told; how many were told.
+
+    That is once the phase has closed, its runs are scored and its teams see their scores. A phase is looked
+    at again where something of its results has changed.
+    """
+    under_way = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
+    asking = Phase.objects.filter(
+        ~Exists(under_way),
+        confirms_results=True,
+        confirmation_ended_at=None,
+        closes__lte=timezone.now(),
+        task__season__is_public=True,
+    ).exclude(confirmation_told=F("version"))
+    told = 0
+    for number in list(asking.values_list("pk", flat=True)):
+        with transaction.atomic():
+            phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
+            phase = phases.get(pk=number)
+            if phase.confirmation_ended_at is None and not why_not(phase):
+                told += tell_waiting(phase)
+    return told
+
+
+def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
+    """The leads whose results wait; of every team with a result where somebody has begun that anew (``by``).
+
+    Inside a transaction that holds the phase, where teams can say something of their results.
+    """
+    results = results_of(phase)
+    waiting = {result.run.submission for result in results if by is not None or result.said is None}
+    runs: dict[Team, list[Submission]] = defaultdict(list)
+    found = Submission.objects.filter(pk__in=waiting, team__isnull=False).select_related("team")
+    for run in found.order_by("team_id", "number"):
+        assert run.team is not None
+        runs[run.team].append(run)
+    told = tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
+    if results:
+        Phase.objects.filter(pk=phase.pk).update(confirmation_told=F("version"))
+    return told

@@ -47,12 +47,19 @@ class Progress:
 def progress_of(submission: Submission) -> Progress:
     job = submission.jobs.filter(sets_status=True).order_by("-gold__number", "-id").first()
     place = place_in_queue(submission)
+    advice = ADVICE.get(Status(submission.status), "")
+    if submission.problems:
+        advice = REFUSED
+    elif submission.built_in and submission.status == Status.FAILED:
+        advice = ORGANISERS
+    elif submission.hit_limit:
+        advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
         since=submission.status_since,
         steps=_steps(submission, job),
         share=job.progress if job and job.state == Job.State.RUNNING and submission.is_moving else None,
-        advice=_advice(submission),
+        advice=str(advice),
     )
 
 
@@ -202,16 +209,6 @@ def _unwritten(submission: Submission) -> list[Step]:
         return [asked, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
     ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
     return [asked, Step(name=_("computing the run"), state="now", at=submission.status_since), *ahead]
-
-
-def _advice(submission: Submission) -> str:
-    if submission.problems:
-        return str(REFUSED)
-    if submission.built_in and submission.status == Status.FAILED:
-        return str(ORGANISERS)
-    if submission.hit_limit:
-        return str(OVER_LIMIT)
-    return str(ADVICE.get(Status(submission.status), ""))
 
 
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:

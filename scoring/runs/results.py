@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from citeboard.core.words import counted, listed
+from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.charts import value_axis
-from scoring.board.differences import HiddenClasses, natural_order
+from scoring.board.comparisons import Unreadable, statistics_of
+from scoring.board.differences import HiddenClasses, natural_order, too_small
 from scoring.board.names import dimension_label, metric_label, note_label
-from scoring.board.numbers import shown
+from scoring.board.numbers import interval, shown
 from scoring.board.standings import standings
-from scoring.figures import Bars, Measured, Series
-from scoring.models import ClassNumber, Evaluation
-from scoring.runs.explained import Explained, explained
+from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
+from scoring.metrics import Metric, known_metric
+from scoring.metrics.calibration import CalibrationError
+from scoring.metrics.entailment.labels import with_labels
+from scoring.models import ClassNumber, Evaluation, Score
+from scoring.stats.signature import offline_command
 from tasks.models import Gold, Phase, Submission
+from tasks.types import task_type as the_type
+from tasks.types.printed_options import printed_options
 
 #: Metrics drawn beside one another in a chart by class; the table has all of them.
 DRAWN = 3
@@ -140,8 +149,8 @@ def place(submission: Submission, viewer: object) -> Place:
             return Place(
                 rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else _("Not ranked.")
             )
-    of_team = (row for row in board.rows if row.team_slug == _slug(submission) and not row.is_contrastive)
-    own = next(of_team, None)
+    slug = submission.team.slug if submission.team else None
+    own = next((row for row in board.rows if row.team_slug == slug and not row.is_contrastive), None)
     if own is None:
         chooses = submission.phase.counting == Phase.Counting.SELECTED
         return Place(
@@ -156,10 +165,6 @@ def place(submission: Submission, viewer: object) -> Place:
         reason=_("Run %(number)s, %(system)s, stands on the board for your team.")
         % {"number": own.number, "system": own.system}
     )
-
-
-def _slug(submission: Submission) -> str | None:
-    return submission.team.slug if submission.team else None
 
 
 def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
@@ -198,41 +203,182 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    return {
-        "name": name,
-        "label": dimension_label(name),
-        "heads": [metric_label(metric) for metric in metrics],
-        "lines": lines,
-        "figure": _figure(name, classes, metrics, scales),
-    }
-
-
-def _figure(
-    name: str,
-    classes: Mapping[str, Mapping[str, ClassNumber]],
-    metrics: list[str],
-    scales: Mapping[str, float],
-) -> Bars:
-    """The first metrics of one scale beside one another."""
-    alike = [metric for metric in metrics if scales[metric] == scales[metrics[0]]][:DRAWN]
+    # The first metrics of one scale beside one another.
+    scale = scales[metrics[0]]
+    alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [metric_label(metric) for metric in alike]
-    return Bars(
-        title=_("%(metrics)s by %(dimension)s")
-        % {"metrics": listed(labels), "dimension": dimension_label(name)},
+    in_range = _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
+    words = {"metrics": listed(labels), "dimension": dimension_label(name)}
+    figure = Bars(
+        title=_("%(metrics)s by %(dimension)s") % words,
         labels=list(classes),
         series=[
             Series(name=label, values=[_measured(values.get(metric)) for values in classes.values()])
             for metric, label in zip(alike, labels, strict=True)
         ],
-        axis=value_axis(
-            labels[0] if len(labels) == 1 else _range(scales[metrics[0]]), scales[metrics[0]], has_zero=True
-        ),
+        axis=value_axis(labels[0] if len(labels) == 1 else in_range, scale, has_zero=True),
     )
-
-
-def _range(scale: float) -> str:
-    return _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
+    return {
+        "name": name,
+        "label": dimension_label(name),
+        "heads": [metric_label(metric) for metric in metrics],
+        "lines": lines,
+        "figure": figure,
+    }
 
 
 def _measured(number: ClassNumber | None) -> Measured:
     return Measured(value=number.value, low=number.low, high=number.high) if number else Measured(value=None)
+
+
+UPWARD = {True: gettext_lazy("higher is better"), False: gettext_lazy("lower is better"), None: ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """One number, ready to be shown."""
+
+    id: int
+    metric: str
+    label: str
+    value: str
+    interval: str
+    n: int
+    is_percentage: bool
+    upward: str
+    definition: str
+    citation: str
+    signature: str
+    parts: list[tuple[str, str]]
+    command: str
+
+
+def explained(score: Score, evaluation: Evaluation, task_type: str, filename: str) -> Explained:
+    own = the_type(task_type)
+    metric = known_metric(own, score.metric, evaluation.rules, own.checked_options(evaluation.options))
+    parts = signature_parts(score.signature)
+    return Explained(
+        id=score.pk,
+        metric=score.metric,
+        label=metric_label(score.metric),
+        value=shown(score.value, score.scale, is_infinite=score.is_infinite),
+        interval=interval(score.low, score.high, score.scale),
+        n=score.n,
+        is_percentage=score.scale == 100,
+        upward=str(UPWARD[metric.higher_is_better if metric else None]),
+        definition=definition(metric) if metric else "",
+        citation=metric.citation if metric else "",
+        signature=score.signature,
+        parts=parts,
+        command=offline_command(
+            task_type,
+            rules=evaluation.rules,
+            options=printed_options(with_labels(evaluation.options, "LABELS")),
+            signature=score.signature,
+            gold=["GOLD"],
+            run=filename,
+        ),
+    )
+
+
+def definition(metric: Metric) -> str:
+    """What the metric says of itself, in its first sentences."""
+    text = inspect.getdoc(type(metric)) or ""
+    return " ".join(text.replace("*", "").split())
+
+
+def signature_parts(signature: str) -> list[tuple[str, str]]:
+    """The words of a signature by name; the first, which has none, is the metric."""
+    head, *rest = signature.split("|")
+    pairs = [part.partition(":") for part in rest]
+    return [("metric", head), *((name, value) for name, _, value in pairs)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """Instances whose confidence is above ``low`` and at most ``high``."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    right: float
+
+    @property
+    def label(self) -> str:
+        ends = {"low": f"{self.low:.2g}", "high": f"{self.high:.2g}"}
+        return in_decimals(_("%(low)s to %(high)s") % ends)
+
+
+def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
+    """Chart and table; None where the run gave no probabilities or its matrices are gone.
+
+    Bins of fewer instances are left out, and those without which one of them would follow.
+    """
+    bins = _bins(evaluation)
+    hidden = too_small({own.label: own.count for own in bins}, min_bin_size)
+    seen = [own for own in bins if own.label not in hidden]
+    if not bins:
+        return None
+    lines = [
+        {
+            "label": own.label,
+            "count": own.count,
+            "confidence": shown(own.confidence),
+            "right": shown(own.right),
+        }
+        for own in seen
+    ]
+    return {"lines": lines, "figure": reliability_chart(seen), "min_size": min_bin_size if hidden else 0}
+
+
+def _bins(evaluation: Evaluation) -> list[Bin]:
+    """Those that have instances."""
+    task_type = evaluation.phase.task.task_type
+    options = task_type.checked_options(evaluation.options)
+    named = (
+        known_metric(task_type, score.metric, evaluation.rules, options) for score in evaluation.scores.all()
+    )
+    metric = next((metric for metric in named if isinstance(metric, CalibrationError)), None)
+    if metric is None:
+        return []
+    try:
+        stats = statistics_of(evaluation, [metric.statistic]).matrices[metric.statistic]
+    except (Unreadable, KeyError):
+        return []
+    edges = np.linspace(0, 1, metric.bins + 1)
+    return [
+        Bin(
+            low=float(edges[place]),
+            high=float(edges[place + 1]),
+            count=round(count),
+            confidence=confidence / count,
+            right=right / count,
+        )
+        for place, (count, confidence, right) in enumerate(stats.sum(axis=0).reshape(3, -1).T.tolist())
+        if count
+    ]
+
+
+def reliability_chart(bins: Sequence[Bin]) -> Scatter:
+    """Confidence across, the share that is right upwards; on the diagonal both are the same."""
+    places = [
+        Point(
+            name=_("%(count)s instances") % {"count": in_decimals(f"{own.count:,}")},
+            x=Measured(
+                value=own.confidence, text=_("confidence %(value)s") % {"value": shown(own.confidence)}
+            ),
+            y=Measured(value=own.right, text=_("%(share)s right") % {"share": shown(own.right)}),
+        )
+        for own in bins
+    ]
+    ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (0.0, 1.0)]
+    return Scatter(
+        title=_("Share that is right by confidence"),
+        series=[
+            PointSeries(name=_("this run"), points=places, has_line=True),
+            PointSeries(name=_("calibrated"), points=ends, has_points=False, is_reference=True),
+        ],
+        x=Axis(title=_("Mean confidence"), bounds=(0.0, 1.0), has_zero=True),
+        y=Axis(title=_("Share that is right"), bounds=(0.0, 1.0), has_zero=True),
+    )

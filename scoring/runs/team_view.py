@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from citeboard.core.audit import about
 from scoring.board.visibility import may_see_outcome
-from tasks.models import Phase, Submission
+from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
 #: What stands in the place of a state; no run is stored with it.
@@ -28,3 +36,56 @@ def as_told(run: Submission, viewer: object) -> Submission:
     if hasattr(told, "progress"):
         told.progress = None
     return told
+
+
+ENDS = {
+    Job.State.DONE: gettext_lazy("done"),
+    Job.State.FAILED: gettext_lazy("failed"),
+    Job.State.CANCELLED: gettext_lazy("stopped"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One step; ``by`` is empty for what the site did itself."""
+
+    at: dt.datetime
+    words: str
+    by: str = ""
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+def events(run: Submission, viewer: object) -> list[Event]:
+    """First things first. Whoever is not told how far a run is reads of no scoring."""
+    steps = [] if hides_outcome(run, viewer) else list(_steps(run))
+    return sorted([*_sent(run), *steps, *_acts(run)], key=lambda event: event.at)
+
+
+def _sent(run: Submission) -> Iterator[Event]:
+    if run.begun_at is not None:
+        yield Event(at=run.begun_at, words=_("the upload began"))
+    by = str(run.submitted_by) if run.submitted_by else ""
+    name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else _("no file yet")
+    yield Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by)
+
+
+def _steps(run: Submission) -> Iterator[Event]:
+    for job in run.jobs.select_related("gold"):
+        what = str(Job.Step(job.step).label)
+        if job.rules:
+            what = _("%(step)s under “%(rules)s” against gold v%(number)s") % {
+                "step": what,
+                "rules": job.rules,
+                "number": job.gold.number,
+            }
+        if job.started_at is not None:
+            began = _("%(what)s began, attempt %(attempt)s") if job.attempt > 1 else _("%(what)s began")
+            yield Event(at=job.started_at, words=began % {"what": what, "attempt": job.attempt})
+        if job.finished_at is not None and job.state in ENDS:
+            why = f": {job.reason}" if job.reason else ""
+            yield Event(at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}")
+
+
+def _acts(run: Submission) -> Iterator[Event]:
+    for entry in about(run):
+        yield Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes)

@@ -15,9 +15,8 @@ from django.utils.translation import gettext as _
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
-from scoring.human.adjudication import texts_for
-from scoring.human.annotators import has_own_texts
-from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv
+from scoring.human.ratings import Given, RatingsRefused, read_ratings, save_ratings, sheet_csv, texts_for
+from scoring.human.sheets import has_own_texts
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Annotator, Rating, SheetInstance, SheetText
 from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, signed_in
 from tasks.submissions.uploads import received

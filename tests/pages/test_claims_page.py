@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from scoring.offline.matrices import load_page, packed
-from scoring.runs.arcs import drawing
+from scoring.runs.claims import drawing
 from scoring.worker.score import score
 from tasks.models import Phase
 from tasks.submissions.run_acts import select_run

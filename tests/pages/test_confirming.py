@@ -11,8 +11,7 @@ from citeboard.core.audit import about, history
 from citeboard.teams.membership import add_member
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.ops.accounts import delete_account, own_data
-from scoring.runs.asking_to_confirm import ask_to_confirm
-from scoring.runs.confirming import end_confirmation, reopen_confirmation
+from scoring.runs.confirming import ask_to_confirm, end_confirmation, reopen_confirmation
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choose

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from citeboard.teams.models import Membership
 from scoring.human import outcome
-from scoring.human.adjudication import all_disputed
+from scoring.human.ratings import all_disputed
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
 from tests.pages.reading import text_of

@@ -9,7 +9,7 @@ from scipy import stats
 
 from scoring.board.standings import standings
 from scoring.human import outcome
-from scoring.human.against_metrics import lines, rated
+from scoring.human.metric_correlation import lines, rated
 from tests import factories
 from tests.pages.reading import text_of
 from tests.scoring import boards, sheets

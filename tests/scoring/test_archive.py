@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from scoring.__main__ import main
-from scoring.demo import prepare, runs
+from scoring.demo import prepare
 from scoring.tools.demo.systems import SYSTEMS
 from scoring.web.guides import site_wheel
 from tasks.models import Phase, Submission
@@ -81,9 +81,9 @@ def first(folder: Path, pattern: str) -> Path:
 def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit_in_it_is_found(
     monkeypatch, tmp_path, capsys
 ):
-    monkeypatch.setattr(runs, "BASELINES", {})
-    monkeypatch.setattr(runs, "IN_ALL_PHASES", ())
-    monkeypatch.setattr(runs, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()})
+    monkeypatch.setattr(prepare, "BASELINES", {})
+    monkeypatch.setattr(prepare, "IN_ALL_PHASES", ())
+    monkeypatch.setattr(prepare, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()})
     monkeypatch.setattr(prepare, "bring_published", lambda: None)
     prepare.prepare_demo()
     practice = Submission.objects.filter(phase__task__season__slug="demo", phase__slug="practice")

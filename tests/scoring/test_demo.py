@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.board.standings import standings
-from scoring.demo import prepare, runs
-from scoring.demo.people import address_of
-from scoring.demo.prepare import EXAMPLES
+from scoring.demo import prepare
+from scoring.demo.prepare import EXAMPLES, address_of
 from scoring.models import Sheet
 from scoring.tools.demo.systems import SYSTEMS, write_demo
 from scoring.worker.score import score
@@ -139,9 +138,11 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
 )
 def test_its_best_and_worst_runs_differ_by_far(monkeypatch, task, best, worst):
     monkeypatch.setattr(
-        runs, "SYSTEMS", {name: [s for s in own if s.name in (best, worst)] for name, own in SYSTEMS.items()}
+        prepare,
+        "SYSTEMS",
+        {name: [s for s in own if s.name in (best, worst)] for name, own in SYSTEMS.items()},
     )
-    monkeypatch.setattr(runs, "BASELINES", {})
+    monkeypatch.setattr(prepare, "BASELINES", {})
     monkeypatch.setattr(prepare, "publish_ratings", lambda *given: None)
     demo()
     phase = Phase.objects.get(task__season__slug="demo", task__slug=task, slug="practice")
@@ -225,7 +226,7 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
 
 
 def test_a_start_that_is_interrupted_leaves_no_half_a_season(monkeypatch):
-    monkeypatch.setattr("scoring.demo.runs.submit_run", lambda **given: 1 / 0)
+    monkeypatch.setattr("scoring.demo.prepare.submit_run", lambda **given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         demo()
     assert not Season.objects.exists()

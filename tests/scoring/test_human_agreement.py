@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from scoring.human.agreement import mean_kappa, means, pairwise
+from scoring.human.outcome import mean_kappa, means, pairwise
 from scoring.metrics.agreement import quadratic
 
 

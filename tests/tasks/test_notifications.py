@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from scoring.human.annotators import add_person, remove_annotator
+from scoring.human.sheets import add_person, remove_annotator
 from scoring.ops.accounts import own_data
 from tasks.jobs import leases, mails
 from tasks.jobs.mails import mail_state, send_mails, try_again

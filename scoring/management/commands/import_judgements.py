@@ -9,8 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.human.claim_review import JudgementsRefused
-from scoring.human.judged_runs import keep_judgements, publish
+from scoring.human.claim_review import JudgementsRefused, keep_judgements, publish
 from scoring.human.outcome import NotPublished
 from tasks.models import Submission
 from tasks.types.problems import capped

@@ -84,12 +84,9 @@ def differences(request: HttpRequest, phase: Phase) -> Answer:
     if request.headers.get("HX-Request") and request.headers.get("HX-Trigger") != DIFFERENCES.fetching:
         # What a reader chose here stands in the address of the board around it. What the page fetches by
         # itself may come after a choice on the board, whose address stays.
-        response["HX-Replace-Url"] = _address(phase, "board") + query.with_().removesuffix("?")
+        board = reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug])
+        response["HX-Replace-Url"] = board + query.with_().removesuffix("?")
     return response
-
-
-def _address(phase: Phase, name: str) -> str:
-    return reverse(name, args=[phase.task.season.slug, phase.task.slug, phase.slug])
 
 
 def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
@@ -114,7 +111,12 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
     every = [EVERY] if len(dimensions) > 1 else []
     return context | {
         "carried": query.pairs(dimension=current, metric=metric, systems=()),
-        "dimensions": query.choices("dimension", [*dimensions, *every], current, _choice),
+        "dimensions": query.choices(
+            "dimension",
+            [*dimensions, *every],
+            current,
+            lambda name: _("all of them") if name == EVERY else dimension_label(name),
+        ),
         "metrics": query.choices("metric", metrics_of(board, dimension), metric, metric_label),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
@@ -126,10 +128,6 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
         "figures": {part[f"{kind}_name"]: part[kind] for part in parts for kind in ("heat", "bars")},
         "export": query.with_(dimension=current, metric=metric, figure=""),
     }
-
-
-def _choice(dimension: str) -> str:
-    return _("all of them") if dimension == EVERY else dimension_label(dimension)
 
 
 def _part(
@@ -161,7 +159,11 @@ def _part(
             for name in table.classes
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
-        "over_all": [_over_all(table, row) for row in rows],
+        "over_all": [
+            # The number of the board, which every instance counts alike in.
+            shown(cell.value, table.scale, is_infinite=cell.is_infinite) if cell else DASH
+            for cell in (row.scores.get(table.metric) for row in rows)
+        ],
     }
 
 
@@ -173,12 +175,6 @@ def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
         None,
     )
     return in_order_of(table, row, is_reversed=query.order.startswith("-")) if row else table
-
-
-def _over_all(table: ClassTable, row: Row) -> str:
-    """The number of the board, which every instance counts alike in."""
-    cell = row.scores.get(table.metric)
-    return shown(cell.value, table.scale, is_infinite=cell.is_infinite) if cell else DASH
 
 
 def _cell(table: ClassTable, label: str, row: System, leaders: Leaders) -> dict[str, Any]:
@@ -225,7 +221,12 @@ def discourse(request: HttpRequest, phase: Phase) -> Answer:
 
 def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> dict[str, Any]:
     scheme = query.scheme if query.scheme in schemes else schemes[0]
-    counted = _counted(board.rows[:MAX_IN_HEAT_MAP], scheme)
+    compared = board.rows[:MAX_IN_HEAT_MAP]
+    evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
+        [row.evaluation for row in compared]
+    )
+    labelled = [(row, label_counts_of(evaluations[row.evaluation], scheme)) for row in compared]
+    counted = [(row, counts) for row, counts in labelled if counts is not None]
     hidden = hidden_classes([row.evaluation for row in board.rows], board.phase, board.audience)
     datasets = [
         name
@@ -257,12 +258,6 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
     }
 
 
-def _counted(rows: Sequence[Row], scheme: str) -> list[tuple[Row, LabelCounts]]:
-    evaluations = Evaluation.objects.select_related("phase__task").in_bulk([row.evaluation for row in rows])
-    found = [(row, label_counts_of(evaluations[row.evaluation], scheme)) for row in rows]
-    return [(row, own) for row, own in found if own is not None]
-
-
 def _chosen(
     counted: Sequence[tuple[Row, LabelCounts]], wanted: Sequence[int]
 ) -> Sequence[tuple[Row, LabelCounts]]:
@@ -276,13 +271,14 @@ def _divergences(
     counted: Sequence[tuple[Row, LabelCounts]], datasets: Sequence[str], form: str
 ) -> dict[str, Any]:
     """The heat map and the table behind it."""
-    values = [
+    divergences = [
         [
-            _or_none(own.published_divergence(dataset) if form == PUBLISHED else own.divergence(dataset))
+            own.published_divergence(dataset) if form == PUBLISHED else own.divergence(dataset)
             for dataset in datasets
         ]
         for _, own in counted
     ]
+    values = [[None if math.isnan(value) else value for value in line] for line in divergences]
     lines = [
         {
             "system": row.system,
@@ -308,10 +304,6 @@ def _shares(drawn: Sequence[tuple[Row, LabelCounts]], dataset: str) -> dict[str,
         "labels": labels,
         "share_lines": written(lines),
     }
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 @phase_readers.page()

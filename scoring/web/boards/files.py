@@ -29,7 +29,7 @@ from scoring.exchange.formats import DATASET, JSON, ZIP, as_file, as_hugging_fac
 from scoring.exchange.results import Results
 from scoring.human.data_sheet import as_json, as_markdown, sections
 from scoring.models import Sheet
-from scoring.web.pages import Answer, phase_readers
+from scoring.web.pages import Answer, attachment, phase_readers
 from tasks.models import Phase, Registration
 from tasks.seasons.access import phase_for
 
@@ -45,23 +45,20 @@ board_json = readable_anywhere(board_export)
 
 @require_safe
 def classes_csv(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    board, _rows = _exported(request, season, task, phase)
-    board.rows = board.systems
+    board = _with_systems(request, season, task, phase)
     return as_file(exports.classes_csv(board), "text/csv; charset=utf-8", board, "classes.csv")
 
 
 @require_safe
 def classes_json(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    board, _rows = _exported(request, season, task, phase)
-    board.rows = board.systems
+    board = _with_systems(request, season, task, phase)
     return as_file(exports.classes_json(board), JSON, board, "classes.json")
 
 
 @require_safe
 def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """The table of the page whose query this is."""
-    board, _rows = _exported(request, season, task, phase)
-    board.rows = board.systems
+    board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
     dimension, metric = shown_classes(board, query)
     if not metric:
@@ -103,6 +100,12 @@ def _exported(request: HttpRequest, season: str, task: str, phase: str) -> tuple
     query = BoardQuery.of(request.GET)
     board = board_with_scores(found, request.user, query, audience_of(found, request.user))
     return board, chosen_rows(board, query)
+
+
+def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
+    board, _rows = _exported(request, season, task, phase)
+    board.rows = board.systems
+    return board
 
 
 SVG = "image/svg+xml"
@@ -160,10 +163,8 @@ def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
 @phase_readers.page()
 def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     content_type, written = FORMS[form]
-    response = HttpResponse(written(_sheet(request, phase)), content_type=content_type)
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(written(_sheet(request, phase)), content_type, name)
 
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:

@@ -17,7 +17,7 @@ from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
 from scoring.board.charts import one_against_another, pairings_of, quality_against
 from scoring.board.human_columns import published_judgements
-from scoring.board.manual_scores import TeamReported, outside_of, team_reported, written
+from scoring.board.manual_scores import outside_of, team_reported, written
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
@@ -25,7 +25,7 @@ from scoring.board.standings import Board
 from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
-from scoring.human.against_metrics import Line, Values, judged, lines, rated
+from scoring.human.metric_correlation import Line, Values, judged, lines, rated
 from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation
@@ -137,6 +137,13 @@ def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
     )
     ranking = board.ranking
     labels = {cost.name: cost.label for cost in reported.costs}
+    rows = []
+    for row in reported.rows:
+        cell = row.scores.get(ranking.name) if ranking else None
+        score = shown(cell.value, ranking.scale) if cell and ranking else ""
+        figures = [written(reported.value(row, measure)) for measure in reported.measures]
+        line = {"rank": row.rank, "system": row.system, "team": row.team, "score": score}
+        rows.append({**line, "figures": figures})
     return {
         "metric_label": metric_label(ranking.metric) if ranking else "",
         "measures": reported.measures,
@@ -145,19 +152,7 @@ def _costs(board: Board, query: CostQuery) -> dict[str, Any]:
         "figures": {"costs-chart": quality_against(board, ranking, reported, measure)}
         if measure and ranking
         else {},
-        "rows": [_line(board, reported, place) for place in range(len(reported.rows))],
-    }
-
-
-def _line(board: Board, reported: TeamReported, place: int) -> dict[str, Any]:
-    row, ranking = reported.rows[place], board.ranking
-    cell = row.scores.get(ranking.name) if ranking else None
-    return {
-        "rank": row.rank,
-        "system": row.system,
-        "team": row.team,
-        "score": shown(cell.value, ranking.scale) if cell and ranking else "",
-        "figures": [written(reported.value(row, measure)) for measure in reported.measures],
+        "rows": rows,
     }
 
 
@@ -266,16 +261,11 @@ def _words(criterion: str) -> str:
     return criterion.replace("_", " ")
 
 
-def _over_systems(line: Line) -> Sequence[Correlation]:
-    return list(line.over_systems.values())
-
-
-def _over_instances(line: Line) -> Sequence[Correlation]:
-    return list(line.over_instances.values())
-
-
 #: By the name of its figure what each is over.
-SIDES = {"people-1": (SYSTEMS, _over_systems), "people-2": (INSTANCES, _over_instances)}
+SIDES: dict[str, tuple[Promise, Callable[[Line], Sequence[Correlation]]]] = {
+    "people-1": (SYSTEMS, lambda line: list(line.over_systems.values())),
+    "people-2": (INSTANCES, lambda line: list(line.over_instances.values())),
+}
 
 
 def _cell(found: Correlation) -> tuple[str, str]:

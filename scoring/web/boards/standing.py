@@ -40,11 +40,11 @@ from scoring.comparison.reading import rights_to
 from scoring.exchange.citations import of_run
 from scoring.exchange.data_sets import open_labels, write_labels
 from scoring.exchange.results import place, site_address
-from scoring.human.explained import rated
+from scoring.human.outcome import rated
 from scoring.metrics.entailment.labels import stored_model
 from scoring.models import Evaluation
 from scoring.runs.claims import has_claims
-from scoring.runs.explained import Explained, explained
+from scoring.runs.results import Explained, explained
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
 from scoring.web.breadcrumbs import place_of

@@ -13,8 +13,7 @@ from citeboard.core.words import sentence
 from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.kinds import ask_for_judgements
 from scoring.board.numbers import interval, shown
-from scoring.human.claim_review import JudgementsRefused, agreement_of
-from scoring.human.judged_runs import publish, revoke
+from scoring.human.claim_review import JudgementsRefused, agreement_of, publish, revoke
 from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
 from scoring.models import BackgroundJob, JudgedRun
 from scoring.web.breadcrumbs import place_of

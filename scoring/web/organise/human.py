@@ -24,14 +24,29 @@ from scoring.board.human_columns import SCALE
 from scoring.board.names import dimension_label
 from scoring.board.numbers import DASH, interval, shown
 from scoring.human import outcome
-from scoring.human.adjudication import DISTANCES, all_disputed, change_distance
-from scoring.human.agreement import Agreement
-from scoring.human.annotators import AnnotatorRefused, add_name, add_person, remove_annotator
-from scoring.human.by_class import means_by_class
 from scoring.human.data_sheet import MAX_ANSWER, SECTIONS, save_data_sheet
-from scoring.human.ratings import RatingsRefused, read_ratings, save_ratings, texts_of
-from scoring.human.references import could_show_references, show_references
-from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, judged_phases, runs_on_board
+from scoring.human.outcome import Agreement, means_by_class
+from scoring.human.ratings import (
+    DISTANCES,
+    RatingsRefused,
+    all_disputed,
+    change_distance,
+    read_ratings,
+    save_ratings,
+    texts_of,
+)
+from scoring.human.sheets import (
+    MAX_INSTANCES,
+    MAX_SYSTEMS,
+    AnnotatorRefused,
+    add_name,
+    add_person,
+    could_show_references,
+    judged_phases,
+    remove_annotator,
+    runs_on_board,
+    show_references,
+)
 from scoring.models import CRITERIA, Sheet
 from scoring.web.pages import Answer, SignedInRequest, organisers, refusals_at
 from scoring.worker.background import Kind

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from citeboard.core import storage
 from citeboard.core.query import whole_number
@@ -41,11 +38,11 @@ from scoring.board.visibility import (
 from scoring.runs import results
 from scoring.runs.claims import has_claims
 from scoring.runs.confirming import MAX_MESSAGE, confirm_result, contest_result, result_of
-from scoring.runs.events import events
 from scoring.runs.progress import progress_of, received_alone
-from scoring.runs.reliability import reliability
-from scoring.runs.team_view import RECEIVED, as_told, hides_outcome
+from scoring.runs.results import reliability
+from scoring.runs.team_view import RECEIVED, as_told, events, hides_outcome
 from scoring.web.breadcrumbs import place_of
+from scoring.web.pages import Answer, Pages, SignedInRequest
 from scoring.worker.rescoring import ENDED
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, card_lines
@@ -89,208 +86,195 @@ DONE = {
 }
 
 
-@login_required
-@require_safe
-def submission(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _own(request, pk)
-    context = {
-        **_context(request, found),
-        **confirming(found, request.user),
-        "team_reported": reported_of(found),
-        "events": events(found, request.user),
-        "may_describe": _is_member(found, request.user),
-        "run_card": card_lines(found.card),
-        "card_form": CardForm(initial=found.card, auto_id="run-%s"),
+class AnswerForm(forms.Form):
+    """What is wrong with the result, where something is; `seen` is the digest of the numbers on the page."""
+
+    seen = forms.CharField(required=False, max_length=64)
+    message = forms.CharField(required=False, max_length=MAX_MESSAGE)
+
+
+def _own(user: object, pk: int) -> Submission:
+    """A run that the viewer may see. Raises Http404."""
+    runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
+    run = runs.filter(pk=pk).first()
+    if run is None or not may_see_submission(run, user):
+        raise Http404(_("There is no run of yours at this address."))
+    return run
+
+
+def _of_team(user: object, pk: int) -> Submission:
+    run = _own(user, pk)
+    if not _is_member(run, user):
+        raise Http404(_("There is no run of yours at this address."))
+    return run
+
+
+def _of_lead(user: object, pk: int) -> Submission:
+    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
+    if run.team is None:
+        raise Http404(_("There is no run of yours at this address."))
+    team_for_lead(user, run.team.slug)
+    return run
+
+
+seen_runs, team_runs, led_runs = Pages(_own, "pk"), Pages(_of_team, "pk"), Pages(_of_lead, "pk")
+
+
+@seen_runs.page("runs/submission.html")
+def submission(request: SignedInRequest, run: Submission) -> Answer:
+    return {
+        **_context(request, run),
+        **confirming(run, request.user),
+        "team_reported": reported_of(run),
+        "events": events(run, request.user),
+        "may_describe": _is_member(run, request.user),
+        "run_card": card_lines(run.card),
+        "card_form": CardForm(initial=run.card, auto_id="run-%s"),
     }
-    return render(request, "runs/submission.html", context)
 
 
-@login_required
-@require_safe
-def status(request: HttpRequest, pk: int) -> HttpResponse:
+@seen_runs.page("runs/_status.html")
+def status(request: SignedInRequest, run: Submission) -> Answer:
     """The part of the page that changes; it asks for itself again until the run has come to rest.
 
     A page that shows what there is already is told so, and stays as it is.
     """
-    found = _own(request, pk)
-    context = _context(request, found)
+    context = _context(request, run)
     if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=204)
-    return render(request, "runs/_status.html", {**context, "is_update": True})
+    return {**context, "is_update": True}
 
 
-@login_required
-@require_safe
-def run_file(request: HttpRequest, pk: int) -> HttpResponseBase:
-    found = _own(request, pk)
-    if not found.file:
+@seen_runs.page()
+def run_file(request: HttpRequest, run: Submission) -> Answer:
+    if not run.file:
         raise Http404(_("This run has no file."))
-    return download(
-        request, storage.runs, found.file, filename=found.filename, content_type="application/octet-stream"
-    )
+    content_type = "application/octet-stream"
+    return download(request, storage.runs, run.file, filename=run.filename, content_type=content_type)
 
 
-@require_POST
-@login_required
-def change(request: HttpRequest, pk: int, how: str) -> HttpResponse:
+@seen_runs.act("submission pk")
+def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
-    found = _own(request, pk)
-    user = request.user
-    assert isinstance(user, User)
-    if not _acts_as_organiser(found, user) and (how in BY_ORGANISERS or not _is_member(found, user)):
+    user, as_organiser = request.user, _acts_as_organiser(run, request.user)
+    if not as_organiser and (how in BY_ORGANISERS or not _is_member(run, user)):
         raise Http404(_("There is no run of yours at this address."))
-    reason = request.POST.get("reason", "").strip() if _acts_as_organiser(found, user) else ""
-    if _acts_as_organiser(found, user) and not reason:
-        messages.error(request, _("Say why: the team reads it."))
-        return redirect("submission", pk)
-    service = take_back if how in ("cancel", "withdraw") and hides_outcome(found, user) else CHANGES[how]
+    reason = request.POST.get("reason", "").strip() if as_organiser else ""
+    if as_organiser and not reason:
+        raise NotInThisState(_("Say why: the team reads it."))
+    service = take_back if how in ("cancel", "withdraw") and hides_outcome(run, user) else CHANGES[how]
     if how == "priority":
         service = partial(set_priority, place=whole_number(request.POST.get("priority", "")) or 0)
-    try:
-        done = service(found, user, reason)
-    except NotInThisState as refused:
-        messages.error(request, f"{_sentence(refused)}.")
-    else:
-        words = str(DONE.get(how, _("The run is %(status)s.")))
-        facts = {
-            "number": done.number,
-            "team": done.team,
-            "priority": done.priority,
-            "status": done.get_status_display(),
-        }
-        messages.success(request, words % facts)
-    return redirect("submission", pk)
+    done = service(run, user, reason)
+    words = str(DONE.get(how, _("The run is %(status)s.")))
+    facts = {"number": done.number, "team": done.team, "priority": done.priority}
+    return words % {**facts, "status": done.get_status_display()}
 
 
-@require_POST
-@login_required
-def describe(request: HttpRequest, pk: int) -> HttpResponse:
+@team_runs.act("submission pk")
+def describe(request: SignedInRequest, run: Submission) -> Answer:
     """Another description, other links: for its team, at any time."""
-    found = _of_member(request, pk)
-    said = request.POST
+    posted = request.POST
     try:
         describe_run(
-            submission=found,
-            description=said.get("description", ""),
-            links=said.get("links", "").splitlines(),
-            card={**found.card, **{name: said[name] for name in CARD if name in said}},
-            by=_person(request),
+            submission=run,
+            description=posted.get("description", ""),
+            links=posted.get("links", "").splitlines(),
+            card={**run.card, **{name: posted[name] for name in CARD if name in posted}},
+            by=request.user,
         )
     except ValidationError as faults:
-        messages.error(request, " ".join(_faults(faults)))
-    else:
-        messages.success(request, _("What you say of the run is saved."))
-    return redirect("submission", pk)
+        # Each with the name of its field, since the page has many.
+        raise ValidationError(
+            [
+                f"{CARD[name].label if name in CARD else name}: {'; '.join(errors)}"
+                for name, errors in faults.message_dict.items()
+            ]
+        ) from faults
+    return _("What you say of the run is saved.")
 
 
-def _faults(faults: ValidationError) -> Iterator[str]:
-    """Each with the name of its field, since the page has many."""
-    for name, errors in faults.message_dict.items():
-        label = CARD[name].label if name in CARD else name
-        yield f"{_sentence(label)}: {'; '.join(errors)}."
+@team_runs.act("submission pk")
+def delete_run_file(request: SignedInRequest, run: Submission) -> Answer:
+    """The file of a withdrawn run."""
+    delete_file(submission=run, by=request.user)
+    return _("The file is deleted. Its digest and its numbers stay.")
 
 
-@require_POST
-@login_required
-def delete_run_file(request: HttpRequest, pk: int) -> HttpResponse:
-    """The file of a withdrawn run: for its team."""
-    found = _of_member(request, pk)
-    try:
-        delete_file(submission=found, by=_person(request))
-    except NotInThisState as refused:
-        messages.error(request, f"{_sentence(refused)}.")
-    else:
-        messages.success(request, _("The file is deleted. Its digest and its numbers stay."))
-    return redirect("submission", pk)
+@led_runs.act("submission pk")
+def answer(request: SignedInRequest, run: Submission, how: str) -> Answer:
+    """The lead of its team confirms or contests the result."""
+    form = AnswerForm(request.POST)
+    if not form.is_valid():
+        raise ValidationError([str(error) for errors in form.errors.values() for error in errors])
+    seen, words = form.cleaned_data["seen"], {"number": run.number}
+    if how == "confirm":
+        confirm_result(submission=run, by=request.user, seen=seen)
+        return _("The result of run %(number)s is confirmed.") % words
+    contest_result(submission=run, message=form.cleaned_data["message"], by=request.user, seen=seen)
+    return _("The result of run %(number)s is contested; the organisers read why.") % words
 
 
-def _of_member(request: HttpRequest, pk: int) -> Submission:
-    """Raises Http404 for whoever is not in its team."""
-    found = _own(request, pk)
-    if not _is_member(found, request.user):
-        raise Http404(_("There is no run of yours at this address."))
-    return found
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
-
-
-def _sentence(refused: object) -> str:
-    text = str(refused)
-    return f"{text[:1].upper()}{text[1:]}"
-
-
-def _acts_as_organiser(submission: Submission, user: User) -> bool:
+def _acts_as_organiser(run: Submission, user: User) -> bool:
     """Organisers who take part act for their team while they still can."""
-    if submission.team_id is None or not may_organise(user, submission.phase.task.season):
+    if run.team_id is None or not may_organise(user, run.phase.task.season):
         return False
-    return not (_is_member(submission, user) and submission.phase.closes > timezone.now())
+    return not (_is_member(run, user) and run.phase.closes > timezone.now())
 
 
-def _own(request: HttpRequest, pk: int) -> Submission:
-    """A run that the viewer may see. Raises Http404."""
-    runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
-    found = runs.filter(pk=pk).first()
-    if found is None or not may_see_submission(found, request.user):
-        raise Http404(_("There is no run of yours at this address."))
-    return found
-
-
-def _priorities(found: Submission) -> int:
-    """How many runs of the team have a priority, this one among them; 0 where it has none."""
-    if found.phase.counting != Phase.Counting.PRIORITY or found.team is None:
-        return 0
-    runs = list(in_priority(found.phase, found.team).values_list("pk", flat=True))
-    return len(runs) if found.pk in runs else 0
-
-
-def _is_member(submission: Submission, user: object) -> bool:
+def _is_member(run: Submission, user: object) -> bool:
     return (
         isinstance(user, User)
-        and submission.team_id is not None
-        and Membership.objects.filter(team_id=submission.team_id, user_id=user.pk).exists()
+        and run.team_id is not None
+        and Membership.objects.filter(team_id=run.team_id, user_id=user.pk).exists()
     )
 
 
-def _context(request: HttpRequest, found: Submission) -> dict[str, Any]:
+def _priorities(run: Submission) -> int:
+    """How many runs of the team have a priority, this one among them; 0 where it has none."""
+    if run.phase.counting != Phase.Counting.PRIORITY or run.team is None:
+        return 0
+    runs = list(in_priority(run.phase, run.team).values_list("pk", flat=True))
+    return len(runs) if run.pk in runs else 0
+
+
+def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
     user = request.user
-    as_organiser = isinstance(user, User) and _acts_as_organiser(found, user)
-    may_change = as_organiser or (_is_member(found, user) and found.phase.closes > timezone.now())
-    progress = progress_of(found)
+    as_organiser = _acts_as_organiser(run, user)
+    may_change = as_organiser or (_is_member(run, user) and run.phase.closes > timezone.now())
+    progress = progress_of(run)
     share = None if progress.share is None else round(progress.share * 100)
     context: dict[str, Any] = {
-        **place_of(found.phase),
-        "submission": found,
+        **place_of(run.phase),
+        "submission": run,
         "progress": progress,
-        "several_files": len({problem["file"] for problem in (*found.problems, *found.warnings)}) > 1,
+        "several_files": len({problem["file"] for problem in (*run.problems, *run.warnings)}) > 1,
         "per_cent": share,
-        "seen": f"{found.status}-{found.status_since.timestamp():.3f}-{share}-{progress.sentence}",
+        "seen": f"{run.status}-{run.status_since.timestamp():.3f}-{share}-{progress.sentence}",
         "as_organiser": as_organiser,
-        "may_accept": as_organiser and found.is_late,
-        "may_exclude": as_organiser and found.status in (*Submission.MOVING, Status.SCORED),
-        "may_cancel": may_change and found.is_moving,
-        "may_withdraw": may_change and found.status == Status.SCORED,
+        "may_accept": as_organiser and run.is_late,
+        "may_exclude": as_organiser and run.status in (*Submission.MOVING, Status.SCORED),
+        "may_cancel": may_change and run.is_moving,
+        "may_withdraw": may_change and run.status == Status.SCORED,
         "may_select": may_change
-        and not found.is_selected
-        and not found.exclusion
-        and found.status in MAY_BE_CHOSEN
-        and found.kind == Submission.Kind.PRIMARY
-        and found.phase.counting == Phase.Counting.SELECTED,
-        "priorities": _priorities(found),
+        and not run.is_selected
+        and not run.exclusion
+        and run.status in MAY_BE_CHOSEN
+        and run.kind == Submission.Kind.PRIMARY
+        and run.phase.counting == Phase.Counting.SELECTED,
+        "priorities": _priorities(run),
         "may_set_priority": may_change,
-        "may_rescore": found.status in ENDED
-        and not (found.status == Status.FAILED and found.problems)
-        and may_organise(request.user, found.phase.task.season),
-        "sees_scores": may_see_scores(found, request.user),
+        "may_rescore": run.status in ENDED
+        and not (run.status == Status.FAILED and run.problems)
+        and may_organise(request.user, run.phase.task.season),
+        "sees_scores": may_see_scores(run, request.user),
     }
-    if found.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
-        context |= _result(request, found)
-    if hides_outcome(found, user):
-        told = received_alone(found)
+    if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
+        context |= _result(request, run)
+    if hides_outcome(run, user):
+        told = received_alone(run)
         context |= {
-            "submission": as_told(found, user),
+            "submission": as_told(run, user),
             "progress": told,
             "per_cent": None,
             "seen": RECEIVED,
@@ -300,24 +284,24 @@ def _context(request: HttpRequest, found: Submission) -> dict[str, Any]:
     return context
 
 
-def _result(request: HttpRequest, found: Submission) -> dict[str, Any]:
-    audience = audience_of(found.phase, request.user)
-    evaluations = results.latest_evaluations(found, frozen_at(found.phase, audience))
+def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
+    audience = audience_of(run.phase, request.user)
+    evaluations = results.latest_evaluations(run, frozen_at(run.phase, audience))
     if not evaluations:
         return {}
     first = next(iter(evaluations.values()))
-    hidden = hidden_classes([first.pk], found.phase, audience)
-    min_bin_size = 1 if may_see_instances(found.phase, audience) else found.phase.task.min_class_size
-    lines = results.numbers(found, evaluations)
+    hidden = hidden_classes([first.pk], run.phase, audience)
+    min_bin_size = 1 if may_see_instances(run.phase, audience) else run.phase.task.min_class_size
+    lines = results.numbers(run, evaluations)
     breakdowns = results.by_class(first, hidden)
     calibration = reliability(first, min_bin_size)
-    shares = run_shares(first, shows_gold=visibility_of(found.phase, audience) == Visibility.SCORES)
+    shares = run_shares(first, shows_gold=visibility_of(run.phase, audience) == Visibility.SCORES)
     figures = {
         **{f"chart-{breakdown['name']}": breakdown["figure"] for breakdown in breakdowns},
         **{share["id"]: share["bars"] for share in shares},
         **({"reliability": calibration["figure"]} if calibration else {}),
     }
-    told = card(found.phase.task.type)
+    told = card(run.phase.task.type)
     return {
         "rule_sets": list(evaluations),
         "commands": results.commands(evaluations, lines),
@@ -325,59 +309,19 @@ def _result(request: HttpRequest, found: Submission) -> dict[str, Any]:
         "differ": [line for line in lines if line.differs],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
         "notes": results.notes(evaluations),
-        "without_value": results.without_value(found, evaluations),
-        "place": results.place(found, request.user) if found.status == Status.SCORED else None,
+        "without_value": results.without_value(run, evaluations),
+        "place": results.place(run, request.user) if run.status == Status.SCORED else None,
         "breakdowns": breakdowns,
         "reliability": calibration,
         "figures": figures,
-        "min_class_size": found.phase.task.min_class_size if any(hidden.values()) else 0,
+        "min_class_size": run.phase.task.min_class_size if any(hidden.values()) else 0,
         "label_shares": shares,
         "gold": first.gold,
-        "predecessor": results.predecessor(found, first.gold) if found.status == Status.SCORED else None,
+        "predecessor": results.predecessor(run, first.gold) if run.status == Status.SCORED else None,
         "has_claims": any(map(has_claims, evaluations.values())),
-        "may_organise": may_organise(request.user, found.phase.task.season),
-        "gold_change": change_of_run(found, first, request.user),
+        "may_organise": may_organise(request.user, run.phase.task.season),
+        "gold_change": change_of_run(run, first, request.user),
     }
-
-
-class AnswerForm(forms.Form):
-    """What is wrong with the result, where something is; `seen` is the digest of the numbers on the page."""
-
-    seen = forms.CharField(required=False, max_length=64)
-    message = forms.CharField(required=False, max_length=MAX_MESSAGE)
-
-
-@require_POST
-@login_required
-def answer(request: HttpRequest, pk: int, how: str) -> HttpResponse:
-    user = request.user
-    assert isinstance(user, User)
-    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
-    if run.team is None:
-        raise Http404(_("There is no run of yours at this address."))
-    team_for_lead(user, run.team.slug)
-    form = AnswerForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-        return redirect("submission", pk)
-    said = form.cleaned_data
-    try:
-        if how == "confirm":
-            confirm_result(submission=run, by=user, seen=said["seen"])
-        else:
-            contest_result(submission=run, message=said["message"], by=user, seen=said["seen"])
-    except ValidationError as faults:
-        messages.error(request, sentence(faults.messages[0]))
-    except NotInThisState as refused:
-        messages.error(request, sentence(refused))
-    else:
-        done = (
-            _("The result of run %(number)s is confirmed.")
-            if how == "confirm"
-            else _("The result of run %(number)s is contested; the organisers read why.")
-        )
-        messages.success(request, done % {"number": run.number})
-    return redirect("submission", pk)
 
 
 def confirming(run: Submission, viewer: object) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from citeboard.core import storage
 from scoring.board.comparisons import Unreadable
 from scoring.board.human_columns import published_sheet
 from scoring.board.names import metric_label
-from scoring.board.standings import Board, Column
+from scoring.board.standings import Board
 from scoring.comparison.paired_scores import values_by_instance
-from scoring.human.adjudication import final_ratings
+from scoring.human.ratings import final_ratings
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.entailment.judgements import read_judgements
 from scoring.models import CRITERIA, Evaluation, JudgedRun
@@ -68,30 +68,31 @@ def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
 
 def lines(board: Board, people: Values) -> list[Line]:
     """A line for each metric of the board, in the order of its columns; one without any value is left out."""
-    columns = {column.name: metric for column in board.columns if (metric := _metric(board, column))}
-    on_instances = _on_instances(board, list(columns.values()), people)
-    found = [
-        Line(
-            metric=metric_label(metric.name),
-            over_systems=_over_systems(board, name, people),
-            over_instances=_over_instances(on_instances.get(metric.name, {}), people),
-        )
-        for name, metric in columns.items()
-    ]
-    return [line for line in found if _has_value(line.over_systems) or _has_value(line.over_instances)]
-
-
-def _has_value(found: Mapping[str, Correlation]) -> bool:
-    return any(not math.isnan(each.value) for each in found.values())
-
-
-def _metric(board: Board, column: Column) -> Metric | None:
-    """None for what people said themselves, and for metrics that are no longer known."""
-    if column.metric.startswith("human_") or board.rules is None:
-        return None
+    if board.rules is None:
+        return []
     task = board.phase.task
     options = task.task_type.checked_options(task.options)
-    return known_metric(task.task_type, column.metric, board.rules, options)
+    columns: dict[str, Metric] = {}
+    for column in board.columns:
+        # What people said themselves and metrics that are no longer known are left out.
+        is_human = column.metric.startswith("human_")
+        metric = None if is_human else known_metric(task.task_type, column.metric, board.rules, options)
+        if metric is not None:
+            columns[column.name] = metric
+    on_instances = _on_instances(board, list(columns.values()), people)
+    lines = []
+    for name, metric in columns.items():
+        over_systems = _over_systems(board, name, people)
+        values = on_instances.get(metric.name, {})
+        keys = [key for key, value in values.items() if math.isfinite(value)]
+        x, y = (np.array([side[key] for key in keys], dtype=np.float64) for side in (values, people))
+        groups = [instance for _, instance in keys]
+        over_instances = {kind: of_grouped(kind, x, y, groups) for kind in COEFFICIENTS}
+        correlations = [*over_systems.values(), *over_instances.values()]
+        if any(not math.isnan(correlation.value) for correlation in correlations):
+            label = metric_label(metric.name)
+            lines.append(Line(metric=label, over_systems=over_systems, over_instances=over_instances))
+    return lines
 
 
 def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correlation]:
@@ -121,9 +122,3 @@ def _on_instances(
         for metric, by_name in values.items():
             found[metric] |= {(run, name): value for name, value in by_name.items() if (run, name) in people}
     return found
-
-
-def _over_instances(values: Mapping[tuple[int, str], float], people: Values) -> dict[str, Correlation]:
-    keys = [key for key, value in values.items() if math.isfinite(value)]
-    x, y = (np.array([side[key] for key in keys], dtype=np.float64) for side in (values, people))
-    return {name: of_grouped(name, x, y, [instance for _, instance in keys]) for name in COEFFICIENTS}
