@@ -322,7 +322,8 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
     sheet = published_sheet(phase, at)
     found: dict[str, Explained] = {}
-    for score in sheet.scores.filter(submission=run) if sheet else ():
+    for score in HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ():
+        assert sheet is not None
         definition = _(
             "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
             "texts, which did not say whose they are. Asked was: %(question)s"
