@@ -24,7 +24,6 @@ WELCOME = "Send a token as `Authorization: Token …`; what there is, with every
 
 @cache
 def _described(version: str | None) -> Any:
-    """The schema, made once in a process: it is the same for everybody."""
     generator: Any = SchemaGenerator
     return generator(api_version=version).get_schema(public=True)
 

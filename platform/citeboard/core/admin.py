@@ -18,7 +18,6 @@ class AuditEntryAdmin(FactsAdmin):
 
     @admin.action(description="Bring back what was deleted", permissions=["view"])
     def bring_back(self, request: HttpRequest, entries: QuerySet[AuditEntry]) -> None:
-        """Of the chosen entries those that say that something was deleted."""
         for entry in entries:
             try:
                 restore(entry=entry, by=request.user)

@@ -30,7 +30,6 @@ class NotedAdmin(CreatedElsewhere):
     """Rows that may be changed and deleted here; the history says by whom, and what they were."""
 
     def place_of(self, row: Any) -> Model:
-        """In whose history it stands."""
         assert isinstance(row, Model)
         return row
 
@@ -60,8 +59,6 @@ class NotedAdmin(CreatedElsewhere):
 
 
 class FactsAdmin(CreatedElsewhere):
-    """Rows that services write and nothing else: they can be looked up and read."""
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

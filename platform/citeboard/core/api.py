@@ -40,8 +40,6 @@ class OneForm(DefaultContentNegotiation):
 
 
 class Methods(BaseMetadata):
-    """What OPTIONS is answered with; the rest stands in the API's description."""
-
     def determine_metadata(self, request: Request, view: APIView) -> dict[str, list[str]]:
         return {"methods": sorted(view.allowed_methods)}
 
@@ -125,7 +123,6 @@ PAGE_PARAMETERS = [
 
 
 def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
-    """The description of a page of a list."""
     return inline_serializer(
         f"{serializer.__name__.removesuffix('Serializer')}Page",
         {
@@ -140,14 +137,12 @@ def paged(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Seri
 def paged_answer(
     request: Request, rows: QuerySet[Any], serializer: type[serializers.BaseSerializer[Any]]
 ) -> Response:
-    """The page of the list that the request asks for."""
     pages = Pages()
     page = pages.paginate_queryset(rows, request)
     return pages.get_paginated_response(serializer(page, many=True, context={"request": request}).data)
 
 
 def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Describe the errors that any request may meet, once, beside those that an operation names itself."""
     shape = {"content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -190,8 +185,6 @@ class MinuteThrottle(BaseThrottle):
 
 
 class RequestThrottle(MinuteThrottle):
-    """Every request."""
-
     scope = "requests"
 
     def rate(self, request: Request) -> int:
@@ -201,8 +194,6 @@ class RequestThrottle(MinuteThrottle):
 
 
 class UploadThrottle(MinuteThrottle):
-    """Requests that carry a run, each of which is read and checked."""
-
     scope = "uploads"
 
     def rate(self, request: Request) -> int:
@@ -210,7 +201,6 @@ class UploadThrottle(MinuteThrottle):
 
 
 def counted(key: str) -> int:
-    """One more under the key, and how many that makes."""
     try:
         return cache.incr(key)
     except ValueError:

@@ -89,12 +89,10 @@ def set_fields(row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside
 
 
 def history(place: Model) -> QuerySet[AuditEntry]:
-    """What was done in a season or a team, newest first."""
     return AuditEntry.objects.filter(place_type=_kind(place), place_id=place.pk)
 
 
 def about(subject: Model) -> QuerySet[AuditEntry]:
-    """What was done with a thing, newest first."""
     return AuditEntry.objects.filter(subject_type=_kind(subject), subject_id=subject.pk)
 
 
@@ -113,7 +111,6 @@ def name_of(actor: Any) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A field's value as JSON has it: an instant is written in UTC, a row as what it is called."""
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     return str(value) if isinstance(value, Model) else value

@@ -60,7 +60,6 @@ class SharedCache(BaseCache):
         return bool(self._ask("touch", key, timeout, version=version))
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Raises ValueError where there is no such number."""
         return int(self._ask("incr", key, delta, version=version))
 
     def delete(self, key: str, version: int | None = None) -> bool:
@@ -169,7 +168,6 @@ class LimitsCache(BaseCache):
         return is_new
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Raises ValueError where there is no such number."""
         row = self._row(INCREASE, [delta, self._key(key, version), time.time()])
         if row is None:
             raise ValueError(f"There is no number under {key}.")

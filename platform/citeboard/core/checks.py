@@ -39,7 +39,6 @@ def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 @register()
 def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A misspelt name would be passed over in silence."""
     return unknown_names(os.environ, [*settings.ENVIRONMENT.declared, *FOR_TESTS])
 
 

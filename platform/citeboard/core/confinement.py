@@ -39,7 +39,6 @@ class UploadUnreadable(Exception):
 
 
 def pool() -> Pool:
-    """Of this process; started when it is first used."""
     return _pool(settings.CHECKS, settings.DATA_DIR / "checks", settings.CONFINEMENT == "kernel")
 
 

@@ -13,7 +13,6 @@ SHORTEST = 50
 
 
 def data_folder(path: Path) -> Path:
-    """The folder, made with its parts if it is missing; others on the machine cannot look into it."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for part in PARTS:

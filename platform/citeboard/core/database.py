@@ -58,7 +58,6 @@ WAITING = "Another process migrates the database; waiting for it to end."
 
 @contextmanager
 def migration_lock(connection: BaseDatabaseWrapper, say: Callable[[str], object]) -> Iterator[None]:
-    """Held until the block ends, or its process does."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [KEY])
@@ -102,7 +101,6 @@ class SchemaState:
 
 
 def schema_state() -> SchemaState:
-    """Raises DatabaseError where the database does not answer."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     applied = sorted(".".join(key) for key in executor.loader.applied_migrations)
@@ -114,7 +112,6 @@ def schema_state() -> SchemaState:
 
 
 def unknown_migrations(names: list[str], executor: MigrationExecutor | None = None) -> list[str]:
-    """Those of the names that this release does not have."""
     known = (executor or MigrationExecutor(None)).loader.disk_migrations
     return [name for name in names if tuple(name.split(".", 1)) not in known]
 

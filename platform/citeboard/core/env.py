@@ -27,8 +27,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Setting:
-    """One name the environment may hold, as the documentation lists it."""
-
     name: str
     kind: str
     default: str
@@ -62,7 +60,6 @@ class Environment:
     def integer(
         self, name: str, default: int, about: str, *, low: int = 0, high: int | None = None, unit: str = ""
     ) -> int:
-        """A whole number of `unit` from `low` to `high`, both included."""
         kind = f"whole number of {unit}" if unit else "whole number"
         self._declare(name, kind, str(default), about)
         bounds = f"from {low} to {high}" if high is not None else f"of at least {low}"
@@ -119,13 +116,11 @@ class Environment:
         )
 
     def names(self, name: str, default: Sequence[str], about: str, *, shown: str) -> list[str]:
-        """Words separated by commas."""
         self._declare(name, "names, separated by commas", shown, about)
         raw = self._raw(name)
         return list(default) if raw is None else [word.strip() for word in raw.split(",") if word.strip()]
 
     def web_address(self, name: str, default: str, about: str, *, shown: str) -> str:
-        """The address of a site, without a trailing slash; it has no path of its own."""
         self._declare(name, "address", shown, about)
 
         def address(text: str) -> str:

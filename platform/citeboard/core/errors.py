@@ -106,7 +106,6 @@ def _sentences(errors: Any) -> list[str]:
 
 
 def _sentence(errors: Any) -> str:
-    """The first of the errors, named for its field."""
     if isinstance(errors, Mapping):
         field, below = next(iter(errors.items()))
         return f"{field}: {_sentence(below)}"
@@ -123,7 +122,6 @@ def is_for_programs(request: HttpRequest) -> bool:
 
 
 def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
-    """An error outside of the views, in the same shape; it names the request, as the pages do."""
     return JsonResponse({"detail": detail, "request_id": getattr(request, "id", "-")}, status=code)
 
 

@@ -99,7 +99,6 @@ def _redis() -> Missing | None:
 
 
 def _redis_cache() -> Missing | None:
-    """Where it is another one than that of the queue."""
     if settings.REDIS_CACHE_URL == settings.REDIS_URL:
         return None
     if trouble := _trouble_of(settings.REDIS_CACHE_URL):
@@ -109,7 +108,6 @@ def _redis_cache() -> Missing | None:
 
 
 def _trouble_of(address: str) -> str:
-    """Why this Redis does not answer; empty where it does, and where there is none."""
     patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
     try:
         if address:
@@ -123,7 +121,6 @@ def _trouble_of(address: str) -> str:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """The process answers; it says nothing of what the process needs."""
     return JsonResponse({"status": "live"})
 
 

@@ -32,11 +32,10 @@ MAX_LENGTH = 80
 
 
 class NoInstant(ValueError):
-    """The text is no instant; the message says what is wrong with it."""
+    pass
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of this name. Raises ValueError."""
     try:
         return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
     except (KeyError, ValueError, OSError) as unknown:
@@ -45,7 +44,6 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def zone_name(name: str) -> str:
-    """What people call it."""
     return AOE if name in (AOE, _AOE_ZONE) or name.lower() == AOE.lower() else name
 
 
@@ -74,7 +72,6 @@ def read_instant(text: str, zone: ZoneInfo) -> dt.datetime:
 
 
 def in_utc(at: dt.datetime) -> dt.datetime:
-    """Raises NoInstant where the calendar ends before."""
     try:
         return at.astimezone(dt.UTC)
     except OverflowError as beyond:

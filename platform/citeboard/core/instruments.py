@@ -60,7 +60,6 @@ class RequestMetricsMiddleware:
 
 
 def begin_to_count(site: str) -> str:
-    """A new folder for the processes of the site at this address of this machine, in place of any before."""
     forget_counts(site)
     return tempfile.mkdtemp(prefix=_prefix(site), dir=_TOP)
 

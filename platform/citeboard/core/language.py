@@ -47,7 +47,6 @@ class LanguageMiddleware:
 
 
 def remember(response: HttpResponseBase, language: str) -> None:
-    """For a year, in this browser."""
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,
@@ -61,7 +60,6 @@ def remember(response: HttpResponseBase, language: str) -> None:
 @never_cache
 @require_safe
 def choose(request: HttpRequest, code: str) -> HttpResponse:
-    """Remember the choice and go back to where it was made."""
     if code not in dict(settings.LANGUAGES):
         raise Http404
     back = request.headers.get("Referer", "")

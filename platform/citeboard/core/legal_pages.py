@@ -20,7 +20,6 @@ class Notice:
 
 
 def notices() -> list[Notice]:
-    """Those that the site has."""
     known = [
         Notice("privacy", "Privacy notice", settings.PRIVACY_NOTICE),
         Notice("imprint", "Imprint", settings.IMPRINT),

@@ -71,7 +71,6 @@ class JsonLines(logging.Formatter):
 
 
 def logging_config(*, form: str, level: str) -> dict[str, Any]:
-    """The LOGGING setting; everything goes to standard error and nowhere else."""
     return {
         "version": 1,
         "disable_existing_loggers": False,

@@ -113,7 +113,6 @@ class Found:
 
 @cache
 def guides() -> dict[str, Guide]:
-    """By slug, in the order of GROUPS."""
     folder = Path(settings.BASE_DIR) / FOLDER
     names = {path.stem for path in folder.glob("*.md")}
     ordered = [slug for group in GROUPS.values() for slug in group if slug in names]
@@ -161,7 +160,6 @@ def _weight(section: Section, words: Sequence[str]) -> int:
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """So much of the text around the first word that is found."""
     places = [place for word in words if (place := text.casefold().find(word)) >= 0]
     start = max(0, min(places, default=0) - EXCERPT // 3)
     part = text[start : start + EXCERPT]

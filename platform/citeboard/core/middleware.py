@@ -187,7 +187,6 @@ def page_above(path: str) -> str:
 
 
 def _methods_of(view: Callable[..., Any]) -> Collection[str] | None:
-    """Those that Django's decorators let through; None where there is none of these."""
     for wrapped in _unwrapped(view):
         for cell in wrapped.__closure__ or ():
             found = cell.cell_contents

@@ -60,7 +60,6 @@ class AuditEntry(models.Model):
 
     @property
     def words(self) -> str:
-        """What was done, after the name of who did it, in the language of who reads it."""
         try:
             return self.text if self.facts is None else actions.worded(self.action, self.facts)
         except KeyError:

@@ -105,7 +105,6 @@ def note_outage(what: str, reason: object) -> None:
 
 
 def note_recovery(what: str) -> None:
-    """``what`` has answered; nothing is said where it was not away."""
     with _lock:
         began = _begun.pop(what, None)
     if began is not None:

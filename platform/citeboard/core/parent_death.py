@@ -11,7 +11,6 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
 def end_with_parent(by: signal.Signals) -> None:
-    """Have the kernel send this process the signal when its parent is gone."""
     if sys.platform == "linux":
         import ctypes
 

@@ -31,12 +31,10 @@ def plain_text(text: str, keep: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """Made plain, with single spaces."""
     return " ".join(plain_text(text).split())
 
 
 def plain_paragraphs(text: str) -> str:
-    """The same, with its lines. Markup stays: pages show it as typed."""
     return plain_text(text, keep="\n\t").strip()
 
 
@@ -51,7 +49,6 @@ def checked_description(text: str) -> str:
 
 
 def checked_links(links: Iterable[str]) -> list[str]:
-    """Each once, in their order. Raises ValidationError by field."""
     found = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(found) > MAX_LINKS:
         words = _("there are %(found)s links; at most %(most)s fit")
@@ -65,7 +62,6 @@ def checked_links(links: Iterable[str]) -> list[str]:
 
 
 def checked_link(link: str) -> str:
-    """Raises ValueError."""
     try:
         _check_link(link)
     except ValidationError:

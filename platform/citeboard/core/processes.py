@@ -52,7 +52,6 @@ class ProcessGroup:
 
     @property
     def pid(self) -> int | None:
-        """Of its leader, which is the id of the group too; None while it is not running."""
         return self._process.pid if self._process else None
 
     @property
@@ -85,7 +84,6 @@ class ProcessGroup:
         return True
 
     def kill(self) -> None:
-        """End it at once."""
         if self._process:
             self._signal_all(signal.SIGKILL)
             self._put_away()
@@ -115,7 +113,6 @@ class ProcessGroup:
         self._not_before = time.monotonic() + pause
 
     def _signal_all(self, number: signal.Signals) -> bool:
-        """Whether there was anybody to hear it."""
         assert self._process is not None
         try:
             os.killpg(self._process.pid, number)
@@ -140,7 +137,6 @@ def machine() -> str:
 
 
 def host_of(name: str) -> str:
-    """The host in the name of a process or a group."""
     return name.partition(":")[0].rpartition("-")[0]
 
 
@@ -151,7 +147,6 @@ def process_name(pid: int | None = None) -> str:
 
 
 def group_name(group: int) -> str:
-    """How the names begin of all processes in a process group."""
     return f"{machine()}:{_told_apart(group)}:"
 
 
@@ -173,7 +168,6 @@ def _started_without_proc(pid: int) -> str:
 
 
 def complaint(address: str, port: int) -> str | None:
-    """Why nothing can listen there, or None."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as door:
         # A port that was closed a moment ago is free for the site too.

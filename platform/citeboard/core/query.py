@@ -53,7 +53,6 @@ class Query:
         return pairs
 
     def with_(self, **changes: object) -> str:
-        """The query string of the same page with other choices."""
         return "?" + urlencode(self.pairs(**changes))
 
     def choices(
@@ -75,8 +74,6 @@ class Query:
 def text_from(
     name: str, *, default: str | None = "", max_length: int = MAX_TEXT, choices: Collection[str] = ()
 ) -> Any:
-    """One of ``choices`` where there are any."""
-
     def read(given: str) -> str:
         return given[:max_length] if not choices or given in choices else ""
 
@@ -84,7 +81,6 @@ def text_from(
 
 
 def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    """Any number of texts; of ``choices`` where there are any."""
     return _parameter(name, (), lambda given: given[:MAX_TEXT] if not choices or given in choices else "")
 
 
@@ -94,7 +90,6 @@ def search_from(name: str) -> Any:
 
 
 def number_from(name: str, *, default: int | None = None) -> Any:
-    """A number from 1."""
     return _parameter(name, default, whole_number)
 
 

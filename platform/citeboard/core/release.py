@@ -60,7 +60,6 @@ class VendorFinder(BaseFinder):
         ]
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
-        """The path of the file; an empty list where there is none, as Django expects."""
         prefix, _, name = path.partition("/")
         found = carried_file(name) if prefix == PREFIX else None
         if found is None:

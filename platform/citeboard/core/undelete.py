@@ -34,7 +34,6 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
 
 
 def note_deletion(*, row: Model, place: Model, by: Any) -> AuditEntry:
-    """Write down what is about to be deleted. Raises ProtectedError."""
     found = NestedObjects(using=DEFAULT_DB_ALIAS)
     found.collect([row])
     if found.protected:

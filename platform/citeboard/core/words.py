@@ -12,7 +12,6 @@ MAX_SETTING = 120
 
 
 def thousands(number: int) -> str:
-    """12 345 with a thin space."""
     return f"{number:,}".replace(",", THIN_SPACE)
 
 
@@ -88,7 +87,6 @@ def sentence(clause: object) -> str:
 
 
 def setting(value: object) -> str:
-    """A setting's value, as JSON has it, in one line."""
     if value is None:
         return pgettext("setting", "none")
     if isinstance(value, bool):

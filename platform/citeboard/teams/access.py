@@ -11,7 +11,6 @@ from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
 
 def teams_of(user: object) -> QuerySet[Team]:
-    """The teams that the user is a member of; none for somebody who is not signed in."""
     if not isinstance(user, User):
         return Team.objects.none()
     return Team.objects.filter(memberships__user=user)
@@ -35,7 +34,6 @@ def team_for_lead(user: object, slug: str) -> Team:
 
 
 def member_of(team: Team, number: int) -> User:
-    """A member by the number that addresses have. Raises Http404."""
     member = User.objects.filter(pk=number, memberships__team=team).first()
     if member is None:
         raise Http404(_("There is no such member of the team."))
@@ -43,7 +41,6 @@ def member_of(team: Team, number: int) -> User:
 
 
 def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
-    """An invitation of the team by its number. Raises Http404."""
     found = MailedInvitation.objects.filter(pk=number, team=team).first()
     if found is None:
         raise Http404(_("There is no such invitation of the team."))
@@ -51,5 +48,4 @@ def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
 
 
 def members_in_order() -> QuerySet[Membership]:
-    """The lead, then the others by when they joined."""
     return Membership.objects.select_related("user").order_by("role", "joined_at", "pk")

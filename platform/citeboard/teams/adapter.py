@@ -17,8 +17,6 @@ from citeboard.teams.models import User
 
 @dataclass(frozen=True)
 class PublicSite:
-    """What the templates of mails call the site."""
-
     domain: str
 
     @property
@@ -45,11 +43,9 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def _language_of(reader: object) -> str:
-    """That of the account; of the page where there is none."""
     own = reader.language if isinstance(reader, User) else ""
     return own or translation.get_language()
 
 
 def public_address(link: str) -> str:
-    """The same page of the site at the address that people type."""
     return f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"

@@ -30,7 +30,6 @@ class UserAdmin(NotedAdmin):
 
     @admin.action(description="Remove the second factor", permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, people: QuerySet[Any]) -> None:
-        """For somebody who has lost both the app and the recovery codes."""
         for person in people:
             remove_second_factor(user=person, by=request.user)
         self.message_user(request, "They sign in by their password alone now.")
@@ -38,8 +37,6 @@ class UserAdmin(NotedAdmin):
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(FactsAdmin):
-    """Which addresses of an account are confirmed."""
-
     list_display = ["email", "user", "verified", "primary"]
     search_fields = ["email", "user__name"]
 
@@ -78,8 +75,6 @@ class TeamAdmin(NotedAdmin):
 
 @admin.register(Token)
 class TokenAdmin(FactsAdmin):
-    """A token can be revoked here; nobody sees its secret."""
-
     list_display = ["name", "user", "hint", "scope", "created_at", "last_used_at", "expires_at", "revoked_at"]
     search_fields = ["name", "user__email"]
     exclude = ["digest"]

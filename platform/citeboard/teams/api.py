@@ -46,7 +46,6 @@ def secret_in(header: bytes) -> str | None:
 
 
 def token_of(secret: str) -> Token | None:
-    """The valid token with this secret, and its owner."""
     found = Token.objects.valid().select_related("user")
     return found.filter(digest=token_digest(secret), user__is_active=True).first()
 
@@ -59,7 +58,6 @@ def asking_user(request: HttpRequest) -> object:
 
 
 def note_use(token: Token) -> None:
-    """Write down when the token was last used, unless that was done a moment ago."""
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
         unused = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTED_EVERY)
@@ -73,8 +71,6 @@ def person(request: Request) -> User:
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """What the API's description says of tokens."""
-
     target_class = TokenAuthentication
     name = "token"
 

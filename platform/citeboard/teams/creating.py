@@ -34,7 +34,6 @@ def found_team(*, name: str, founder: User) -> Team:
 
 
 def _printable(name: str) -> str:
-    """Without control characters and those that turn the direction of a text."""
     name = unicodedata.normalize("NFC", name)
     return "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character for character in name

@@ -19,14 +19,11 @@ _SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
 
 
 class InvitationNotValid(Refused):
-    """The link was renewed, revoked or mistyped, or is too old."""
-
     def __init__(self) -> None:
         super().__init__(gettext("this invitation no longer works; ask the team's lead for the current link"))
 
 
 def renew_invitation(*, team: Team, by: User) -> Invitation:
-    """A new link; the one before ends here."""
     now = timezone.now()
     with transaction.atomic():
         invitation, is_new = Invitation.objects.update_or_create(
@@ -44,7 +41,6 @@ def renew_invitation(*, team: Team, by: User) -> Invitation:
 
 
 def revoke_invitation(*, team: Team, by: User) -> None:
-    """The link ends; once more changes nothing."""
     with transaction.atomic():
         deleted, _ = Invitation.objects.filter(team=team).delete()
         if deleted:
@@ -52,17 +48,14 @@ def revoke_invitation(*, team: Team, by: User) -> None:
 
 
 def secret_of(invitation: Invitation) -> str:
-    """What stands at the end of the link."""
     return _SIGNER.sign(invitation.nonce)
 
 
 def present_invitation(team: Team) -> Invitation | None:
-    """The team's link where it has one that still works."""
     return Invitation.objects.filter(team=team, expires_at__gt=timezone.now()).first()
 
 
 def invitation_for(secret: str) -> Invitation:
-    """What a link invites to. Raises InvitationNotValid."""
     try:
         nonce = _SIGNER.unsign(secret)
     except BadSignature as forged:

@@ -88,7 +88,6 @@ def decline_mailed(*, invitation: MailedInvitation) -> None:
 
 
 def mailed_invitation_for(secret: str) -> MailedInvitation:
-    """What the link of a mail invites to. Raises InvitationNotValid."""
     try:
         nonce = _SIGNER.unsign(secret)
     except BadSignature as forged:
@@ -103,7 +102,6 @@ def mailed_invitation_for(secret: str) -> MailedInvitation:
 
 
 def mailed_secret(invitation: MailedInvitation) -> str:
-    """What stands at the end of the link."""
     return _SIGNER.sign(invitation.nonce)
 
 
@@ -146,13 +144,11 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
 
 
 def forget_invitations() -> int:
-    """Delete addresses of invitations that ended a while ago; how many there were."""
     deleted, _ = MailedInvitation.objects.filter(expires_at__lt=timezone.now() - KEPT).delete()
     return deleted
 
 
 def _check(team: Team, address: str, by: User, now: dt.datetime) -> None:
-    """Raises InvitationRefused."""
     own = MailedInvitation.objects.filter(team=team, address=address).first()
     if own is not None and own.state == State.DECLINED:
         raise InvitationRefused(

@@ -61,7 +61,6 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
 
 
 def hand_over(*, team: Team, to: User, by: User) -> None:
-    """Let another member lead; whoever led stays as a member."""
     with transaction.atomic():
         new = _membership(locked(team), to)
         if new.role == Role.LEAD:

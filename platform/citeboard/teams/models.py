@@ -90,8 +90,6 @@ class Team(models.Model):
 
 
 class Membership(models.Model):
-    """A person's place in a team."""
-
     class Role(models.TextChoices):
         LEAD = "lead", _("lead")
         MEMBER = "member", _("member")
@@ -170,7 +168,6 @@ def token_digest(secret: str) -> str:
 
 class TokenQuerySet(models.QuerySet["Token"]):
     def valid(self) -> TokenQuerySet:
-        """Neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
 
     def issue(self, *, user: User, name: str, secret: str | None = None, **limits: Any) -> tuple[Token, str]:

@@ -35,15 +35,12 @@ class NameForm(forms.Form):
     )
 
     def signup(self, request: HttpRequest, user: User) -> None:
-        """Called for a new account, once it is stored."""
         user.language = translation.get_language()
         user.save(update_fields=["language"])
         rename(user=user, name=self.cleaned_data["name"])
 
 
 class ProfileForm(NameForm):
-    """What somebody says of themselves."""
-
     affiliation = forms.CharField(
         label=gettext_lazy("Affiliation"),
         required=False,
@@ -95,7 +92,6 @@ def checked_orcid(text: str) -> str:
 
 
 def describe(*, user: User, name: str, affiliation: str, orcid: str, language: str, is_listed: bool) -> None:
-    """Store what the form has checked; a language that was not sent stays."""
     user.name, user.affiliation = " ".join(name.split()), " ".join(affiliation.split())
     user.orcid, user.language, user.is_listed = orcid, language or user.language, is_listed
     user.save(update_fields=["name", "affiliation", "orcid", "language", "is_listed"])

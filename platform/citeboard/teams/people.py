@@ -36,7 +36,6 @@ class People:
 
 
 def people_of(team: Team, request: HttpRequest) -> People:
-    """As a member sees them; the link is the lead's to give away."""
     memberships = list(members_in_order().filter(team=team))
     sets_status = [
         membership.user_id for membership in memberships if membership.role == Membership.Role.LEAD

@@ -12,7 +12,6 @@ from citeboard.teams.models import User
 
 
 def remove_second_factor(*, user: User, by: Any) -> None:
-    """The app and the recovery codes; once more changes nothing."""
     with transaction.atomic():
         deleted, _ = Authenticator.objects.filter(user=user).delete()
         if deleted:

@@ -17,8 +17,6 @@ from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
 
 
 class TeamForm(forms.Form):
-    """What a new team is called."""
-
     name = forms.CharField(
         label=_("Name"),
         max_length=MAX_NAME,
@@ -30,7 +28,6 @@ class TeamForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def teams(request: HttpRequest) -> HttpResponse:
-    """The list, and a form to found another."""
     assert request.user.is_authenticated
     form = TeamForm(request.POST or None, label_suffix="")
     if request.method == "POST" and form.is_valid():

@@ -132,7 +132,6 @@ class Server:
         return True
 
     def _become(self, order: Order, shared: object, folder: int) -> None:
-        """The child's whole life."""
         code = FAULT
         try:
             signal.set_wakeup_fd(-1)
@@ -233,7 +232,6 @@ def _work(order: Order, shared: object) -> int:
 
 
 def preload(names: Sequence[str]) -> None:
-    """Import modules, and of a name that ends with a star everything below it."""
     for name in names:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):

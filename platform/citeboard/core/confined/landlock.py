@@ -37,7 +37,6 @@ class _PathRule(ctypes.Structure):
 
 
 def version() -> int:
-    """Of the kernel's interface; 0 where there is none."""
     if sys.platform != "linux":
         return 0
     found: int = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
@@ -70,7 +69,6 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
 
 
 def _allow(rules: int, path: Path, allowed: int) -> None:
-    """What does not exist needs no rule."""
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

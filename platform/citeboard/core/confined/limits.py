@@ -52,7 +52,6 @@ def _limit(kind: int, soft: int, hard: int) -> None:
 
 
 def exit_code_of(error: BaseException) -> int | None:
-    """How a process ends whose program raised this because of a limit; None for any other error."""
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
     return _ERRORS.get(error.errno or 0) if isinstance(error, OSError) else None

@@ -81,8 +81,6 @@ class Work:
 
 @dataclass(frozen=True)
 class Done:
-    """What the function returned, and the folder with what it wrote."""
-
     result: Any
     folder: Path
 
@@ -117,11 +115,9 @@ class Pool:
         self._running: Counter[str] = Counter()
 
     def warm(self) -> None:
-        """Start the server before there is work for it."""
         self._ready_server()
 
     def close(self) -> None:
-        """End everything; the pool takes no more work."""
         with self._starting:
             self._is_closed = True
             if self._server is not None:
@@ -158,7 +154,6 @@ class Pool:
                 self._turn.notify_all()
 
     def _enter(self, owner: str | None) -> None:
-        """Wait for a free place, if there is room to wait. Raises PoolFull."""
         name = owner or ""
         with self._turn:
             if owner is not None:
@@ -173,7 +168,6 @@ class Pool:
             self._turn.notify_all()
 
     def _share(self) -> int:
-        """How many places one owner may have."""
         return max(1, self._size - 1)
 
     def _has_place(self, owner: str | None) -> bool:
@@ -366,7 +360,6 @@ class ForkServer:
         return None if how == OUT_OF_TIME else int(how)
 
     def close(self) -> None:
-        """End it with all that it has under way, if it is ours to end."""
         self._orders.close()
         if self._owner == os.getpid():
             self._process.kill()

@@ -50,7 +50,6 @@ def become_nobody() -> None:
 
 
 def interpreter_folders() -> list[Path]:
-    """Where modules and libraries are read from that a program imports late."""
     named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     return [Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])]
 

@@ -96,7 +96,6 @@ class _Program(ctypes.Structure):
 
 
 def is_known() -> bool:
-    """Whether this kind of machine has a filter here."""
     return sys.platform == "linux" and os.uname().machine in _ARCHITECTURES
 
 

@@ -45,7 +45,6 @@ def told(name: str) -> Iterator[None]:
 
 
 def words_of(reason: BaseException) -> str:
-    """What is wrong, as the beginning of a sentence for everybody."""
     if isinstance(reason, FileMissing):
         return "A file is missing in the storage of the site"
     if isinstance(reason, OSError) and reason.errno in FULL:
@@ -55,8 +54,6 @@ def words_of(reason: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A file by its name in the storage."""
-
     name: str
     size: int
     modified: dt.datetime

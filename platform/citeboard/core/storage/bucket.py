@@ -48,7 +48,6 @@ class BucketStorage(S3Storage):
 
     @property
     def client(self) -> Any:
-        """Of this thread."""
         return self.connection.meta.client
 
     def _open(self, name: str, mode: str = "rb") -> File[Any]:
@@ -80,7 +79,6 @@ class BucketStorage(S3Storage):
             return folders, files
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        """All files below the folder; in the order of their names."""
         own = f"{self.location}/" if self.location else ""
         below = f"{own}{folder}/" if folder else own
         pages = self.client.get_paginator("list_objects_v2")

@@ -21,8 +21,6 @@ class _Stream(FileResponse):
 
 
 class _Part:
-    """So many bytes of an open file from where it stands."""
-
     def __init__(self, file: File[Any], length: int) -> None:
         self._file = file
         self._left = length

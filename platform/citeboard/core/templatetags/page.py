@@ -77,7 +77,6 @@ def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
 
 @register.simple_tag
 def instant(at: dt.datetime) -> SafeString:
-    """The instant itself, in UTC; with the reader's own zone on hover where a script runs."""
     return _time(at, "instant")
 
 
@@ -92,7 +91,6 @@ def instant_in(at: dt.datetime, zone: str) -> SafeString:
 
 @register.filter
 def zone(name: str) -> str:
-    """What people call it: AoE, not Etc/GMT+12."""
     return zone_name(name)
 
 
@@ -112,7 +110,6 @@ def english() -> SafeString:
 
 @register.simple_tag
 def foot() -> SafeString:
-    """The foot of pages."""
     return _foot(get_language(), tuple(notices_of_site()))
 
 
@@ -127,7 +124,6 @@ def _foot(_language: str | None, notices: tuple[Notice, ...]) -> SafeString:
 
 @register.simple_tag
 def mail_is_printed() -> bool:
-    """Whether mails go to the console, as they do where no mail server is set."""
     return bool(settings.EMAIL_BACKEND.endswith(".console.EmailBackend"))
 
 
@@ -146,7 +142,6 @@ def iso(at: dt.datetime) -> str:
 
 
 def exact(at: dt.datetime) -> str:
-    """`2 Mar 2026, 09:00 UTC`."""
     return f"{_clock(at.astimezone(dt.UTC))} UTC"
 
 

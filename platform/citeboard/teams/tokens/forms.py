@@ -16,8 +16,6 @@ LIFETIMES = [
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What the token is for, in its owner's words, what it may do, and until when."""
-
     lifetime = forms.TypedChoiceField(
         label=_("When does it expire?"), choices=LIFETIMES, coerce=int, empty_value=None, required=False
     )

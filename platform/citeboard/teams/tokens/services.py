@@ -15,8 +15,6 @@ MOST = 20
 
 
 class TooManyTokens(Exception):
-    """The person holds as many valid tokens as one may."""
-
     def __init__(self) -> None:
         words = _("You have %(tokens)s tokens; revoke one that no program uses any more.")
         super().__init__(words % {"tokens": MOST})
@@ -36,5 +34,4 @@ def create_token(
 
 
 def revoke_token(token: Token) -> None:
-    """From now on the token is not known; a second time changes nothing."""
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
