@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from scoring.models import Evaluation, Paper, Reported, ReportedTable, Score
 
 

@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task

@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from citeboard.core.data_folder import data_folder, default_work_folder, secret_key_from
-from citeboard.core.env import Environment, backend, ready_for_many_writers
+from citeboard.core.env import (
+    Environment,
+    backend,
+    data_folder,
+    default_work_folder,
+    ready_for_many_writers,
+    secret_key_from,
+)
 from citeboard.core.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -293,7 +299,7 @@ ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
-ACCOUNT_SIGNUP_FORM_CLASS = "citeboard.teams.naming.NameForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "citeboard.teams.accounts.NameForm"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Citeboard] "
 ORGANISERS_NEED_SECOND_FACTOR = _env.boolean(
     "CITEBOARD_ORGANISERS_NEED_SECOND_FACTOR",
@@ -308,7 +314,7 @@ SOCIALACCOUNT_PROVIDERS = {
 }
 # Everybody chooses a name and confirms an address here, whoever vouches for them.
 SOCIALACCOUNT_AUTO_SIGNUP = False
-ACCOUNT_ADAPTER = "citeboard.teams.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
 # Whose attempts to sign in are counted; the API's limits go by the same address (NUM_PROXIES below).
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 

@@ -16,7 +16,6 @@ urlpatterns = [
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
     path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
     path("api/", include("citeboard.api")),
-    path("", include("citeboard.teams.tokens.urls")),
     path("", include("citeboard.teams.urls")),
     path("", include("scoring.web.organise.urls")),
     path("", include("scoring.web.urls")),

@@ -17,9 +17,9 @@ from citeboard.core import health
 from citeboard.core.api import ABSENT
 from citeboard.core.database import SchemaState
 from citeboard.core.legal_pages import notices as notices_of_site
+from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from citeboard.teams.naming import checked_orcid, describe
 from scoring.api.operations import get, post
 from scoring.api.serializers import mirror
 from scoring.ops import site_state

@@ -23,18 +23,19 @@ from citeboard.teams.access import (
     teams_of,
 )
 from citeboard.teams.api import person
-from citeboard.teams.creating import MAX_NAME
-from citeboard.teams.creating import found_team as create_team
-from citeboard.teams.describing import describe_team as write_description
-from citeboard.teams.invitations import renew_invitation, revoke_invitation, secret_of
-from citeboard.teams.mailed_invitations import (
+from citeboard.teams.invitations import (
     decline_mailed,
     invite_by_mail,
     mailed_invitation_for,
+    renew_invitation,
+    revoke_invitation,
+    secret_of,
     withdraw_mailed,
 )
+from citeboard.teams.membership import MAX_NAME, leave_team
+from citeboard.teams.membership import describe_team as write_description
+from citeboard.teams.membership import found_team as create_team
 from citeboard.teams.membership import hand_over as hand_over_team
-from citeboard.teams.membership import leave_team
 from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.api.operations import delete, get, post
 from scoring.api.serializers import Address, address, mirror_of_model, optional_text

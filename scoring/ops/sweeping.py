@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connections
 
 from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
-from citeboard.teams.mailed_invitations import forget_invitations
+from citeboard.teams.invitations import forget_invitations
 from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
 from scoring.runs.confirming import ask_to_confirm

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from citeboard.core.query import whole_number
 from citeboard.core.words import counted, sentence
 from citeboard.teams.access import teams_of
-from citeboard.teams.mailed_invitations import invitations_for, mailed_secret
+from citeboard.teams.invitations import invitations_for, mailed_secret
 from citeboard.teams.models import Membership, User
 from scoring.background.access import begun_from, job_for, outcome_of, waits_for
 from scoring.ops.accounts import delete_account, own_data

@@ -17,8 +17,7 @@ from citeboard.core.plain_text import one_line, plain_paragraphs
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, sentence
 from citeboard.teams.access import member_of, team_for_member, teams_of
-from citeboard.teams.invitations import InvitationNotValid
-from citeboard.teams.mailed_invitations import decline_mailed, mailed_invitation_for
+from citeboard.teams.invitations import InvitationNotValid, decline_mailed, mailed_invitation_for
 from citeboard.teams.models import MailedInvitation, Team, User
 from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
 from scoring.web.pages import Answer, Pages, SignedInRequest, entering, leads, members

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.access import teams_of
+from citeboard.teams.membership import NEWEST, people_of
 from citeboard.teams.models import Team
-from citeboard.teams.people import NEWEST, people_of
 from scoring.board.charts import history
 from scoring.board.counting import board_gold, counting_runs, gold_at
 from scoring.board.names import metric_label

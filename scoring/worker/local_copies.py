@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 
 from citeboard.core import storage
-from citeboard.core.data_folder import private_folder
+from citeboard.core.env import private_folder
 from scoring.worker import child
 from scoring.worker.child import RunFailed, ScorerWaits
 from tasks.models import Gold, Submission

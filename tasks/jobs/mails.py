@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.database import from_now
 from citeboard.core.models import Mailed
-from citeboard.teams.mailed_invitations import invitation_mail
+from citeboard.teams.invitations import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
 from tasks.jobs.engine import DueKind
 from tasks.models import Notification

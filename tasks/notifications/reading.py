@@ -11,7 +11,7 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.teams.mailed_invitations import invitations_for
+from citeboard.teams.invitations import invitations_for
 from citeboard.teams.models import MailedInvitation, User
 from tasks.models import Notification, NotificationChoice
 from tasks.models.notifications import Channel, Kind, NotificationQuerySet

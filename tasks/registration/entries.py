@@ -19,8 +19,7 @@ from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import plain_paragraphs
 from citeboard.core.refusals import Refused
-from citeboard.teams.invitations import InvitationNotValid, invitation_for
-from citeboard.teams.mailed_invitations import mailed_invitation_for
+from citeboard.teams.invitations import InvitationNotValid, invitation_for, mailed_invitation_for
 from citeboard.teams.membership import add_member, locked, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 from tasks.models import JoinRequest, Phase, Registration, Season, Submission, Terms, TermsAcceptance

@@ -12,8 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.teams.invitations import renew_invitation, secret_of
-from citeboard.teams.mailed_invitations import invite_by_mail
+from citeboard.teams.invitations import invite_by_mail, renew_invitation, secret_of
 from citeboard.teams.membership import remove_member
 from citeboard.teams.models import Team, Token, User
 from scoring.board.public_results import system_slug

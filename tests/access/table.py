@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from citeboard.teams.mailed_invitations import mailed_secret
+from citeboard.teams.invitations import mailed_secret
 from tasks.models.notifications import Kind
 from tasks.notifications.reading import unsubscribe_secret
 from tests.access.scene import ROLES, Scene, routes

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from citeboard.teams.mailed_invitations import invite_by_mail
+from citeboard.teams.invitations import invite_by_mail
 from citeboard.teams.membership import add_member
 from scoring.board.public_results import system_slug
 from scoring.exchange.formats import FORMATS

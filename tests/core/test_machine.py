@@ -8,7 +8,7 @@ from functools import partial
 import psutil
 import pytest
 
-from citeboard.core.data_folder import default_work_folder, private_folder
+from citeboard.core.env import default_work_folder, private_folder
 from citeboard.core.processes import group_name, host_of, machine, process_name
 from tests.faults.namespaces import in_namespaces
 

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from citeboard.core.checks import unknown_names
-from citeboard.core.data_folder import data_folder, secret_key_from
-from citeboard.core.env import Environment, Setting, ready_for_many_writers
+from citeboard.core.env import Environment, Setting, data_folder, ready_for_many_writers, secret_key_from
 
 
 def row(setting: Setting) -> str:

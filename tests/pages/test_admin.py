@@ -9,10 +9,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.admin_facts import FactsAdmin
+from citeboard.core.admin import FactsAdmin
 from citeboard.core.audit import history, record
-from citeboard.teams.invitations import renew_invitation
-from citeboard.teams.mailed_invitations import invite_by_mail
+from citeboard.teams.invitations import invite_by_mail, renew_invitation
 from citeboard.teams.models import Team, Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
 from tasks.models import Gold, Job, Registration, Submission

@@ -10,9 +10,9 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from citeboard.teams.invitations import InvitationNotValid
-from citeboard.teams.mailed_invitations import (
+from citeboard.teams.invitations import (
     MAX_WAITING,
+    InvitationNotValid,
     InvitationRefused,
     decline_mailed,
     forget_invitations,
@@ -167,7 +167,7 @@ def test_an_address_that_no_mail_can_be_written_to_holds_up_no_other(team, ada, 
 
 
 def test_what_a_person_has_sent_counts_when_their_team_is_gone(ada, monkeypatch):
-    monkeypatch.setattr("citeboard.teams.mailed_invitations.MAX_A_DAY", 2)
+    monkeypatch.setattr("citeboard.teams.invitations.MAX_A_DAY", 2)
     for number in range(2):
         own = factories.make_team(lead=ada)
         Registration.objects.filter(team=own).delete()

@@ -9,12 +9,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from citeboard.core.admin_facts import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
 from citeboard.core.words import sentence
+from citeboard.teams.accounts import remove_second_factor
 from citeboard.teams.membership import MembershipRefused, add_member, remove_member
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, Token, User
-from citeboard.teams.second_factor import remove_second_factor
-from citeboard.teams.tokens.services import revoke_token
+from citeboard.teams.tokens import revoke_token
 
 
 @admin.register(User)

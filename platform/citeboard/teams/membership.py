@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from allauth.account.models import EmailAddress
-from django.db import transaction
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.audit import history
+from citeboard.core.models import AuditEntry
+from citeboard.core.plain_text import checked_description, checked_links
 from citeboard.core.refusals import Refused
-from citeboard.teams.invitations import revoke_invitation
-from citeboard.teams.models import MailedInvitation, Membership, Team, User
+from citeboard.teams.access import members_in_order
+from citeboard.teams.invitations import present_invitation, revoke_invitation, secret_of
+from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 
 Role = Membership.Role
 
@@ -92,3 +104,91 @@ def _dissolve(team: Team) -> None:
             "over, or take its entry back first"
         )
         raise MembershipRefused(words % {"team": team}) from kept
+
+
+MAX_NAME = 80
+
+
+def found_team(*, name: str, founder: User) -> Team:
+    """A new team that the founder leads. Raises ValidationError where the name cannot be taken."""
+    name = " ".join(_printable(name).split())
+    slug = slugify(name)[:MAX_NAME]
+    if not slug:
+        raise ValidationError({"name": _("a name has at least one letter or digit from a to z")})
+    if len(name) > MAX_NAME:
+        words = _("the name has %(length)s characters; at most %(most)s fit")
+        raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
+    try:
+        with transaction.atomic():
+            team = Team.objects.create(name=name, slug=slug)
+            Membership.objects.create(team=team, user=founder, role=Membership.Role.LEAD)
+    except IntegrityError:
+        words = _("another team has this name, or one very much like it")
+        raise ValidationError({"name": words}) from None
+    return team
+
+
+def _printable(name: str) -> str:
+    name = unicodedata.normalize("NFC", name)
+    return "".join(
+        " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character for character in name
+    )
+
+
+def describe_team(*, team: Team, description: str, links: Iterable[str], by: User) -> Team:
+    """Raises ValidationError by field. The same words once more change nothing."""
+    wanted = {"description": checked_description(description), "links": checked_links(links)}
+    with transaction.atomic():
+        found = locked(team)
+        changes = [
+            audit.Change(name, before, value)
+            for name, value in wanted.items()
+            if (before := getattr(found, name)) != value
+        ]
+        if changes:
+            Team.objects.filter(pk=found.pk).update(**wanted)
+            audit.record("team-described", actor=by, subject=found, place=found, changes=changes)
+    team.refresh_from_db()
+    return team
+
+
+NEWEST = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation.
+
+    ``invited`` are those by e-mail, the newest first; the lead alone sees link and addresses.
+    """
+
+    memberships: list[Membership]
+    is_lead: bool
+    invitation: Invitation | None
+    link: str
+    invited: list[MailedInvitation]
+    history: list[AuditEntry]
+
+    @property
+    def others(self) -> list[Membership]:
+        return [membership for membership in self.memberships if membership.role != Membership.Role.LEAD]
+
+
+def people_of(team: Team, request: HttpRequest) -> People:
+    memberships = list(members_in_order().filter(team=team))
+    sets_status = [
+        membership.user_id for membership in memberships if membership.role == Membership.Role.LEAD
+    ]
+    is_lead = request.user.pk in sets_status
+    invitation = present_invitation(team) if is_lead else None
+    link = ""
+    if invitation:
+        link = request.build_absolute_uri(reverse("join", args=[secret_of(invitation)]))
+    return People(
+        memberships=memberships,
+        is_lead=is_lead,
+        invitation=invitation,
+        link=link,
+        invited=list(MailedInvitation.objects.filter(team=team)) if is_lead else [],
+        history=list(history(team)[:NEWEST]),
+    )

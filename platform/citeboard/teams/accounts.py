@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
 
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.mfa.models import Authenticator
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_http_methods
 
-from citeboard.core import language
+from citeboard.core import audit, language
 from citeboard.teams.models import User
 
 
@@ -118,3 +124,66 @@ def name(request: HttpRequest) -> HttpResponse:
             language.remember(response, form.cleaned_data["language"])
         return response
     return render(request, "account/name.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@dataclass(frozen=True)
+class PublicSite:
+    domain: str
+
+    @property
+    def name(self) -> str:
+        return self.domain
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Mails lead to CITEBOARD_BASE_URL, whatever `Host` the request names that they answer."""
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
+        site = PublicSite(urlsplit(settings.BASE_URL).netloc)
+        # Anybody may ask for a mail to an address, in any language.
+        with translation.override(_language_of(context.get("user"))):
+            super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
+
+    def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
+        """Pages speak the language of the account wherever its person signs in."""
+        response: HttpResponse = super().post_login(request, user, **facts)
+        if isinstance(user, User) and user.language:
+            language.remember(response, user.language)
+        return response
+
+
+def _language_of(reader: object) -> str:
+    own = reader.language if isinstance(reader, User) else ""
+    return own or translation.get_language()
+
+
+def public_address(link: str) -> str:
+    return f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
+
+
+def remove_second_factor(*, user: User, by: Any) -> None:
+    with transaction.atomic():
+        deleted, _ = Authenticator.objects.filter(user=user).delete()
+        if deleted:
+            audit.record("second-factor-removed", actor=by, subject=user, place=user, facts={"person": user})
+
+
+WORDS = (
+    gettext_noop(
+        "An account already exists with this email address. Please sign in to that account first, then "
+        "connect your %s account."
+    ),
+    gettext_noop("Be patient, you are sending too many requests."),
+    gettext_noop("Please type your current password."),
+    gettext_noop("You cannot add more than %d email addresses."),
+    gettext_noop("You cannot remove your primary email address (%(email)s)."),
+    gettext_noop("You cannot remove your primary email address."),
+    gettext_noop("You have confirmed %(email)s."),
+    gettext_noop("You have signed out."),
+    gettext_noop("You must type the same email each time."),
+    gettext_noop("You must type the same password each time."),
+    gettext_noop("Your account has no password set up."),
+    gettext_noop("Your account has no verified email address."),
+    gettext_noop("Your primary email address must be verified."),
+)
