@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import json
 import mimetypes
 import shutil
 import tempfile
@@ -22,7 +21,7 @@ from django.utils import timezone
 from citeboard.core import storage
 from scoring.api.printed import printed_evaluations
 from scoring.board.charts import ranking_chart
-from scoring.board.exports import as_json
+from scoring.board.exports import as_json, json_text
 from scoring.board.manual_scores import figures_of
 from scoring.board.standings import Board, Cell, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams
@@ -75,22 +74,34 @@ class _Writing:
         phases = list(Phase.objects.filter(task__season=season).select_related("task__season"))
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
         self.shown = [board for own in self.boards.values() for board in own]
-        self.runs = _runs(self.shown)
+        # What teams sent besides stays theirs.
+        numbers = {row.submission for board in self.shown for row in board.board.rows}
+        standing = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
+        self.runs = list(standing.order_by("pk"))
         self.golds = list(
             Gold.objects.filter(evaluations__submission__in=self.runs).distinct().order_by("pk")
         )
-        self.withheld = [phase for phase in phases if not _is_released(phase)]
+        # Runs and gold of these tell something that teams could still use.
+        at = timezone.now()
+        self.withheld = [
+            phase
+            for phase in phases
+            if phase.is_frozen() or not (phase.closes <= at or phase.shows_instances)
+        ]
         self.option_files = OptionFiles(base, season)
 
     def write(self, version: str) -> Written:
         for name in ("boards", "runs", "scores", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
+        # The program that wrote the archive and verifies it.
+        name_of_wheel, content = wheel(settings.BASE_DIR)
+        (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "version": version,
             "written": timezone.now().isoformat(),
-            "wheel": self._wheel(),
+            "wheel": name_of_wheel,
             "season": {"slug": self.season.slug, "title": self.season.title, "licence": self.season.licence},
             "tasks": [self._task(task) for task in self.tasks],
             "runs": [self._run(run) for run in self.runs],
@@ -107,11 +118,6 @@ class _Writing:
             files=len(files) + 1,
             withheld=[f"{phase.task.slug}/{phase.slug}" for phase in self.withheld],
         )
-
-    def _wheel(self) -> str:
-        name, content = wheel(settings.BASE_DIR)
-        (self.base / "wheel" / name).write_bytes(content)
-        return name
 
     def _about(self, facts: Mapping[str, Any], version: str) -> None:
         season, today = self.season, timezone.now().date()
@@ -195,11 +201,10 @@ class _Writing:
     def _evaluation(self, kept: Evaluation, found: Mapping[str, Any]) -> dict[str, Any]:
         """Of a file that an option names, the archive has a copy and not where the site keeps it."""
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
-        files = self.option_files.of(options) if self._decides(kept.gold.digest) else {}
+        # Labels say something of the gold, so they go with it.
+        is_given = any(gold.digest == kept.gold.digest and self._has_gold(gold) for gold in self.golds)
+        files = self.option_files.of(options) if is_given else {}
         return {**found, "files": files}
-
-    def _decides(self, digest: str) -> bool:
-        return any(gold.digest == digest and self._has_gold(gold) for gold in self.golds)
 
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
@@ -225,17 +230,6 @@ class _Writing:
         (self.base / name).write_text(text, encoding="utf-8")
 
 
-def _is_released(phase: Phase) -> bool:
-    """Whether runs and gold of the phase tell nobody anything that its teams could still use."""
-    return not phase.is_frozen() and (phase.closes <= timezone.now() or phase.shows_instances)
-
-
-def _runs(boards: Sequence[ArchivedBoard]) -> list[Submission]:
-    numbers = {row.submission for board in boards for row in board.board.rows}
-    found = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
-    return list(found.order_by("pk"))
-
-
 def _files(base: Path) -> Iterator[tuple[str, int, str]]:
     for path in sorted(base.rglob("*")):
         if path.is_file():
@@ -245,7 +239,7 @@ def _files(base: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return json_text(content) + "\n"
 
 
 @dataclass(frozen=True)
@@ -307,18 +301,14 @@ def citation(season: Season, version: str, on: dt.date) -> str:
     """CITATION.cff, whose strings are JSON's, which YAML reads as well."""
     lines = {
         "cff-version": "1.2.0",
-        "message": quoted("If you use this archive, please cite it."),
+        "message": json_text("If you use this archive, please cite it."),
         "type": "dataset",
-        "title": quoted(f"{season.title}: runs, boards and scores"),
-        "authors": "\n  - name: " + quoted(f"The organisers and participants of {season.title}"),
-        "version": quoted(version),
-        "date-released": quoted(on.isoformat()),
+        "title": json_text(f"{season.title}: runs, boards and scores"),
+        "authors": "\n  - name: " + json_text(f"The organisers and participants of {season.title}"),
+        "version": json_text(version),
+        "date-released": json_text(on.isoformat()),
     }
     return "".join(f"{name}: {value}\n" for name, value in lines.items())
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
@@ -363,7 +353,9 @@ def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) ->
             "@id": quote(name),
             "@type": "File",
             "name": name,
-            "encodingFormat": _media_type(name),
+            "encodingFormat": MEDIA_TYPES.get(name[name.rfind(".") :])
+            or mimetypes.guess_type(name)[0]
+            or "application/octet-stream",
             "contentSize": str(size),
             "sha256": digest,
         }
@@ -373,11 +365,6 @@ def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) ->
         "@context": [f"{ROCRATE}/context", CHECKSUM],
         "@graph": [about, root, organisers, licence, *parts],
     }
-
-
-def _media_type(name: str) -> str:
-    suffix = name[name.rfind(".") :]
-    return MEDIA_TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
 FOLDER = "labels"
@@ -391,23 +378,29 @@ class OptionFiles:
         self._written: dict[tuple[str, str], str | None] = {}
 
     def of(self, options: Mapping[str, str]) -> dict[str, str]:
-        return {name: path for name in options if (path := self._archive_path(name, options[name]))}
-
-    def _archive_path(self, name: str, value: str) -> str | None:
-        key = name, value
-        if key not in self._written:
-            lines = self._lines(name, value)
-            self._written[key] = self._write_lines(lines) if lines is not None else None
-        return self._written[key]
+        """By option the path in the archive."""
+        paths = {}
+        for name, value in options.items():
+            if (name, value) not in self._written:
+                lines = self._lines(name, value)
+                self._written[name, value] = None if lines is None else self._write_lines(lines)
+            if path := self._written[name, value]:
+                paths[name] = path
+        return paths
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
         model = stored_model({name: value})
         if model is not None:
             deciding = list(EntailmentModel.objects.deciding(model, self._season).filter(decided__gt=0))
             return (line.encode() for line in label_lines(deciding)) if deciding else None
-        if name == PARSER.name and _is_parses(value):
-            return iter([Path(value).read_bytes()])
-        return None
+        # Whatever else lies where an option points is no part of a season.
+        if name != PARSER.name or not Path(value).is_file():
+            return None
+        try:
+            file_parses([], value)
+        except InputRefused:
+            return None
+        return iter([Path(value).read_bytes()])
 
     def _write_lines(self, lines: Iterator[bytes]) -> str:
         digest = hashlib.sha256()
@@ -420,14 +413,3 @@ class OptionFiles:
         shutil.move(file.name, self._archive / name)
         (self._archive / name).chmod(0o644)
         return name
-
-
-def _is_parses(value: str) -> bool:
-    """Whatever else lies where an option points is no part of a season."""
-    if not Path(value).is_file():
-        return False
-    try:
-        file_parses([], value)
-    except InputRefused:
-        return False
-    return True

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote
@@ -95,20 +95,18 @@ def _read_archive(name: str) -> Archive:
             sha256 = _sha256(content)
             content.seek(0)
             with zipfile.ZipFile(content) as archive:
-                files = tuple(_released_file(archive, member) for member in archive.infolist())
-        found = Archive(storage.gold.size(name), sha256, files)
+                files = []
+                for member in archive.infolist():
+                    with archive.open(member) as file:
+                        digest = _sha256(file)
+                    fields = {}
+                    if member.filename.endswith(".jsonl"):
+                        with archive.open(member) as file:
+                            fields = dict(_plain_fields(file))
+                    files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
+        found = Archive(storage.gold.size(name), sha256, tuple(files))
         caches["results"].set(key, found, None)
     return found
-
-
-def _released_file(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> ReleasedFile:
-    with archive.open(member) as content:
-        sha256 = _sha256(content)
-    fields = {}
-    if member.filename.endswith(".jsonl"):
-        with archive.open(member) as content:
-            fields = dict(_plain_fields(content))
-    return ReleasedFile(member.filename, member.file_size, sha256, fields)
 
 
 def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
@@ -214,6 +212,25 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     season = task.season
     text = card(task.type).text
     licence = licence_address(season.licence) or season.licence
+    record_sets = []
+    for released in releases:
+        for file in _listed(released):
+            if file.fields:
+                name = _croissant_name(f"{released.phase.split}-{file.name.removesuffix('.jsonl')}")
+                fields = [
+                    {
+                        "@type": "cr:Field",
+                        "@id": f"{name}/{field}",
+                        "name": f"{name}/{field}",
+                        "dataType": kind,
+                        "source": {
+                            "fileObject": {"@id": _file_id(released, file)},
+                            "extract": {"column": field},
+                        },
+                    }
+                    for field, kind in file.fields.items()
+                ]
+                record_sets.append({"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields})
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -237,15 +254,13 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
             "every earlier version stays."
         ),
         "distribution": [entry for release in releases for entry in _distribution(release)],
-        "recordSet": [
-            _record_set(release, file) for release in releases for file in _listed(release) if file.fields
-        ],
+        "recordSet": record_sets,
     }
     return {name: value for name, value in described.items() if value not in ("", [])}
 
 
 def _distribution(release: Release) -> Iterator[dict[str, Any]]:
-    archive = _archive_id(release)
+    archive = _croissant_name(f"{release.phase.split}-inputs")
     yield {
         "@type": "cr:FileObject",
         "@id": archive,
@@ -278,36 +293,13 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
         }
 
 
-def _record_set(release: Release, file: ReleasedFile) -> dict[str, Any]:
-    name = _croissant_name(f"{release.phase.split}-{file.name.removesuffix('.jsonl')}")
-    return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{name}/{field}",
-                "name": f"{name}/{field}",
-                "dataType": kind,
-                "source": {"fileObject": {"@id": _file_id(release, file)}, "extract": {"column": field}},
-            }
-            for field, kind in file.fields.items()
-        ],
-    }
-
-
 def _listed(release: Release) -> list[ReleasedFile]:
     files = release.archive.files
     return list(files) if len(files) <= MAX_LISTED else [file for file in files if file.fields][:MAX_LISTED]
 
 
-def _archive_id(release: Release) -> str:
-    return _croissant_name(f"{release.phase.split}-inputs")
-
-
 def _file_id(release: Release, file: ReleasedFile) -> str:
-    return f"{_archive_id(release)}/{file.name}"
+    return f"{_croissant_name(f'{release.phase.split}-inputs')}/{file.name}"
 
 
 def _croissant_name(text: str) -> str:
@@ -325,60 +317,54 @@ class NoLines(Exception):
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
+    """A task's released data in the layout of the Hugging Face Hub, with its card. Raises NoLines.
+
+    https://huggingface.co/docs/hub/datasets-cards. Each file of JSON lines is a configuration with the splits
+    of the task; gold that is given out has configurations of its own. Nothing has to be run to load it.
+    """
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:
-        for own in splits:
-            with own.inputs() as inputs, own.answers() as answers:
+        for split in splits:
+            with split.inputs() as inputs, split.answers() as answers:
                 for kind, files in (("", inputs), (GOLD, answers)):
                     for file in files:
                         if file.suffix == LINES:
-                            path = f"{kind or 'data'}/{own.name}/{file.name}"
-                            _put_file(archive, path, file)
+                            path = f"{kind or 'data'}/{split.name}/{file.name}"
+                            with archive.open(_entry(path), "w") as target, file.open() as source:
+                                shutil.copyfileobj(source, target)
                             name = _word("-".join(part for part in (kind, file.stem) if part))
-                            configurations.setdefault(name, {})[_word(own.name)] = path
+                            configurations.setdefault(name, {})[_word(split.name)] = path
         if not configurations:
             raise NoLines
-        front = yaml.safe_dump(_front_matter(task, configurations), sort_keys=False, allow_unicode=True)
-        archive.writestr(_entry("README.md"), f"---\n{front}---\n\n{_card_text(task)}")
+        archive.writestr(_entry("README.md"), _card_of(task, configurations))
 
 
-def _front_matter(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    return {
-        **_licence(season.licence),
+    # What the Hub has no name for is `other`, with its own name.
+    licence = {"license": "other", "license_name": _word(season.licence or "not-stated").lower()}
+    if licence_address(season.licence):
+        licence = {"license": str(spdx(season.licence)).lower()}
+    facts = {
+        **licence,
         "language": ["en"],
         "pretty_name": f"{season}: {task}",
         "tags": ["citation-research", task.type],
         "configs": [
             {
                 "config_name": name,
-                "data_files": [{"split": split, "path": path} for split, path in own.items()],
+                "data_files": [{"split": split, "path": path} for split, path in paths.items()],
                 **({"default": True} if number == 0 else {}),
             }
-            for number, (name, own) in enumerate(configurations.items())
+            for number, (name, paths) in enumerate(configurations.items())
         ],
     }
-
-
-def _licence(stated: str) -> dict[str, str]:
-    """What the Hub has no name for is `other`, with its own name."""
-    address = licence_address(stated)
-    if address:
-        return {"license": str(spdx(stated)).lower()}
-    return {"license": "other", "license_name": _word(stated or "not-stated").lower()}
-
-
-def _card_text(task: Task) -> str:
-    address = site_address("task", task.season.slug, task.slug)
+    front = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
+    address = site_address("task", season.slug, task.slug)
     return (
-        f"# {task.season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
+        f"---\n{front}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}\n\n"
         f"{card(task.type).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
     )
-
-
-def _put_file(archive: zipfile.ZipFile, path: str, file: InputFile) -> None:
-    with archive.open(_entry(path), "w") as target, file.open() as source:
-        shutil.copyfileobj(source, target)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -410,9 +396,20 @@ Licence: {licence}
 
 
 def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]) -> None:
+    """A task's released data in the forms of TREC, with what its provider for `ir_datasets` reads.
+
+    Topics are the XML of TREC's later tracks, documents its SGML, qrels and candidates its lines of fields.
+    An id may hold what the lines cannot: blanks and percent signs stand in it as in an address, `%20`.
+    """
     name = f"citeboard/{task.season.slug}/{task.slug}"
     with zipfile.ZipFile(out, "w") as archive:
-        about = {"name": name, "splits": [own.name for own in splits]}
+
+        def put(file_name: str, lines: Iterable[str]) -> None:
+            with archive.open(_entry(file_name), "w") as file:
+                for line in lines:
+                    file.write(line.encode())
+
+        put("collection.json", [json.dumps({"name": name, "splits": [split.name for split in splits]})])
         readme = README.format(
             title=f"{task.season}: {task}",
             name=name,
@@ -420,22 +417,27 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
             licence=task.season.licence or "not stated",
             citation=of_task(task).bibtex,
         )
-        _put(archive, "collection.json", [json.dumps(about)])
-        _put(archive, "README.txt", [readme])
-        for own in splits:
-            _split(archive, form, own)
-
-
-def _split(archive: zipfile.ZipFile, form: TrecForm, own: GivenSplit) -> None:
-    with own.inputs() as files:
-        _put(archive, f"{own.name}/topics.xml", _topics(form.topics(files)))
-        _put(archive, f"{own.name}/documents.trec", _documents(form.documents(files)))
-        if form.candidates:
-            _put(archive, f"{own.name}/candidates.trec", _candidates(form.candidates(files)))
-    if own.has_gold:
-        with own.answers() as files:
-            lines = (f"{_id(topic)} 0 {_id(name)} {grade}\n" for topic, name, grade in form.qrels(files))
-            _put(archive, f"{own.name}/qrels.txt", lines)
+        put("README.txt", [readme])
+        for split in splits:
+            with split.inputs() as files:
+                topics = (
+                    f'<topic number="{escape(_id(name))}"><query>{_text(text)}</query></topic>\n'
+                    for name, text in form.topics(files)
+                )
+                begin = '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
+                put(f"{split.name}/topics.xml", chain([begin], topics, ["</topics>\n"]))
+                documents = (
+                    f"<DOC>\n<DOCNO>{escape(_id(name))}</DOCNO>\n<TEXT>\n{_text(text)}\n</TEXT>\n</DOC>\n"
+                    for name, text in form.documents(files)
+                )
+                put(f"{split.name}/documents.trec", documents)
+                if form.candidates:
+                    put(f"{split.name}/candidates.trec", _candidates(form.candidates(files)))
+            if split.has_gold:
+                with split.answers() as files:
+                    qrels = form.qrels(files)
+                    lines = (f"{_id(topic)} 0 {_id(name)} {grade}\n" for topic, name, grade in qrels)
+                    put(f"{split.name}/qrels.txt", lines)
 
 
 def _put(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> None:
@@ -444,18 +446,6 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> None:
     with archive.open(entry, "w") as file:
         for line in lines:
             file.write(line.encode())
-
-
-def _topics(topics: Iterable[tuple[str, str]]) -> Iterator[str]:
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
-    for name, text in topics:
-        yield f'<topic number="{escape(_id(name))}"><query>{_text(text)}</query></topic>\n'
-    yield "</topics>\n"
-
-
-def _documents(documents: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for name, text in documents:
-        yield f"<DOC>\n<DOCNO>{escape(_id(name))}</DOCNO>\n<TEXT>\n{_text(text)}\n</TEXT>\n</DOC>\n"
 
 
 def _candidates(candidates: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:

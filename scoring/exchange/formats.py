@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -14,7 +13,7 @@ import yaml
 from django.http import Http404, HttpResponse
 
 from scoring.board.confirming import confirmation_of
-from scoring.board.exports import as_csv, as_json, as_latex
+from scoring.board.exports import as_csv, as_json, as_latex, json_text
 from scoring.board.manual_scores import figures_of
 from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
@@ -48,17 +47,19 @@ UNITS = {1: "proportion", 100: "percent"}
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    return packed(_record_files(results))
+    """Every Eval Ever, schema 0.2.2: one JSON record for each system, in the folders of its datastore.
 
-
-def _record_files(results: Results) -> Iterator[tuple[str, str]]:
+    https://github.com/evaleval/every_eval_ever. What its schema has no field for (the column key, the
+    signature) stands in the `additional_details` and `details` that it leaves to the source.
+    """
     folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
+    files = []
     for row in results.rows:
         record = every_eval_ever_record(results, row)
         if record["evaluation_results"]:
             name = uuid.uuid5(uuid.NAMESPACE_URL, record["evaluation_id"])
-            text = json.dumps(record, ensure_ascii=False, indent=1)
-            yield f"data/{folder}/{record['model_info']['id']}/{name}.json", text
+            files.append((f"data/{folder}/{record['model_info']['id']}/{name}.json", json_text(record)))
+    return packed(files)
 
 
 def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
@@ -106,6 +107,11 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
 def _result_record(results: Results, row: Row, column: Column, cell: Cell, value: float) -> dict[str, Any]:
     score = results.score_of(row, column)
     unit = UNITS.get(int(column.scale))
+    uncertainty: dict[str, Any] = {}
+    if cell.low is not None and cell.high is not None:
+        interval = {"lower": cell.low, "upper": cell.high, "confidence_level": LEVEL}
+        samples = {"num_samples": score.n} if score else {}
+        uncertainty = {"uncertainty": {"confidence_interval": interval, **samples}}
     return {
         "evaluation_result_id": f"{row.submission}/{column.name}",
         "evaluation_name": results.title,
@@ -124,17 +130,9 @@ def _result_record(results: Results, row: Row, column: Column, cell: Cell, value
         "score_details": {
             "score": value,
             **({"details": {"signature": score.signature}} if score else {}),
-            **_uncertainty(cell, score.n if score else None),
+            **uncertainty,
         },
     }
-
-
-def _uncertainty(cell: Cell, n: int | None) -> dict[str, Any]:
-    if cell.low is None or cell.high is None:
-        return {}
-    interval = {"lower": cell.low, "upper": cell.high, "confidence_level": LEVEL}
-    counted = {} if n is None else {"num_samples": n}
-    return {"uncertainty": {"confidence_interval": interval, **counted}}
 
 
 #: What the Hub calls a data set: its owner and its name.
@@ -142,16 +140,23 @@ DATASET = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    return packed(_entry_files(results, dataset or f"{results.task.season.slug}/{results.task.slug}"))
+    """Hugging Face evaluation results: `.eval_results/NAME.yaml` for the repository of each system's model.
 
-
-def _entry_files(results: Results, dataset: str) -> Iterator[tuple[str, str]]:
+    https://huggingface.co/docs/hub/eval-results. A result names a benchmark of the Hub; a season that is none
+    there is named by its own address, and a reader who knows better says `?dataset=`.
+    """
+    dataset = dataset or f"{results.task.season.slug}/{results.task.slug}"
     name = file_name(f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}")
+    files = []
     for row in results.rows:
         if entries := entries_of(results, row, dataset):
             folder = f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
-            content = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
-            yield f"{folder}/.eval_results/{name}.yaml", content
+            files.append((f"{folder}/.eval_results/{name}.yaml", _yaml(entries)))
+    return packed(files)
+
+
+def _yaml(content: object) -> str:
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]:
@@ -168,17 +173,18 @@ def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]
 
 
 def as_ir_metadata(results: Results) -> bytes:
-    return packed(_metadata_files(results))
+    """`ir_metadata` of each run on a board, as YAML: what this site knows of it, and nothing made up.
 
-
-def _metadata_files(results: Results) -> Iterator[tuple[str, str]]:
+    https://www.ir-metadata.org. Reading it is `tasks.submissions.ir_metadata`.
+    """
     runs = Submission.objects.in_bulk([row.submission for row in results.rows])
+    files = []
     for row in results.rows:
-        if row.is_human:
-            continue
-        said = runs[row.submission].description if row.says_who else ""
-        content = yaml.safe_dump(ir_metadata_of(results, row, said), sort_keys=False, allow_unicode=True)
-        yield f"{row.submission}-{file_name(row.system)}.yaml", content
+        if not row.is_human:
+            description = runs[row.submission].description if row.says_who else ""
+            content = _yaml(ir_metadata_of(results, row, description))
+            files.append((f"{row.submission}-{file_name(row.system)}.yaml", content))
+    return packed(files)
 
 
 def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str, Any]:
@@ -187,7 +193,9 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "tag": row.system,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
-        **_of_card(row.card),
+        # The code where everybody looks for it, and the whole card under the name by which it is read here.
+        **({"implementation": {"source": {"repository": row.card["code"]}}} if "code" in row.card else {}),
+        **({RUN_CARD: dict(row.card)} if row.card else {}),
         "research goal": {
             "venue": {"name": str(season)},
             "evaluation": {"reported measures": [column.key for column, _, _ in results.numbers(row)]},
@@ -203,13 +211,13 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
     }
 
 
-def _of_card(card: Mapping[str, str]) -> Mapping[str, Any]:
-    code = {"implementation": {"source": {"repository": card["code"]}}} if "code" in card else {}
-    return {**code, RUN_CARD: dict(card)} if card else {}
-
-
 def as_papers_with_code(results: Results) -> str:
-    return json.dumps([papers_with_code_table(results)], ensure_ascii=False, indent=1)
+    """The JSON that Papers with Code exchanged its tables in: tasks, their data sets, and a table of each.
+
+    https://github.com/paperswithcode/sota-extractor. A metric goes by its name where all rows share its
+    column key, by the whole key otherwise; the data set's description says which key each name stands for.
+    """
+    return json_text([papers_with_code_table(results)])
 
 
 def papers_with_code_table(results: Results) -> dict[str, Any]:
@@ -230,23 +238,22 @@ def papers_with_code_table(results: Results) -> dict[str, Any]:
                 "subdatasets": [],
                 "sota": {
                     "metrics": [column.name for column in columns],
-                    "rows": [_pwc_row(results, row) for row in results.rows],
+                    "rows": [
+                        {
+                            "model_name": f"{row.system} ({row.display_name})",
+                            "paper_title": "",
+                            "paper_url": "",
+                            "paper_date": f"{row.submitted_at:%Y-%m-%d}",
+                            "code_links": [],
+                            "model_links": [{"title": results.title, "url": results.address_of(row)}],
+                            "metrics": {column.name: value for column, _, value in results.numbers(row)},
+                            "uses_additional_data": False,
+                        }
+                        for row in results.rows
+                    ],
                 },
             }
         ],
-    }
-
-
-def _pwc_row(results: Results, row: Row) -> dict[str, Any]:
-    return {
-        "model_name": f"{row.system} ({row.display_name})",
-        "paper_title": "",
-        "paper_url": "",
-        "paper_date": f"{row.submitted_at:%Y-%m-%d}",
-        "code_links": [],
-        "model_links": [{"title": results.title, "url": results.address_of(row)}],
-        "metrics": {column.name: value for column, _, value in results.numbers(row)},
-        "uses_additional_data": False,
     }
 
 
@@ -258,46 +265,38 @@ MAX_TITLE = 40
 
 
 def badge(board: Board, row: Row | None) -> str:
+    """A team's rank on a board as a small picture for a README: SVG without style, script or font of its own.
+
+    It reads `rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`.
+    """
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
-    right = "not ranked" if row is None or row.rank is None else _badge_standing(board, row)
-    return _drawn(left, right)
-
-
-def _badge_standing(board: Board, row: Row) -> str:
-    confirmation = confirmation_of(board)
-    is_preliminary = confirmation is not None and confirmation.is_preliminary
-    return f"{_badge_result(board, row)}{' · preliminary' if is_preliminary else ''}"
-
-
-def _badge_result(board: Board, row: Row) -> str:
-    place = board.place_of(row)
-    cell = row.scores.get(board.ranking.name) if board.ranking else None
-    if cell is None or board.ranking is None:
-        return place
-    scale = board.ranking.scale
-    number = shown(cell.value, scale, is_infinite=cell.is_infinite)
-    return f"{place} · {number} {interval(cell.low, cell.high, scale)}".rstrip()
-
-
-def _drawn(left: str, right: str) -> str:
+    right = "not ranked"
+    if row is not None and row.rank is not None:
+        right = board.place_of(row)
+        cell = row.scores.get(board.ranking.name) if board.ranking else None
+        if cell is not None and board.ranking is not None:
+            number = shown(cell.value, board.ranking.scale, is_infinite=cell.is_infinite)
+            ends = interval(cell.low, cell.high, board.ranking.scale)
+            right = f"{right} · {number} {ends}".rstrip()
+        confirmation = confirmation_of(board)
+        if confirmation is not None and confirmation.is_preliminary:
+            right += " · preliminary"
     widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
     whole = sum(widths)
     words = escape(f"{left}: {right}")
+    texts = "".join(
+        f'<text x="{start + PADDING}" y="14" fill="#ffffff" font-family="Verdana, DejaVu Sans, sans-serif"'
+        f' font-size="11" textLength="{width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">'
+        f"{escape(text)}</text>"
+        for text, start, width in ((left, 0, widths[0]), (right, widths[0], widths[1]))
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img"'
         f' aria-label="{words}"><title>{words}</title>'
         f'<rect width="{whole}" height="{HEIGHT}" rx="3" fill="#3b4252"/>'
         f'<path d="M{widths[0]} 0H{whole - 3}a3 3 0 0 1 3 3v{HEIGHT - 6}a3 3 0 0 1-3 3H{widths[0]}z"'
-        f' fill="#0b5fa5"/>{_drawn_part(left, 0, widths[0])}{_drawn_part(right, *widths)}</svg>\n'
-    )
-
-
-def _drawn_part(text: str, start: int, width: int) -> str:
-    return (
-        f'<text x="{start + PADDING}" y="14" fill="#ffffff" font-family="Verdana, DejaVu Sans, sans-serif"'
-        f' font-size="11" textLength="{width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">'
-        f"{escape(text)}</text>"
+        f' fill="#0b5fa5"/>{texts}</svg>\n'
     )
 
 

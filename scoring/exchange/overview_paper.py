@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +27,7 @@ from scoring.board.exports import (
     classes_csv,
     classes_json,
     classes_latex,
+    csv_text,
     overall_csv,
     overall_json,
     overall_latex,
@@ -38,7 +37,7 @@ from scoring.board.manual_scores import figures_of
 from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import interval, shown
 from scoring.board.overall import overall
-from scoring.board.standings import Board, Row, standings
+from scoring.board.standings import Board, Column, Row, standings
 from scoring.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
@@ -110,16 +109,16 @@ class OverviewPaper:
 
     @cached_property
     def boards(self) -> list[Board]:
+        """Each under each rule set, as far as it shows scores and has rows."""
         phases = Phase.objects.filter(task__season=self.season).select_related("task__season")
-        return [board for phase in phases.order_by("task__position", "task_id", "position", "opens")
-                for board in self._boards(phase)]  # fmt: skip
-
-    def _boards(self, phase: Phase) -> Iterator[Board]:
-        audience = audience_of(phase, self.viewer)
-        for rules in phase.task.rules:
-            board = standings(phase, self.viewer, rules, audience=audience)
-            if board.visibility == Visibility.SCORES and board.rows:
-                yield board
+        boards = []
+        for phase in phases.order_by("task__position", "task_id", "position", "opens"):
+            audience = audience_of(phase, self.viewer)
+            for rules in phase.task.rules:
+                board = standings(phase, self.viewer, rules, audience=audience)
+                if board.visibility == Visibility.SCORES and board.rows:
+                    boards.append(board)
+        return boards
 
     @cached_property
     def teams(self) -> list[Participant]:
@@ -135,36 +134,28 @@ class OverviewPaper:
 
     def _season_part(self) -> PaperFiles:
         season, teams = self.season, self.teams
-        files = [
-            PaperFile(
+        texts: list[tuple[str, str, Callable[[], str]]] = [
+            (
                 "results.md",
                 _("Facts of the results section, Markdown"),
                 lambda: results_text(season, self.boards),
             ),
-            PaperFile("participants.csv", _("Teams and their people, CSV"), lambda: participants_csv(teams)),
-            PaperFile(
+            ("participants.csv", _("Teams and their people, CSV"), lambda: participants_csv(teams)),
+            (
                 "participants.tex",
                 _("Teams and their people, LaTeX"),
                 lambda: participants_latex(season, teams),
             ),
-            PaperFile("systems.bib", _("Boards and systems, BibTeX"), self._bibliography),
+            ("systems.bib", _("Boards and systems, BibTeX"), self._bibliography),
         ]
-        return PaperFiles(_("The season"), files + (self._overall_files() if season.shows_overall else []))
-
-    def _overall_files(self) -> list[PaperFile]:
-        table = overall(self.season)
-        return [
-            PaperFile(
-                f"overall.{form}",
-                _("All tasks together, %(form)s") % {"form": name},
-                partial(write, self.season, table),
-            )
-            for form, name, write in (
-                ("csv", "CSV", overall_csv),
-                ("json", "JSON", overall_json),
-                ("tex", "LaTeX", overall_latex),
-            )
-        ]
+        if season.shows_overall:
+            table, label = overall(season), _("All tasks together, %(form)s")
+            texts += [
+                ("overall.csv", label % {"form": "CSV"}, partial(overall_csv, season, table)),
+                ("overall.json", label % {"form": "JSON"}, partial(overall_json, season, table)),
+                ("overall.tex", label % {"form": "LaTeX"}, partial(overall_latex, season, table)),
+            ]
+        return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
 
     def _bibliography(self) -> str:
         """Of several rule sets the ranking one names a run. No snapshot is kept for it."""
@@ -180,33 +171,28 @@ class OverviewPaper:
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
         """All files; charts of boards past the first ones are there as SVG alone. Raises ConverterBusy.
 
-        ``tell`` hears how far it is.
+        ``tell`` hears how far it is. Heat maps of classes are many, and are there as SVG alone as well.
         """
-        converted = {name for board in self.boards[:MAX_CONVERTED] for name in _chart_names(board)}
+        converted = {
+            f"figures/{_name(board)}.{form}" for board in self.boards[:MAX_CONVERTED] for form in TYPES
+        }
         chosen = [
             file
             for file in self.files.values()
             if not file.name.startswith("figures/") or file.name.endswith(".svg") or file.name in converted
         ]
-        return packed(_written(chosen, tell))
 
+        def contents() -> Iterator[tuple[str, str | bytes]]:
+            for place, file in enumerate(chosen):
+                tell(place / len(chosen), f"writing file {place + 1} of {len(chosen)}")
+                yield file.name, file.written()
 
-def _written(
-    files: Sequence[PaperFile], tell: Callable[[float, str], object]
-) -> Iterator[tuple[str, str | bytes]]:
-    for place, file in enumerate(files):
-        tell(place / len(files), f"writing file {place + 1} of {len(files)}")
-        yield file.name, file.written()
+        return packed(contents())
 
 
 def _name(board: Board) -> str:
     phase = board.phase
     return f"{phase.task.slug}-{phase.slug}-{board.rules}"
-
-
-def _chart_names(board: Board) -> list[str]:
-    """Those of the whole board; the heat maps of its classes are many."""
-    return [f"figures/{_name(board)}.{form}" for form in TYPES]
 
 
 def _board_part(board: Board) -> PaperFiles:
@@ -278,46 +264,36 @@ MAX_NAMED = 8
 
 
 def results_text(season: Season, boards: Sequence[Board]) -> str:
+    """What the section on results states, in Markdown: facts alone, of the boards that whoever reads this may
+    see with their scores.
+    """
     teams = Registration.objects.filter(season=season).approved().count()
-    phases = list({board.phase.pk: board for board in boards}.values())
+    sent = []
+    for board in {board.phase.pk: board for board in boards}.values():
+        phase = board.phase
+        if shows_run_counts(phase, board.audience):
+            runs, of_teams = counted(turnout(phase).runs, "run"), counted(turnout(phase).teams, "team")
+            sent.append(f"- {_markdown(str(phase.task))}, {_markdown(str(phase))}: {runs} of {of_teams}.")
     parts = [
         f"# Results of {_markdown(str(season))}",
         "## Turnout",
         f"{counted(teams, 'team').capitalize()} take part." if teams != 1 else "1 team takes part.",
-        "\n".join(f"- {line}" for board in phases for line in _sent(board)),
+        "\n".join(sent),
     ]
     for board in boards:
-        phase = board.phase
-        parts += [
-            f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}",
-            *_facts(board),
-        ]
+        phase, ranking = board.phase, board.ranking
+        parts.append(f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}")
+        if ranking is None or not board.rows:
+            parts.append("The board is empty.")
+            continue
+        gold = f", gold v{board.gold.number}" if board.gold else ""
+        parts.append(f"Ranked by {_markdown(metric_label(ranking.metric))}{gold}.")
+        if confirmation := confirmation_of(board):
+            parts.append(f"Results are {confirmation.words}.")
+        parts += [*_first(board), *_beside(board), *_classes(board, ranking)]
     if not boards:
         parts.append("No board shows its scores.")
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _sent(board: Board) -> Iterator[str]:
-    phase: Phase = board.phase
-    if not shows_run_counts(phase, board.audience):
-        return
-    found = turnout(phase)
-    said = f"{counted(found.runs, 'run')} of {counted(found.teams, 'team')}"
-    yield f"{_markdown(str(phase.task))}, {_markdown(str(phase))}: {said}."
-
-
-def _facts(board: Board) -> Iterator[str]:
-    ranking = board.ranking
-    if ranking is None or not board.rows:
-        yield "The board is empty."
-        return
-    gold = f", gold v{board.gold.number}" if board.gold else ""
-    yield f"Ranked by {_markdown(metric_label(ranking.metric))}{gold}."
-    if confirmation := confirmation_of(board):
-        yield f"Results are {confirmation.words}."
-    yield from _first(board)
-    yield from _beside(board)
-    yield from _classes(board)
 
 
 def _first(board: Board) -> Iterator[str]:
@@ -358,9 +334,7 @@ def _beside(board: Board) -> Iterator[str]:
             yield f"The human line is {_number(board, row)}."
 
 
-def _classes(board: Board) -> Iterator[str]:
-    ranking = board.ranking
-    assert ranking is not None
+def _classes(board: Board, ranking: Column) -> Iterator[str]:
     systems = [row for row in board.systems if row.rank is not None] or board.systems
     for dimension in offered_dimensions(board):
         if ranking.metric not in metrics_of(board, dimension):
@@ -443,27 +417,25 @@ def participants(season: Season, viewer: object) -> list[Participant]:
 
 
 def participants_csv(found: Sequence[Participant]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(HEADS)
+    """A line for each person who is named; a team whose people are not has one line."""
+    lines = []
     for team in found:
         own = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
         people = [(person.name, person.affiliation, person.orcid) for person in team.people]
-        for person in people or [("", "", "")]:
-            writer.writerow([*own, *map(plain, person)])
-    return out.getvalue()
+        lines += [[*own, *map(plain, person)] for person in people or [("", "", "")]]
+    return csv_text(HEADS, lines)
 
 
 def participants_latex(season: Season, found: Sequence[Participant]) -> str:
-    lines = [[team.name, _people(team), "; ".join(team.affiliations)] for team in found]
+    """Members read `* Ada Lovelace, Bo Li and 2 others`, the asterisk where an organiser is among them."""
+    lines = []
+    for team in found:
+        names = ", ".join(person.name for person in team.people)
+        others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
+        members = f"{names} and {others}" if names and others else names or others
+        mark = "* " if team.has_organiser else ""
+        lines.append([team.name, mark + members, "; ".join(team.affiliations)])
     tabular = as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines)
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += "; * with an organiser of the season." if any(team.has_organiser for team in found) else "."
     return as_table(tabular, caption, f"{season.slug}-teams")
-
-
-def _people(team: Participant) -> str:
-    names = ", ".join(person.name for person in team.people)
-    others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
-    mark = "* " if team.has_organiser else ""
-    return mark + (f"{names} and {others}" if names and others else names or others)

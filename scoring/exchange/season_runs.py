@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import tempfile
 import zipfile
@@ -16,6 +14,7 @@ from django.conf import settings
 from citeboard.core import storage
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
+from scoring.board.exports import csv_text
 from scoring.board.standings import Board
 from scoring.exchange.results import file_name
 from scoring.models import Score
@@ -34,28 +33,26 @@ def runs_csv(runs: Iterable[Submission]) -> str:
     """One line a run, with the number that ranks it, unrounded."""
     listed = list(runs)
     scores = ranking_scores(listed)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(HEADS)
-    for run in listed:
-        writer.writerow(["" if said is None else plain(said) for said in _said(run, scores.get(run.pk))])
-    return out.getvalue()
 
+    def line(run: Submission) -> Iterator[object]:
+        yield from (
+            run.pk,
+            run.phase.task.slug,
+            run.phase.slug,
+            run.team.slug if run.team else "",
+            run.number,
+        )
+        yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
+        yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
+        yield from (run.filename, run.size, run.sha256)
+        if score := scores.get(run.pk):
+            yield score.metric
+            yield from ("inf" if score.is_infinite else score.value, score.low, score.high)
+        else:
+            yield from ("", "", "", "")
+        yield from (run.description, run.priority or "", *(run.card.get(name, "") for name in CARD))
 
-def _said(run: Submission, score: Score | None) -> Iterator[object]:
-    yield from (run.pk, run.phase.task.slug, run.phase.slug, run.team.slug if run.team else "", run.number)
-    yield from (run.system, run.kind, run.status, run.exclusion, run.exclusion_reason)
-    yield from ("yes" if run.is_late else "", "yes" if run.is_selected else "", iso(run.submitted_at))
-    yield from (run.filename, run.size, run.sha256)
-    if score is None:
-        yield from ("", "", "", "")
-    else:
-        yield score.metric
-        yield "inf" if score.is_infinite else score.value
-        yield from (score.low, score.high)
-    yield run.description
-    yield run.priority or ""
-    yield from (run.card.get(name, "") for name in CARD)
+    return csv_text(HEADS, (["" if cell is None else plain(cell) for cell in line(run)] for run in listed))
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:

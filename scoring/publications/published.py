@@ -5,16 +5,14 @@ Everybody who sees the task sees them: they are public elsewhere already.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from citeboard.core.plain_text import plain
 from citeboard.core.query import Query, text_from, texts_from
+from scoring.board.exports import csv_text, json_text
 from scoring.board.names import dimension_label
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications.placement import Placement
@@ -151,39 +149,48 @@ def _placements(task: Task) -> list[Placement]:
 
 def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Published]:
     """In two queries; in none where nothing is placed."""
-    every = [placement for own in placements.values() for placement in own]
-    tables = _tables(every) if every else {}
-    figures = _figures(tables.values()) if tables else {}
-    return {task: _published(own, tables, figures) for task, own in placements.items()}
+    every = [placement for listed in placements.values() for placement in listed]
+    wanted = {(placement.paper, placement.table) for placement in every}
+    tables: dict[tuple[str, str], ReportedTable] = {}
+    figures: dict[int, list[Reported]] = defaultdict(list)
+    if every:
+        candidates = ReportedTable.objects.select_related("paper").filter(
+            paper__key__in={paper for paper, _ in wanted}, name__in={name for _, name in wanted}
+        )
+        tables = {key: table for table in candidates if (key := (table.paper.key, table.name)) in wanted}
+    if tables:
+        for figure in Reported.objects.filter(table__in=[table.pk for table in tables.values()]):
+            figures[figure.table_id].append(figure)
+    results: dict[int, Published] = {}
+    for task, listed in placements.items():
+        results[task] = published = Published(headlines=[], by_class=[], others=[])
+        for placement in listed:
+            if table := tables.get((placement.paper, placement.table)):
+                _place(published, table, placement, figures.get(table.pk, []))
+        for headline in published.headlines:
+            headline.rows = best_first(headline.rows, headline.leading)
+    return results
 
 
-def _published(
-    placements: Sequence[Placement],
-    tables: Mapping[tuple[str, str], ReportedTable],
-    figures: Mapping[int, Sequence[Reported]],
-) -> Published:
-    headlines: list[PublishedTable] = []
-    by_class: list[PublishedTable] = []
-    others: list[PublishedTable] = []
-    for placement in placements:
-        table = tables.get((placement.paper, placement.table))
-        if table is None:
-            continue
-        shown = _placed(table, placement, figures.get(table.pk, []))
-        if not shown.is_of_systems:
-            others.append(shown)
-            continue
-        if not placement.by:
-            headlines.append(shown)
-            continue
-        rows = [row for row in shown.rows if row.label != placement.overall or not placement.overall]
-        by_class.append(_with_rows(shown, rows))
-        if placement.overall:
-            overall = [row for row in shown.rows if row.label == placement.overall]
-            headlines.append(_with_rows(shown, overall))
-    for headline in headlines:
-        headline.rows = best_first(headline.rows, headline.leading)
-    return Published(headlines=headlines, by_class=by_class, others=others)
+def _place(
+    published: Published, table: ReportedTable, placement: Placement, figures: Sequence[Reported]
+) -> None:
+    rows = rows_of(table, [figure for figure in figures if placement.takes(figure.features)])
+    for row in rows:
+        features = next(iter(row.figures.values())).features
+        row.label = str(features.get(placement.by)) if placement.by else ""
+    shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
+    if not shown.is_of_systems:
+        published.others.append(shown)
+    elif not placement.by:
+        published.headlines.append(shown)
+    elif not placement.overall:
+        published.by_class.append(shown)
+    else:
+        classes = [row for row in rows if row.label != placement.overall]
+        published.by_class.append(replace(shown, rows=classes))
+        overall = [row for row in rows if row.label == placement.overall]
+        published.headlines.append(replace(shown, rows=overall))
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
@@ -225,53 +232,18 @@ def measures_of(table: ReportedTable) -> list[Measure]:
     ]
 
 
-def _tables(placements: Sequence[Placement]) -> dict[tuple[str, str], ReportedTable]:
-    found = ReportedTable.objects.select_related("paper").filter(
-        paper__key__in={placement.paper for placement in placements},
-        name__in={placement.table for placement in placements},
-    )
-    wanted = {(placement.paper, placement.table) for placement in placements}
-    return {key: table for table in found if (key := (table.paper.key, table.name)) in wanted}
-
-
-def _figures(tables: Iterable[ReportedTable]) -> dict[int, list[Reported]]:
-    found: dict[int, list[Reported]] = defaultdict(list)
-    for figure in Reported.objects.filter(table__in=[table.pk for table in tables]):
-        found[figure.table_id].append(figure)
-    return found
-
-
-def _placed(table: ReportedTable, placement: Placement, figures: Sequence[Reported]) -> PublishedTable:
-    rows = rows_of(table, [figure for figure in figures if placement.takes(figure.features)])
-    if placement.by:
-        for row in rows:
-            row.label = str(next(iter(row.figures.values())).features.get(placement.by))
-    else:
-        for row in rows:
-            row.label = ""
-    return PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
-
-
-def _with_rows(shown: PublishedTable, rows: list[PublishedRow]) -> PublishedTable:
-    return PublishedTable(table=shown.table, placement=shown.placement, measures=shown.measures, rows=rows)
-
-
 _COLUMNS = (
     "paper", "table", "line", "system", "class", "metric", "value", "printed", "deviation", "scale", "doubt",
 )  # fmt: skip
 
 
 def published_csv(published: Published) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
-    for figure in figures(published):
-        writer.writerow([plain(figure[name]) for name in _COLUMNS])
-    return out.getvalue()
+    """One line a figure."""
+    return csv_text(_COLUMNS, ([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)))
 
 
 def published_json(published: Published) -> str:
-    return json.dumps(described_results(published), ensure_ascii=False, indent=1)
+    return json_text(described_results(published))
 
 
 def described_results(published: Published) -> dict[str, Any]:
@@ -293,24 +265,20 @@ def described_results(published: Published) -> dict[str, Any]:
 def figures(published: Published) -> Iterator[dict[str, Any]]:
     for table in published.tables:
         for row in table.rows:
-            yield from _row_figures(table, row)
-
-
-def _row_figures(table: PublishedTable, row: PublishedRow) -> Iterator[dict[str, Any]]:
-    for figure in row.figures.values():
-        yield {
-            "paper": table.table.paper.key,
-            "table": table.table.name,
-            "line": row.line,
-            "system": row.system,
-            "class": row.label or None,
-            "metric": figure.metric,
-            "value": figure.value,
-            "printed": figure.printed,
-            "deviation": figure.deviation,
-            "scale": figure.scale,
-            "doubt": figure.doubt or None,
-        }
+            for figure in row.figures.values():
+                yield {
+                    "paper": table.table.paper.key,
+                    "table": table.table.name,
+                    "line": row.line,
+                    "system": row.system,
+                    "class": row.label or None,
+                    "metric": figure.metric,
+                    "value": figure.value,
+                    "printed": figure.printed,
+                    "deviation": figure.deviation,
+                    "scale": figure.scale,
+                    "doubt": figure.doubt or None,
+                }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,19 +308,15 @@ class PrintedTransfer:
 
 
 def printed_transfers(task: Task) -> list[PrintedTransfer]:
-    return [
-        _pivoted(table)
-        for table in published_of(task).by_class
-        if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values())
-    ]
-
-
-def _pivoted(table: PublishedTable) -> PrintedTransfer:
-    tested = list(dict.fromkeys(row.label for row in table.rows))
-    systems = dict.fromkeys(row.system for row in table.rows)
-    figures = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
-    return PrintedTransfer(
-        table=table,
-        tested=tested,
-        lines=[(system, [figures.get((system, label)) for label in tested]) for system in systems],
-    )
+    """Of the task's published results, under each table's leading measure."""
+    transfers = []
+    for table in published_of(task).by_class:
+        if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values()):
+            tested = list(dict.fromkeys(row.label for row in table.rows))
+            printed = {(row.system, row.label): row.figures.get(table.leading.name) for row in table.rows}
+            lines = [
+                (system, [printed.get((system, label)) for label in tested])
+                for system in dict.fromkeys(row.system for row in table.rows)
+            ]
+            transfers.append(PrintedTransfer(table=table, tested=tested, lines=lines))
+    return transfers

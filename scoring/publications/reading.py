@@ -58,21 +58,18 @@ def _parsed(path: Path) -> Any:
         raise ValueError(f"it has more than {LARGEST:,} bytes")
     if path.suffix.lower() == ".toml":
         return content_of(path, LARGEST)
-    return json.loads(
-        path.read_bytes().decode("utf-8-sig"), parse_constant=_refused_constant, object_pairs_hook=_unrepeated
-    )
 
+    def refuse(constant: str) -> float:
+        raise ValueError(f"{constant} is not a number that is printed anywhere")
 
-def _refused_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number that is printed anywhere")
+    def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        name, count = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+        if count > 1:
+            raise ValueError(f"the field “{name}” is there twice in one object")
+        return dict(pairs)
 
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        raise ValueError(f"the field “{counts.most_common(1)[0][0]}” is there twice in one object")
-    return found
+    text = path.read_bytes().decode("utf-8-sig")
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=unrepeated)
 
 
 def _paper(fields: Fields) -> Paper:
@@ -117,10 +114,7 @@ def _table(fields: Fields) -> Table:
         if count > 1:
             named = ", ".join(str(part) for part in key)
             fields.refuse(f"two entries are of {named}", f"other {', '.join(row_key)} in each")
-    return _described_contradictions(fields, with_contradictions(table))
-
-
-def _described_contradictions(fields: Fields, table: Table) -> Table:
+    table = with_contradictions(table)
     for row in table.rows:
         if row.contradiction:
             named = ", ".join(str(part) for part in table.key(row))
@@ -145,25 +139,25 @@ def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
     if system is not None and (not isinstance(system, str) or not system.strip()):
         fields.refuse(f"“system” is {shown(system)}", "a name, or null")
         system = None
+    line, system_id = fields.whole("row", 1, 100_000), fields.text("system_id", "")
+    features: dict[str, Feature] = {}
+    for name in FEATURES:
+        if name in fields.values:
+            features[name] = value = fields.values[name]
+            if not isinstance(value, (str, int, float, bool)) and value is not None:
+                fields.refuse(f"“{name}” is {shown(value)}", "a text or a number")
+                features[name] = None
     row = Row(
-        line=fields.whole("row", 1, 100_000),
+        line=line,
         system=system,
-        system_id=fields.text("system_id", ""),
-        features={name: _feature(fields, name) for name in FEATURES if name in fields.values},
+        system_id=system_id,
+        features=features,
         figures=_figures(fields, measures),
         is_inconsistent=bool(fields.flag("inconsistent", True, False, default=False)),
         note=fields.text("note", ""),
     )
     fields.close(FEATURES)
     return row
-
-
-def _feature(fields: Fields, name: str) -> Feature:
-    value = fields.values[name]
-    if isinstance(value, (str, int, float, bool)) or value is None:
-        return value
-    fields.refuse(f"“{name}” is {shown(value)}", "a text or a number")
-    return None
 
 
 def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
@@ -180,10 +174,9 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
         for name in given:
             if name not in names:
                 fields.refuse(f"there is no metric “{name}”{near(name, names)}", f"one of {', '.join(names)}")
-        if has_all:
-            for name in names:
-                if name not in given:
-                    fields.refuse(f"{name} is missing")
+        for name in names if has_all else ():
+            if name not in given:
+                fields.refuse(f"{name} is missing")
     figures = []
     for measure in measures:
         name = measure.name
@@ -197,33 +190,25 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
             less_than=less_than.get(name),
             suspect=words["suspect"].get(name) or "",
         )
-        _judge(fields, measure, figure)
         figures.append(figure)
+        low, high = SCALES.get(measure.scale, (None, None))
+        value = figure.value
+        if value is None:
+            if figure.less_than is None and figure.printed:
+                message = f"{name} has no value and is printed “{figure.printed}”"
+                fields.refuse(message, "the value, or “less_than”")
+            continue
+        if (low is not None and value < low) or (high is not None and value > high):
+            ends = f"from {low} up" if high is None else f"from {low} to {high}"
+            fields.refuse(f"{name} is {value}", f"a {measure.scale}, {ends}")
+        try:
+            read = float(_AROUND.sub("", figure.printed).replace("−", "-"))
+        except ValueError:
+            read = None
+        if read != value:
+            message = f"{name} is printed “{figure.printed}” and read as {value}"
+            fields.findings.add(fields.place, message, fatal=False)
     return tuple(figures)
-
-
-def _judge(fields: Fields, measure: Measure, figure: Figure) -> None:
-    low, high = SCALES.get(measure.scale, (None, None))
-    if figure.value is None:
-        if figure.less_than is None and figure.printed:
-            fields.refuse(
-                f"{measure.name} has no value and is printed “{figure.printed}”", "the value, or “less_than”"
-            )
-        return
-    if (low is not None and figure.value < low) or (high is not None and figure.value > high):
-        ends = f"from {low} up" if high is None else f"from {low} to {high}"
-        fields.refuse(f"{measure.name} is {figure.value}", f"a {measure.scale}, {ends}")
-    if _as_number(figure.printed) != figure.value:
-        message = f"{measure.name} is printed “{figure.printed}” and read as {figure.value}"
-        fields.findings.add(fields.place, message, fatal=False)
-
-
-def _as_number(printed: str) -> float | None:
-    text = _AROUND.sub("", printed).replace("−", "-")
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 SCHEMA = "published-results/1"
@@ -427,7 +412,9 @@ class Fields:
         sound = {}
         for key, entry in value.items():
             if entry is None or (
-                isinstance(entry, kinds) and not isinstance(entry, bool) and _is_finite(entry)
+                isinstance(entry, kinds)
+                and not isinstance(entry, bool)
+                and (not isinstance(entry, float) or math.isfinite(entry))
             ):
                 sound[key] = entry
             else:
@@ -465,58 +452,45 @@ def near(name: str, known: Iterable[str]) -> str:
     return f" (did you mean “{close[0]}”?)" if close else ""
 
 
-def _is_finite(value: object) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
-
-
 _RECALL = re.compile(r"(?:r|recall)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
 _MRR = re.compile(r"(?:m|mrr)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
 _DECIMALS = re.compile(r"\.(\d+)")
 
 
 def with_contradictions(table: Table) -> Table:
-    """The table, each row told what in it cannot be."""
-    pairs = list(_pairs(table.measures))
+    """The table, each row told what in it cannot be.
+
+    With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k (`citation_recommendation.consistency`).
+    """
+    recalls = {
+        int(cut["cut"]): measure for measure in table.measures if (cut := _RECALL.fullmatch(measure.name))
+    }
+    pairs = [
+        (int(cut["cut"]), recall, measure)
+        for measure in table.measures
+        if (cut := _MRR.fullmatch(measure.name))
+        if (recall := recalls.get(int(cut["cut"]))) and recall.scale == measure.scale
+    ]
     if not pairs:
         return table
-    rounding = {
-        measure.name: _rounding([row.printed(measure.name) for row in table.rows])
-        for measure in table.measures
-    }
-    return replace(
-        table,
-        rows=tuple(replace(row, contradiction=_contradictions(row, pairs, rounding)) for row in table.rows),
-    )
 
+    # Half a unit of the last digit that a column prints; trailing zeros are often left out.
+    rounding = {}
+    for measure in table.measures:
+        printed = (_DECIMALS.search(row.printed(measure.name)) for row in table.rows)
+        decimals = max((len(digits[1]) for digits in printed if digits), default=0)
+        rounding[measure.name] = 0.5 * 10.0**-decimals
 
-def _pairs(measures: Sequence[Measure]) -> Iterator[tuple[int, Measure, Measure]]:
-    recalls = {
-        int(found["cut"]): measure for measure in measures if (found := _RECALL.fullmatch(measure.name))
-    }
-    for measure in measures:
-        found = _MRR.fullmatch(measure.name)
-        recall = recalls.get(int(found["cut"])) if found else None
-        if found and recall and recall.scale == measure.scale:
-            yield int(found["cut"]), recall, measure
+    def contradictions(row: Row) -> Iterator[str]:
+        values = {figure.measure: figure.value for figure in row.figures}
+        for cut, recall, mrr in pairs:
+            first, second = values.get(recall.name), values.get(mrr.name)
+            if first is not None and second is not None:
+                least = max(rounding[recall.name], rounding[mrr.name])
+                yield contradiction(first, second, cut=cut, rounding=least)
 
-
-def _rounding(printed: Sequence[str]) -> float:
-    """Half a unit of the last digit that a column prints; trailing zeros are often left out."""
-    decimals = max((len(found[1]) for figure in printed if (found := _DECIMALS.search(figure))), default=0)
-    return 0.5 * 10.0**-decimals
-
-
-def _contradictions(
-    row: Row, pairs: Sequence[tuple[int, Measure, Measure]], rounding: dict[str, float]
-) -> str:
-    values = {figure.measure: figure.value for figure in row.figures}
-    found_contradictions = []
-    for cut, recall, mrr in pairs:
-        first, second = values.get(recall.name), values.get(mrr.name)
-        if first is not None and second is not None:
-            least = max(rounding[recall.name], rounding[mrr.name])
-            found_contradictions.append(contradiction(first, second, cut=cut, rounding=least))
-    return "; ".join(contradiction for contradiction in found_contradictions if contradiction)
+    rows = (replace(row, contradiction="; ".join(filter(None, contradictions(row)))) for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 #: Columns that are no figures, besides those by which rows are told apart.
@@ -593,44 +567,38 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def _csv_row(number: int, line: Mapping[str, str], metrics: list[str], file: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"row": number}
-    row |= {name: text or None for name, text in line.items() if name not in metrics}
-    row = {name: value for name, value in row.items() if value is not None or name == "system"}
-    row |= {
-        "values": {},
-        "printed": {},
-        "deviations": {},
-        "printed_deviations": {},
-        "marks": {},
-        "less_than": {},
+    features = {name: text or None for name, text in line.items() if name not in metrics}
+    figures: dict[str, dict[str, Any]] = {
+        name: {} for name in ("values", "printed", "deviations", "printed_deviations", "marks", "less_than")
     }
     for metric in metrics:
         for field, value in _csv_figure(line[metric], f"{file}, entry {number}, {metric}"):
-            row[field][metric] = value
-    return row
+            figures[field][metric] = value
+    known = {name: value for name, value in features.items() if value is not None or name == "system"}
+    return {"row": number, **known, **figures}
 
 
 def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
     """A figure as it is printed: `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32 (0.01)`, `<0.01`."""
+
+    def number(printed: str) -> float:
+        return float(printed.replace(",", "").replace("−", "-"))
+
     if text in NOTHING:
         yield from (("values", None), ("printed", ""))
         return
-    found = _PRINTED.fullmatch(text)
-    if found is None:
+    parts = _PRINTED.fullmatch(text)
+    if parts is None:
         raise ValueError(
             f"{place}: “{text[:40]}” is no figure; expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
         )
-    value = _number(found["value"])
-    yield "values", None if found["less"] else value
-    yield "printed", f"{found['less']}{found['value']}"
-    if found["less"]:
+    value = number(parts["value"])
+    yield "values", None if parts["less"] else value
+    yield "printed", f"{parts['less']}{parts['value']}"
+    if parts["less"]:
         yield "less_than", value
-    if found["deviation"]:
-        yield "deviations", _number(found["deviation"])
-        yield "printed_deviations", found["deviation"]
-    if mark := found["mark"] + found["after"]:
+    if parts["deviation"]:
+        yield "deviations", number(parts["deviation"])
+        yield "printed_deviations", parts["deviation"]
+    if mark := parts["mark"] + parts["after"]:
         yield "marks", mark
-
-
-def _number(printed: str) -> float:
-    return float(printed.replace(",", "").replace("−", "-"))

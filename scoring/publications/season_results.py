@@ -19,7 +19,7 @@ from django.utils import timezone
 from citeboard.core.words import counted
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications import reading
-from scoring.publications.placement import PlacementEntry, judged_placement, read_placement
+from scoring.publications.placement import judged_placement, read_placement
 from scoring.publications.reading import Publication, Row, read_publication
 from scoring.publications.reading import Table as Printed
 from tasks.models import Phase, Task
@@ -54,19 +54,15 @@ class SeasonResults:
         entries = {slug: [read_placement(table) for table in tables] for slug, (tables, _) in tasks.items()}
         if self.problems:
             return {}
-        known = [*self.publications, *self._known_to_the_site(entries)]
+        brought = {publication.paper.key for publication in self.publications}
+        named = {entry.paper for listed in entries.values() for entry in listed if entry.paper}
+        of_the_site = [known_publication(key) for key in sorted(named - brought)]
+        known = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
             found = (judged_placement(entry, known, metrics) for entry in entries[slug])
             placed[slug] = [placement.as_json() for placement in found if placement is not None]
         return placed
-
-    def _known_to_the_site(self, entries: Mapping[str, list[PlacementEntry]]) -> list[Publication]:
-        """Publications that tasks name and the season does not bring."""
-        brought = {publication.paper.key for publication in self.publications}
-        named = {entry.paper for listed in entries.values() for entry in listed if entry.paper}
-        found = (known_publication(key) for key in sorted(named - brought))
-        return [publication for publication in found if publication is not None]
 
     def store(self) -> list[str]:
         return [change for publication in self.publications for change in store_publication(publication)]
@@ -78,16 +74,34 @@ def store_publication(publication: Publication) -> list[str]:
     The file is the whole of it: tables and rows that it does not have any more are gone afterwards. What is
     known already is told by its digest, in one query.
     """
-    digest = _digest(publication)
-    if Paper.objects.filter(key=publication.paper.key, digest=digest).exists():
+    content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    key = publication.paper.key
+    if Paper.objects.filter(key=key, digest=digest).exists():
         return []
+    facts = {**asdict(publication.paper), "authors": list(publication.paper.authors)}
+    changes = []
     with transaction.atomic():
-        paper, changes = _store_paper(publication)
-        changes += _store_tables(paper, publication)
+        paper = Paper.objects.select_for_update().filter(key=key).first()
+        if paper is None:
+            paper = Paper.objects.create(**facts)
+            changes.append(f"{key}: new")
+        elif changed := _set(paper, facts):
+            changes.append(f"{key}: {', '.join(changed)} changed")
+        names = [table.name for table in publication.tables]
+        for old in ReportedTable.objects.filter(paper=paper).exclude(name__in=names):
+            changes.append(f"{old.name}: gone")
+            old.delete()
+        for position, table in enumerate(publication.tables):
+            changes += _store_table(paper, position, table)
         Paper.objects.filter(pk=paper.pk).update(digest=digest)
         if changes:
             Paper.objects.filter(pk=paper.pk).update(loaded_at=timezone.now())
-            _renew_boards(paper)
+            # The boards that the paper's tables stand on have changed.
+            for task in Task.objects.exclude(published=[]):
+                if any(placement["paper"] == key for placement in task.published):
+                    for phase in Phase.objects.filter(task=task).order_by("pk"):
+                        bump_version(phase.pk)
     return changes
 
 
@@ -96,62 +110,32 @@ def known_publication(key: str) -> Publication | None:
     paper = Paper.objects.filter(key=key).first()
     if paper is None:
         return None
-    facts = {field.name: getattr(paper, field.name) for field in fields(reading.Paper)}
-    return Publication(
-        paper=reading.Paper(**{**facts, "authors": tuple(paper.authors)}),
-        tables=tuple(_known_table(table) for table in paper.tables.all()),
-    )
-
-
-def _known_table(table: ReportedTable) -> Printed:
-    rows: dict[str, Row] = {}
-    for figure in Reported.objects.filter(table=table):
-        rows.setdefault(
-            figure.key,
-            Row(
-                line=figure.line,
-                system=figure.system or None,
-                system_id=figure.system_id,
-                features=figure.features,
-                figures=(),
-            ),
+    tables = []
+    for table in paper.tables.all():
+        rows: dict[str, Row] = {}
+        for figure in Reported.objects.filter(table=table):
+            if figure.key not in rows:
+                rows[figure.key] = Row(
+                    line=figure.line,
+                    system=figure.system or None,
+                    system_id=figure.system_id,
+                    features=figure.features,
+                    figures=(),
+                )
+        tables.append(
+            Printed(
+                name=table.name,
+                kind=table.kind,
+                what=table.what,
+                row_key=tuple(table.row_key),
+                measures=tuple(reading.Measure(**measure) for measure in table.measures),
+                rows=tuple(rows.values()),
+                marks=table.marks,
+            )
         )
-    return Printed(
-        name=table.name,
-        kind=table.kind,
-        what=table.what,
-        row_key=tuple(table.row_key),
-        measures=tuple(reading.Measure(**measure) for measure in table.measures),
-        rows=tuple(rows.values()),
-        marks=table.marks,
-    )
-
-
-def _digest(publication: Publication) -> str:
-    content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _store_paper(publication: Publication) -> tuple[Paper, list[str]]:
-    facts = {**asdict(publication.paper), "authors": list(publication.paper.authors)}
-    key = facts.pop("key")
-    paper = Paper.objects.select_for_update().filter(key=key).first()
-    if paper is None:
-        return Paper.objects.create(key=key, **facts), [f"{key}: new"]
-    return paper, [f"{key}: {', '.join(changed)} changed"] if (changed := _set(paper, facts)) else []
-
-
-def _store_tables(paper: Paper, publication: Publication) -> list[str]:
-    changes = []
-    gone = ReportedTable.objects.filter(paper=paper).exclude(
-        name__in=[table.name for table in publication.tables]
-    )
-    for old in gone:
-        changes.append(f"{old.name}: gone")
-        old.delete()
-    for position, table in enumerate(publication.tables):
-        changes += _store_table(paper, position, table)
-    return changes
+    facts = {field.name: getattr(paper, field.name) for field in fields(reading.Paper)}
+    facts["authors"] = tuple(paper.authors)
+    return Publication(paper=reading.Paper(**facts), tables=tuple(tables))
 
 
 def _store_table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
@@ -182,11 +166,33 @@ def _store_table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
 
 
 def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]:
-    wanted = {
-        (facts["key"], facts["metric"]): facts
-        for position, row in enumerate(entry.rows)
-        for facts in _facts(entry, row, position)
-    }
+    """How many figures are new, changed and gone."""
+    measures = {measure.name: measure for measure in entry.measures}
+    wanted: dict[tuple[str, str], dict[str, Any]] = {}
+    for position, row in enumerate(entry.rows):
+        key = json.dumps(entry.key(row), ensure_ascii=False)
+        for figure in row.figures:
+            wanted[key, figure.measure] = {
+                "key": key,
+                "position": position,
+                "line": row.line,
+                "system": row.system or "",
+                "system_id": row.system_id,
+                "features": dict(row.features),
+                "metric": figure.measure,
+                "value": figure.value,
+                "printed": figure.printed,
+                "scale": measures[figure.measure].scale,
+                "higher_is_better": measures[figure.measure].higher_is_better,
+                "deviation": figure.deviation,
+                "printed_deviation": figure.printed_deviation,
+                "mark": figure.mark,
+                "less_than": figure.less_than,
+                "suspect": figure.suspect,
+                "is_inconsistent": row.is_inconsistent,
+                "contradiction": row.contradiction[:400],
+                "note": row.note,
+            }
     present = {(figure.key, figure.metric): figure for figure in Reported.objects.filter(table=table)}
     new = [Reported(table=table, **facts) for name, facts in wanted.items() if name not in present]
     Reported.objects.bulk_create(new, batch_size=500)
@@ -194,32 +200,6 @@ def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]
     gone = [figure.pk for name, figure in present.items() if name not in wanted]
     Reported.objects.filter(pk__in=gone).delete()
     return len(new), changed, len(gone)
-
-
-def _facts(table: Printed, row: Row, position: int) -> Iterator[dict[str, Any]]:
-    measures = {measure.name: measure for measure in table.measures}
-    for figure in row.figures:
-        yield {
-            "key": json.dumps(table.key(row), ensure_ascii=False),
-            "position": position,
-            "line": row.line,
-            "system": row.system or "",
-            "system_id": row.system_id,
-            "features": dict(row.features),
-            "metric": figure.measure,
-            "value": figure.value,
-            "printed": figure.printed,
-            "scale": measures[figure.measure].scale,
-            "higher_is_better": measures[figure.measure].higher_is_better,
-            "deviation": figure.deviation,
-            "printed_deviation": figure.printed_deviation,
-            "mark": figure.mark,
-            "less_than": figure.less_than,
-            "suspect": figure.suspect,
-            "is_inconsistent": row.is_inconsistent,
-            "contradiction": row.contradiction[:400],
-            "note": row.note,
-        }
 
 
 def _set(row: Model, facts: dict[str, Any]) -> list[str]:
@@ -230,10 +210,3 @@ def _set(row: Model, facts: dict[str, Any]) -> list[str]:
     if changed:
         row.save(update_fields=changed)
     return changed
-
-
-def _renew_boards(paper: Paper) -> None:
-    for task in Task.objects.exclude(published=[]):
-        if any(placement["paper"] == paper.key for placement in task.published):
-            for phase in Phase.objects.filter(task=task).order_by("pk"):
-                bump_version(phase.pk)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from scoring.board.differences import (
     CHOSEN_AT_FIRST,
     Class,
     ClassTable,
-    System,
     best_systems,
     in_order_of,
     natural_order,
@@ -23,7 +22,6 @@ from scoring.board.differences import (
 from scoring.board.numbers import interval
 from scoring.board.standings import Cell
 from scoring.board.table import Axis, whisker
-from scoring.figures import Bars, HeatMap
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.published import (
@@ -57,14 +55,24 @@ def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: s
         rows.reverse()
     wanted = text.casefold()
     rows = [row for row in rows if not wanted or wanted in row.system.casefold()]
-    axis = _axis(shown)
+    scale = WIDTHS.get(shown.leading.scale)
+    axis = None if scale is None else Axis.over([_interval(shown, row) for row in shown.rows], scale)
     columns = [shown.leading, *(column for column in shown.columns if column is not shown.leading)]
     return {
         "title": shown.title,
         "table": shown.table,
         "columns": [_head(column, measure, query) for column in columns],
         "axis": axis.ends if axis else None,
-        "rows": [_row(shown, row, columns, axis) for row in rows],
+        "rows": [
+            {
+                "system": row.system,
+                "line": row.line,
+                "href": f"{shown.table.get_absolute_url()}-{row.line}",
+                "cells": [_cell(row.figures.get(column.name)) for column in columns],
+                "whisker": SafeString(_whisker(_interval(shown, row), axis)),
+            }
+            for row in rows
+        ],
         "doubts": shown.doubts,
     }
 
@@ -76,13 +84,27 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     """
     if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
-    classes = _class_table(shown)
+    names = list(dict.fromkeys(row.system for row in shown.rows))
+    numbers = {name: number for number, name in enumerate(names)}
+    classes = ClassTable(
+        dimension=shown.dimension,
+        metric=shown.leading.label,
+        scale=WIDTHS.get(shown.leading.scale, 0.0),
+        higher_is_better=shown.leading.higher_is_better,
+        classes=[
+            Class(label, 0) for label in natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
+        ],
+        systems=[PublishedSystem(name, number) for name, number in numbers.items()],
+        values={(row.label, numbers[row.system]): row.value(shown.leading.name) for row in shown.rows},
+    )
     orders = next((row for row in classes.systems if row.system == query.order.removeprefix("-")), None)
     if orders:
         classes = in_order_of(classes, orders, is_reversed=query.order.startswith("-"))
     figures = {(row.label, row.system): row.figures.get(shown.leading.name) for row in shown.rows}
-    drawn = _drawn(classes, query)
-    lines = []
+    # In the bars stand those that the reader chose, or the best where none of them is in the table.
+    chosen = [row for row in classes.systems if row.system in query.systems]
+    drawn = chosen[:MAX_SERIES] or best_systems(classes)[:CHOSEN_AT_FIRST]
+    lines: list[dict[str, Any]] = []
     for name in classes.classes:
         best = {row.system for row in classes.best(name.label)} if len(classes.systems) > 1 else set()
         cells = [
@@ -90,6 +112,19 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
+    # Charts have the decimals of print, no more.
+    heat = heat_map(classes, label=classes.metric)
+    bars = system_bars(replace(classes, systems=drawn), classes.metric)
+    series = [
+        replace(
+            system,
+            values=[
+                replace(value, text=_cell(figures.get((label, system.name)))["text"])
+                for label, value in zip(bars.labels, system.values, strict=True)
+            ],
+        )
+        for system in bars.series
+    ]
     return {
         "table": shown.table,
         "measure": shown.leading,
@@ -97,12 +132,12 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "heads": [system_head(classes, row, query.order, query.with_) for row in classes.systems],
         "printed_order": query.with_(order="") if orders else "",
         "lines": lines,
-        "heat": _heat_as_printed(heat_map(classes, label=classes.metric), lines),
-        "bars": _as_printed(system_bars(replace(classes, systems=drawn), classes.metric), figures),
+        "heat": replace(heat, texts=[[cell["text"] for cell in line["cells"]] for line in lines]),
+        "bars": replace(bars, series=series),
         "systems": [(row.system, row in drawn) for row in classes.systems],
         "drawn": len(drawn),
         "most": MAX_SERIES,
-        "carried": query.pairs(systems=_elsewhere(classes, query)),
+        "carried": query.pairs(systems=tuple(name for name in query.systems if name not in numbers)),
         "words": in_words(classes),
         "doubts": shown.doubts,
     }
@@ -120,7 +155,7 @@ def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Meas
             {
                 "line": row.line,
                 "system": row.system,
-                "keys": [_first(row).features.get(name) for name in keys],
+                "keys": [next(iter(row.figures.values())).features.get(name) for name in keys],
                 "cells": [_cell(row.figures.get(measure.name)) for measure in measures],
             }
             for row in rows
@@ -134,22 +169,6 @@ def _cell(figure: Reported | None) -> dict[str, Any]:
         return {"text": "", "doubt": ""}
     deviation = f" ({figure.printed_deviation})" if figure.printed_deviation else ""
     return {"text": f"{figure.printed}{deviation}".replace("-", "\u2212"), "doubt": figure.doubt}
-
-
-def _row(
-    shown: PublishedTable, row: PublishedRow, columns: Sequence[Measure], axis: Axis | None
-) -> dict[str, Any]:
-    return {
-        "system": row.system,
-        "line": row.line,
-        "href": f"{shown.table.get_absolute_url()}-{row.line}",
-        "cells": [_cell(row.figures.get(column.name)) for column in columns],
-        "whisker": _whisker(_interval(shown, row), axis),
-    }
-
-
-def _whisker(cell: Cell, axis: Axis | None) -> SafeString:
-    return SafeString(whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else "")
 
 
 def measures_by_class(tables: Sequence[PublishedTable], query: PublishedQuery) -> list[Choice]:
@@ -176,63 +195,10 @@ def _head(measure: Measure, sorted_by: Measure, query: PublishedQuery | None) ->
     }
 
 
-def _axis(shown: PublishedTable) -> Axis | None:
-    scale = WIDTHS.get(shown.leading.scale)
-    if scale is None:
-        return None
-    return Axis.over([_interval(shown, row) for row in shown.rows], scale)
-
-
 def _interval(shown: PublishedTable, row: PublishedRow) -> Cell:
-    low, high = (
-        (row.value(name) for name in shown.placement.interval) if shown.placement.interval else (None, None)
-    )
+    low, high = (row.value(name) for name in shown.placement.interval or ("", ""))
     return Cell(0, row.value(shown.leading.name), low, high)
 
 
-def _class_table(shown: PublishedTable) -> ClassTable:
-    labels = natural_order(list(dict.fromkeys(row.label for row in shown.rows)))
-    names = list(dict.fromkeys(row.system for row in shown.rows))
-    systems = [PublishedSystem(name, number) for number, name in enumerate(names)]
-    numbers = {system.system: system.evaluation for system in systems}
-    return ClassTable(
-        dimension=shown.dimension,
-        metric=shown.leading.label,
-        scale=WIDTHS.get(shown.leading.scale, 0.0),
-        higher_is_better=shown.leading.higher_is_better,
-        classes=[Class(label, 0) for label in labels],
-        systems=systems,
-        values={(row.label, numbers[row.system]): row.value(shown.leading.name) for row in shown.rows},
-    )
-
-
-def _drawn(classes: ClassTable, query: PublishedQuery) -> list[System]:
-    chosen = [row for row in classes.systems if row.system in query.systems]
-    return chosen[:MAX_SERIES] or best_systems(classes)[:CHOSEN_AT_FIRST]
-
-
-def _elsewhere(classes: ClassTable, query: PublishedQuery) -> tuple[str, ...]:
-    own = {row.system for row in classes.systems}
-    return tuple(name for name in query.systems if name not in own)
-
-
-def _heat_as_printed(figure: HeatMap, lines: Sequence[dict[str, Any]]) -> HeatMap:
-    return replace(figure, texts=[[cell["text"] for cell in line["cells"]] for line in lines])
-
-
-def _as_printed(figure: Bars, figures: Mapping[tuple[str, str], Reported | None]) -> Bars:
-    series = [
-        replace(
-            own,
-            values=[
-                replace(value, text=_cell(figures.get((label, own.name)))["text"])
-                for label, value in zip(figure.labels, own.values, strict=True)
-            ],
-        )
-        for own in figure.series
-    ]
-    return replace(figure, series=series)
-
-
-def _first(row: PublishedRow) -> Reported:
-    return next(iter(row.figures.values()))
+def _whisker(cell: Cell, axis: Axis | None) -> str:
+    return whisker(cell, axis, interval(cell.low, cell.high, axis.scale)) if axis else ""
