@@ -317,26 +317,27 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
         return None
     chosen = metric if metric in metrics else metrics[0]
     table = class_table(board, rows, DATA_SET, chosen)
+    best = {name.label: _best_of_others(table, name.label) for name in table.classes}
     return Transfer(
         metric=chosen,
         metrics=metrics,
         tested=[known.label for known in table.classes],
         lines=[
-            TransferLine(trained=trained_on(row.card), row=row, cells=_cells(table, row))
+            TransferLine(
+                trained=trained_on(row.card),
+                row=row,
+                cells=[
+                    TransferCell(
+                        text=table.text(name.label, row),
+                        is_trained_on=_saw(row, name.label),
+                        is_best=row.evaluation in best[name.label],
+                    )
+                    for name in table.classes
+                ],
+            )
             for row in sorted(rows, key=lambda row: trained_on(row.card))
         ],
     )
-
-
-def _cells(table: ClassTable, row: Row) -> list[TransferCell]:
-    return [
-        TransferCell(
-            text=table.text(known.label, row),
-            is_trained_on=_saw(row, known.label),
-            is_best=row.evaluation in _best_of_others(table, known.label),
-        )
-        for known in table.classes
-    ]
 
 
 def _saw(row: Row, label: str) -> bool:

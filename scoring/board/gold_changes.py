@@ -65,7 +65,10 @@ def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Ch
     row = new or old
     assert row is not None
     scale = next((board.ranking.scale for board in (after, before) if board.ranking), 1.0)
-    values = [_value(standing, board) for standing, board in ((old, before), (new, after))]
+    values = []
+    for standing, board in ((old, before), (new, after)):
+        cell = standing.scores.get(board.ranking.name) if standing and board.ranking else None
+        values.append(cell.value if cell else None)
     known = [value for value in values if value is not None]
     return Change(
         system=row.system,
@@ -76,11 +79,6 @@ def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Ch
         after=shown(values[1], scale) if values[1] is not None else "",
         difference=shown(known[1] - known[0], scale) if len(known) == 2 else "",
     )
-
-
-def _value(row: Row | None, board: Board) -> float | None:
-    cell = row.scores.get(board.ranking.name) if row and board.ranking else None
-    return cell.value if cell else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,23 +54,16 @@ def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColu
 
     The cells name their scores by negative numbers, which no score of the offline scorer has.
     """
-    return [*_of_sheet(phase, at), *_of_judgements(phase, at)]
-
-
-def _of_sheet(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
+    rated: list[HumanColumn] = []
     sheet = published_sheet(phase, at)
-    if sheet is None:
-        return []
-    columns = {name: HumanColumn(f"human_{name}", column_of(sheet, name), SCALE) for name in CRITERIA}
-    return _filled(columns, HumanScore.objects.filter(sheet=sheet))
-
-
-def _of_judgements(phase: Phase, at: dt.datetime | None) -> list[HumanColumn]:
-    columns = {
+    if sheet is not None:
+        criteria = {name: HumanColumn(f"human_{name}", column_of(sheet, name), SCALE) for name in CRITERIA}
+        rated += _filled(criteria, HumanScore.objects.filter(sheet=sheet))
+    kinds = {
         kind: HumanColumn(f"human_{kind}", joined(f"human_{kind}", judged_parts(kind)), float(levels[-1]))
         for kind, levels in RATINGS.items()
     }
-    return _filled(columns, HumanScore.objects.filter(judged__in=published_judgements(phase, at)))
+    return rated + _filled(kinds, HumanScore.objects.filter(judged__in=published_judgements(phase, at)))
 
 
 def _filled(columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]) -> list[HumanColumn]:

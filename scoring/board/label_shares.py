@@ -23,7 +23,6 @@ from scoring.metrics.base import Floats
 from scoring.metrics.discourse.labelling import GOLD, RUN, Source, label_counts, text_counts
 from scoring.metrics.label_divergence import Divergence, divergence, macro_average, shares
 from scoring.models import Evaluation
-from tasks.types.columns import Classes
 
 #: The metrics whose matrices hold the counts, and how a page calls what they count.
 SCHEMES = {"kl_intent": gettext_lazy("citation intents"), "kl_corwa": gettext_lazy("discourse tags")}
@@ -98,7 +97,9 @@ def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    datasets = _names(statistics.features.get(DATASET, []))
+    # In the order of their first instances, as the matrix has them.
+    classes = statistics.features.get(DATASET, [])
+    datasets = tuple(dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes))
     if len(datasets) != len(counts):
         return None
     has_others = bool(counts[..., -1].any())
@@ -108,10 +109,6 @@ def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         counts=counts if has_others else counts[..., :-1],
         sources=text_counts(stats),
     )
-
-
-def _names(classes: Sequence[tuple[str, ...]] | Classes) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(own[0] if own else "" for own in classes))
 
 
 def sources_in_words(counts: LabelCounts, side: str) -> str:

@@ -88,76 +88,63 @@ def enter_measure(
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
-        held = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
-        before = OutsideMeasure.objects.filter(phase=held, name=name).first()
-        was = _said(before)
+        locked = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+        before = OutsideMeasure.objects.filter(phase=locked, name=name).first()
+        was = _described(before)
         if before is None and not entered:
             raise ValidationError({"values": _("give the value of at least one run")})
-        if before is None and OutsideMeasure.objects.filter(phase=held).count() >= MAX_MEASURES:
+        if before is None and OutsideMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES:
             raise ValidationError(
                 {"name": _("the phase has %(most)s measures, the most that fit") % {"most": MAX_MEASURES}}
             )
-        made = _written(held, before, name, source, entered, higher_is_better=higher_is_better)
-        if (now := _said(made)) != was:
-            _note(held, name, was, now, by)
-    return made
+        values_by_run = {str(run): entered[run] for run in sorted(entered)}
+        if was == {"source": source, "higher_is_better": higher_is_better, "values": values_by_run}:
+            return before
+        if before is not None:
+            before.delete()
+        measure = None
+        if entered:
+            measure = OutsideMeasure.objects.create(
+                phase=locked,
+                name=name,
+                entered_at=timezone.now(),
+                source=source,
+                higher_is_better=higher_is_better,
+            )
+            OutsideScore.objects.bulk_create(
+                OutsideScore(measure=measure, submission_id=run, value=value)
+                for run, value in entered.items()
+            )
+        is_now = _described(measure)
+        if is_now != was:
+            bump_version(locked.pk)
+            facts: dict[str, object] = {"name": name, "phase": f"{locked.task}, {locked}"}
+            if is_now:
+                facts["scores"] = len(is_now["values"])
+            changes = [
+                audit.Change(f"{name}, {part}", was.get(part), is_now.get(part))
+                for part in ("higher_is_better", "source", "values")
+                if was.get(part) != is_now.get(part)
+            ]
+            key = "outside-scores" if is_now else "outside-scores/removed"
+            place = locked.task.season
+            audit.record(key, actor=by, subject=locked, place=place, facts=facts, changes=changes)
+    return measure
 
 
-def _written(
-    phase: Phase,
-    before: OutsideMeasure | None,
-    name: str,
-    source: str,
-    values: Mapping[int, float],
-    *,
-    higher_is_better: bool,
-) -> OutsideMeasure | None:
-    facts = {"source": source, "higher_is_better": higher_is_better}
-    is_same = before is not None and _said(before) == {**facts, "values": _by_run(values)}
-    if is_same:
-        return before
-    if before is not None:
-        before.delete()
-    if not values:
-        return None
-    made = OutsideMeasure.objects.create(phase=phase, name=name, entered_at=timezone.now(), **facts)
-    OutsideScore.objects.bulk_create(
-        OutsideScore(measure=made, submission_id=run, value=value) for run, value in values.items()
-    )
-    return made
-
-
-def _note(phase: Phase, name: str, was: dict[str, Any], now: dict[str, Any], by: User) -> None:
-    bump_version(phase.pk)
-    facts: dict[str, object] = {"name": name, "phase": f"{phase.task}, {phase}"}
-    if now:
-        facts["scores"] = len(now["values"])
-    changes = [
-        audit.Change(f"{name}, {part}", was.get(part), now.get(part))
-        for part in ("higher_is_better", "source", "values")
-        if was.get(part) != now.get(part)
-    ]
-    key = "outside-scores" if now else "outside-scores/removed"
-    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts, changes=changes)
-
-
-def _said(measure: OutsideMeasure | None) -> dict[str, Any]:
+def _described(measure: OutsideMeasure | None) -> dict[str, Any]:
     if measure is None:
         return {}
     values = dict(measure.scores.values_list("submission_id", "value"))
     return {
         "source": measure.source,
         "higher_is_better": measure.higher_is_better,
-        "values": _by_run(values),
+        "values": {str(run): values[run] for run in sorted(values)},
     }
 
 
-def _by_run(values: Mapping[int, float]) -> dict[str, float]:
-    return {str(run): values[run] for run in sorted(values)}
-
-
 def lines_of(measure: OutsideMeasure) -> str:
-    return "\n".join(f"{run} {value!r}" for run, value in _said(measure)["values"].items())
+    return "\n".join(f"{run} {value!r}" for run, value in _described(measure)["values"].items())
 
 
 def _values(phase: Phase, text: str) -> dict[int, float]:

@@ -42,16 +42,11 @@ def metric_label(name: str) -> str:
         measure, at, depth = part.partition("@")
         known = PARTS.get(measure, measure if words else measure.capitalize())
         (averages if part in AVERAGES and words else words).append(known + at + depth)
-    return ", ".join([_joined(words), *averages])
-
-
-def _joined(words: list[str]) -> str:
-    """ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`."""
+    # ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
-        glue = "" if not label or word == "*" else "-" if before == "ROUGE" else " "
-        label += glue + word
-    return label
+        label += ("" if not label or word == "*" else "-" if before == "ROUGE" else " ") + word
+    return ", ".join([label, *averages])
 
 
 def dimension_label(name: str) -> str:

@@ -52,7 +52,9 @@ class Separation:
     def sentences(self) -> list[str]:
         sentences = [] if self.can_differ else [self._too_few()]
         if self.more_units:
-            more = counted_more(_rounded(self.more_units), self.unit)
+            # An estimate has two digits.
+            digits = len(str(self.more_units))
+            more = counted_more(round(self.more_units, min(0, 2 - digits)), self.unit)
             if self.more_units > MANY_TIMES * self.units:
                 words = _("First and second are all but equal: only about %(units)s would separate them.")
             else:
@@ -81,11 +83,6 @@ class Separation:
             )
             % facts
         )
-
-
-def _rounded(number: int) -> int:
-    """To the two digits that an estimate has."""
-    return round(number, min(0, 2 - len(str(number))))
 
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:

@@ -76,30 +76,27 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         and not any(name in query.without for name, _ in row.marks)
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
-    return _sorted(rows, board, query)
-
-
-def _sorted(rows: list[Row], board: Board, query: BoardQuery) -> list[Row]:
     if query.column == RANK:
         return rows[::-1] if query.is_reversed else rows
-    keys = {row.submission: _key(row, board, query.column) for row in rows}
+    column = next((candidate for candidate in board.columns if candidate.name == query.column), None)
+
+    def key(row: Row) -> str | float | None:
+        if query.column == SYSTEM:
+            return row.system.casefold()
+        if query.column == TEAM:
+            return row.team.casefold() if row.team else None
+        if query.column == DATE:
+            return -row.submitted_at.timestamp()
+        cell = row.scores.get(query.column) if column else None
+        if column is None or cell is None or cell.value is None:
+            return None
+        return cell.value if column.higher_is_better is False else -cell.value
+
+    # What has no value there stays at the end both ways.
+    keys = {row.submission: key(row) for row in rows}
     having = [row for row in rows if keys[row.submission] is not None]
     having.sort(key=lambda row: keys[row.submission], reverse=query.is_reversed)  # type: ignore[arg-type, return-value]
     return having + [row for row in rows if keys[row.submission] is None]
-
-
-def _key(row: Row, board: Board, column: str) -> str | float | None:
-    if column == SYSTEM:
-        return row.system.casefold()
-    if column == TEAM:
-        return row.team.casefold() if row.team else None
-    if column == DATE:
-        return -row.submitted_at.timestamp()
-    known = next((candidate for candidate in board.columns if candidate.name == column), None)
-    cell = row.scores.get(column) if known else None
-    if known is None or cell is None or cell.value is None:
-        return None
-    return cell.value if known.higher_is_better is False else -cell.value
 
 
 def board_of(

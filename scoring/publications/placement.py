@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from scoring.publications.reading import Feature, Publication, Row
@@ -82,15 +82,7 @@ class PlacementEntry:
     overall: str
     where: Mapping[str, str]
     interval: tuple[str, ...]
-    recomputed: RecomputedEntry | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecomputedEntry:
-    """What a season file says of one, with where."""
-
-    read_from: Table
-    said: Recomputed
+    recomputed: tuple[Table, Recomputed] | None
 
 
 def read_placement(table: Table) -> PlacementEntry:
@@ -103,23 +95,22 @@ def read_placement(table: Table) -> PlacementEntry:
         overall=table.text("overall", ""),
         where=table.words("where"),
         interval=table.texts("interval", ()),
-        recomputed=_read_recomputed(table.table("recomputed")) if "recomputed" in table else None,
+        recomputed=None,
     )
+    if "recomputed" in table:
+        beside = table.table("recomputed")
+        recomputed = Recomputed(
+            rules=current_rules(beside.text("rules")),
+            metrics=beside.words("metrics"),
+            systems=beside.words("systems"),
+            dimension=beside.text("dimension", ""),
+            classes=beside.words("classes"),
+            runs=beside.words("runs"),
+        )
+        beside.close()
+        entry = replace(entry, recomputed=(beside, recomputed))
     table.close()
     return entry
-
-
-def _read_recomputed(table: Table) -> RecomputedEntry:
-    said = Recomputed(
-        rules=current_rules(table.text("rules")),
-        metrics=table.words("metrics"),
-        systems=table.words("systems"),
-        dimension=table.text("dimension", ""),
-        classes=table.words("classes"),
-        runs=table.words("runs"),
-    )
-    table.close()
-    return RecomputedEntry(read_from=table, said=said)
 
 
 def judged_placement(
@@ -130,9 +121,13 @@ def judged_placement(
     ``metrics`` are the task's, by rule set.
     """
     here = entry.read_from
-    publication = _named_paper(entry, publications)
-    if publication is None:
+    keys = [publication.paper.key for publication in publications]
+    name = entry.paper or (keys[0] if len(keys) == 1 else "")
+    if name not in keys:
+        said = f"“{name}” is not among the season's publications" if name else "“paper” is missing"
+        here.refuse("paper", said, one_of(keys) if keys else "“published” in [season] names its file")
         return None
+    publication = publications[keys.index(name)]
     printed = next((table for table in publication.tables if table.name == entry.table), None)
     if printed is None:
         names = [table.name for table in publication.tables]
@@ -156,17 +151,18 @@ def judged_placement(
         overall=entry.overall,
         where=entry.where,
         interval=entry.interval,
-        recomputed=entry.recomputed.said if entry.recomputed else None,
+        recomputed=entry.recomputed[1] if entry.recomputed else None,
     )
     _judge_rows(here, printed, placement)
     if entry.recomputed:
-        _judge_recomputed(entry.recomputed, printed, metrics)
-        _judge_class_names(entry.recomputed, printed, placement)
+        _judge_recomputed(*entry.recomputed, printed, metrics)
+        _judge_class_names(*entry.recomputed, printed, placement)
     return placement
 
 
-def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping[str, Sequence[str]]) -> None:
-    here, said = entry.read_from, entry.said
+def _judge_recomputed(
+    here: Table, said: Recomputed, printed: Printed, metrics: Mapping[str, Sequence[str]]
+) -> None:
     if said.rules not in metrics:
         here.refuse("rules", f"the task has no rules “{said.rules}”", one_of(metrics) if metrics else "")
         return
@@ -183,8 +179,7 @@ def _judge_recomputed(entry: RecomputedEntry, printed: Printed, metrics: Mapping
             here.refuse("metrics", f"{said.rules} has no metric “{name}”", one_of(metrics[said.rules]))
 
 
-def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Placement) -> None:
-    here, said = entry.read_from, entry.said
+def _judge_class_names(here: Table, said: Recomputed, printed: Printed, placement: Placement) -> None:
     if said.runs and not placement.by:
         here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
         return
@@ -202,17 +197,6 @@ def _judge_class_names(entry: RecomputedEntry, printed: Printed, placement: Plac
             if name not in known:
                 message = f"{printed.name} has no class “{name}” here{near(name, known)}"
                 here.refuse(key, message, one_of(known))
-
-
-def _named_paper(entry: PlacementEntry, publications: Sequence[Publication]) -> Publication | None:
-    keys = [publication.paper.key for publication in publications]
-    if not entry.paper and len(publications) == 1:
-        return publications[0]
-    if entry.paper in keys:
-        return publications[keys.index(entry.paper)]
-    said = f"“{entry.paper}” is not among the season's publications" if entry.paper else "“paper” is missing"
-    entry.read_from.refuse("paper", said, one_of(keys) if keys else "“published” in [season] names its file")
-    return None
 
 
 def _judge_rows(here: Table, printed: Printed, placement: Placement) -> None:
