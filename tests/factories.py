@@ -17,7 +17,8 @@ from citeboard.teams.models import Membership, Team, User
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import draw_alias
-from tasks.submissions.submit import Upload, submit_baseline, submit_run
+from tasks.submissions.submit import submit_baseline, submit_run
+from tasks.submissions.uploads import Upload
 from tests.tasks.types.corpus import CITANCES, write_topic
 
 _numbers = itertools.count(1)

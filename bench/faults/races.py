@@ -70,7 +70,8 @@ def race(pool: ThreadPoolExecutor) -> str:
 def send(phase: object, team: object, upload: object, start: threading.Barrier) -> str:
     from django.db import connection
 
-    from tasks.submissions.submit import QuotaExceeded, submit_run
+    from tasks.submissions.refusals import QuotaExceeded
+    from tasks.submissions.submit import submit_run
 
     start.wait()
     try:

@@ -31,7 +31,8 @@ from tasks.notifications.reading import choose
 from tasks.registration.entries import draw_alias
 from tasks.seasons.file.load import load_season
 from tasks.seasons.file.plan import read_published_results
-from tasks.submissions.submit import Upload, submit_run
+from tasks.submissions.submit import submit_run
+from tasks.submissions.uploads import Upload
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"

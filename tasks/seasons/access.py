@@ -26,31 +26,27 @@ from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
 
 def season_for(user: object, season: str) -> Season:
-    """A season that the user may see. Raises Http404."""
-    found = Season.objects.filter(slug=season).first()
-    if found is None or not _is_visible(found, user):
+    """A season that the user may see. Raises Http404, as the next two do."""
+    row = Season.objects.filter(slug=season).first()
+    if row is None or not _is_visible(row, user):
         raise Http404(_("There is no season at this address."))
-    return found
+    return row
 
 
 def task_for(user: object, season: str, task: str) -> Task:
-    """A task of a season that the user may see. Raises Http404."""
-    found = Task.objects.select_related("season").filter(season__slug=season, slug=task).first()
-    if found is None or not _is_visible(found.season, user):
+    row = Task.objects.select_related("season").filter(season__slug=season, slug=task).first()
+    if row is None or not _is_visible(row.season, user):
         raise Http404(_("There is no task at this address."))
-    return found
+    return row
 
 
 def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
-    """A phase of a season that the user may see, with its task and season, in one query. Raises Http404."""
-    found = (
-        Phase.objects.select_related("task__season")
-        .filter(task__season__slug=season, task__slug=task, slug=phase)
-        .first()
-    )
-    if found is None or not _is_visible(found.task.season, user):
+    """With its task and season, in one query."""
+    phases = Phase.objects.select_related("task__season")
+    row = phases.filter(task__season__slug=season, task__slug=task, slug=phase).first()
+    if row is None or not _is_visible(row.task.season, user):
         raise Http404(_("There is no phase at this address."))
-    return found
+    return row
 
 
 def may_organise(user: object, season: Season) -> bool:

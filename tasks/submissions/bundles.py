@@ -224,25 +224,24 @@ def open_phases(
             several = _("%(task)s has several open phases; name one of %(names)s")
             raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _closed(begun, wanted, _none_open(task, phase))
+            raise _none_open(begun, task, wanted, phase)
         found += is_open
     if not found:
         wanted = list(Phase.objects.filter(task__in=known.values(), **({"slug": phase} if phase else {})))
-        raise _closed(begun, wanted, _none_open(season, phase[:40]))
+        raise _none_open(begun, season, wanted, phase[:40])
     return found
 
 
-def _none_open(place: Season | Task, phase: str) -> str:
-    if phase:
-        return _("%(place)s has no phase “%(phase)s” that is open") % {"place": place, "phase": phase}
-    return _("%(place)s has no phase that is open") % {"place": place}
-
-
-def _closed(begun: dt.datetime, phases: Sequence[Phase], words: str) -> Exception:
-    if not phases:
-        return ValidationError({"phase": words})
-    latest = max(phases, key=lambda phase: phase.closes)
-    return PhaseClosed(latest.opens, latest.closes, begun)
+def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str) -> Exception:
+    """The dates of the phase that is meant, or that there is none."""
+    if phases:
+        latest = max(phases, key=lambda phase: phase.closes)
+        return PhaseClosed(latest.opens, latest.closes, begun)
+    if slug:
+        words = _("%(place)s has no phase “%(phase)s” that is open") % {"place": place, "phase": slug}
+    else:
+        words = _("%(place)s has no phase that is open") % {"place": place}
+    return ValidationError({"phase": words})
 
 
 def _meant(phases: Sequence[Phase], upload: Upload, by: User | None) -> dict[str, bool | None]:
@@ -259,18 +258,16 @@ def _meant(phases: Sequence[Phase], upload: Upload, by: User | None) -> dict[str
 
 
 def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
-    found = Findings()
     try:
         found = findings(phase, upload, by)
-        if found.errors:
-            raise RunRejected.of(found.problems)
-        if team is not None:
+        if team is not None and not found.errors:
             check_entry(phase, team, timezone.now(), upload.begun_at)
-    except RunRejected as refused:
-        return Part(phase=phase, findings=replace(found, problems=refused.problems), refusal=refused)
     except RunNotTaken as refused:
         return Part(phase=phase, refusal=refused)
-    return Part(phase=phase, findings=found)
+    if not found.errors:
+        return Part(phase=phase, findings=found)
+    rejected = RunRejected.of(found.problems)
+    return Part(phase=phase, findings=replace(found, problems=rejected.problems), refusal=rejected)
 
 
 def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
@@ -279,8 +276,8 @@ def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
     try:
         facts = check_entry(phase, team, timezone.now(), begun)
     except RunNotTaken as refused:
-        return Part(phase=phase, findings=part.findings, refusal=refused)
-    return Part(phase=phase, findings=part.findings, facts=facts)
+        return replace(part, phase=phase, refusal=refused)
+    return replace(part, phase=phase, facts=facts)
 
 
 def check_bundle(  # noqa: PLR0913  (each is a field of the form)
@@ -298,12 +295,13 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
     said = Metadata(description=description, card=checked_card(card or {}))
     own = _said_by_type(parts, said, team_figures or {}, metadata, by)
-    return [_with_warnings(part, own[part.phase.task.type]) for part in parts]
-
-
-def _with_warnings(part: Part, said: Metadata) -> Part:
-    lacking = missing_warnings(part.phase, said.before(part.findings.about)) if part.is_good else []
-    return replace(part, findings=replace(part.findings, problems=[*part.problems, *lacking]))
+    checked = []
+    for part in parts:
+        about = own[part.phase.task.type].before(part.findings.about)
+        lacking = missing_warnings(part.phase, about) if part.is_good else []
+        findings_too = replace(part.findings, problems=[*part.problems, *lacking])
+        checked.append(replace(part, findings=findings_too))
+    return checked
 
 
 def _said_by_type(
@@ -331,7 +329,7 @@ def _said_by_type(
 def _with_card(part: Part, said: Metadata) -> Part:
     own = said.before(part.findings.about)
     try:
-        require_card(part.phase, description=own.description, card=own.card, figures=own.figures)
+        require_card(part.phase, own)
     except RunNotTaken as refused:
         return replace(part, refusal=part.refusal or refused)
     return replace(part, findings=replace(part.findings, about=own))

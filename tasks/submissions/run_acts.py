@@ -24,7 +24,7 @@ from tasks.models.seasons import bump_version
 from tasks.notifications.events import tell_excluded, tell_tries
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
-from tasks.submissions.run_card import checked_card, missing_from
+from tasks.submissions.run_card import Metadata, checked_card, missing_from
 
 Status = Submission.Status
 
@@ -331,9 +331,8 @@ def describe_run(
 
 def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -> None:
     """What was missing before may stay so: the phase may ask for more since the run came."""
-    phase = run.phase
-    before = missing_from(phase, description=run.description, card=run.card, figures={})
-    gone = missing_from(phase, description=description, card=card, figures={})
+    before = missing_from(run.phase, Metadata(description=run.description, card=run.card))
+    gone = missing_from(run.phase, Metadata(description=description, card=card))
     if lost := [name for name in gone if name not in before]:
         words = _("this phase asks for it, so that it cannot be taken back")
         raise ValidationError({"description" if name == METHOD else name: words for name in lost})

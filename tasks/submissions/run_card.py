@@ -105,16 +105,13 @@ def _listed(text: str) -> str:
     return ", ".join(names)
 
 
-def require_card(
-    phase: Phase, *, description: str, card: Mapping[str, str], figures: Mapping[str, float]
-) -> None:
+def require_card(phase: Phase, said: Metadata) -> None:
     """Raises CardIncomplete where something is missing that the phase requires."""
-    if missing := missing_from(phase, description=description, card=card, figures=figures):
+    if missing := missing_from(phase, said):
         raise CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
-    missing = missing_from(phase, description=said.description, card=said.card, figures=said.figures)
     return [
         Problem(
             message=_("the run card lacks %(field)s (%(name)s), which this phase requires")
@@ -124,14 +121,12 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
             ),
             fatal=False,
         )
-        for name in missing
+        for name in missing_from(phase, said)
     ]
 
 
-def missing_from(
-    phase: Phase, *, description: str, card: Mapping[str, str], figures: Mapping[str, float]
-) -> list[str]:
-    there = {**card, METHOD: description, COSTS: figures}
+def missing_from(phase: Phase, said: Metadata) -> list[str]:
+    there = {**said.card, METHOD: said.description, COSTS: said.figures}
     return [name for name in phase.card_required if not there.get(name)]
 
 

@@ -24,7 +24,6 @@ from tasks.submissions.refusals import (
     NotRegistered,
     PhaseClosed,
     QuotaExceeded,
-    RunNotTaken,
     RunRejected,
     TermsNotAccepted,
 )
@@ -47,21 +46,6 @@ from tasks.submissions.run_card import (
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
 from tasks.types import Problem, TaskType
 from tasks.types.problems import capped
-
-__all__ = [
-    "KeyAlreadyUsed",
-    "NoGold",
-    "NotRegistered",
-    "PhaseClosed",
-    "QuotaExceeded",
-    "RunNotTaken",
-    "RunRejected",
-    "TermsNotAccepted",
-    "Upload",
-    "check_run",
-    "submit_baseline",
-    "submit_run",
-]
 
 
 def check_run(
@@ -132,7 +116,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         now = timezone.now()
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
         facts = check_entry(phase, team, now, upload.begun_at)
-        require_card(phase, description=said.description, card=said.card, figures=said.figures)
+        require_card(phase, said)
         found = replace(found, problems=[*sent_again(phase, team, sha256), *found.problems])
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
         return queue_run(phase, stored, details, found, said, place=priority, **facts)

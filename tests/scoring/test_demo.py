@@ -20,7 +20,8 @@ from scoring.worker.score import score
 from tasks.jobs.mails import send_mails
 from tasks.models import Notification, Organiser, Phase, Season, Submission
 from tasks.models.notifications import Kind
-from tasks.submissions.submit import Upload, quota, submit_run
+from tasks.submissions.submit import quota, submit_run
+from tasks.submissions.uploads import Upload
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,8 @@ import pytest
 
 from tasks.gold.gold_files import index_of
 from tasks.models import Phase, Season
-from tasks.submissions.submit import Upload, check_run, submit_run
+from tasks.submissions.submit import check_run, submit_run
+from tasks.submissions.uploads import Upload
 from tests.factories import make_team
 from tests.tasks.pilot import CLEANED, PATHS, PILOT, season_text
 from tests.tasks.seasons import load

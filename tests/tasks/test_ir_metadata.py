@@ -6,7 +6,8 @@ import pytest
 
 from tasks.gold.gold_files import load_gold
 from tasks.submissions.reading import said_in_header
-from tasks.submissions.submit import RunRejected, submit_run
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.submit import submit_run
 from tasks.types.files import InputFile, open_input
 from tests import factories
 from tests.tasks.types.rankings import write_recommendation

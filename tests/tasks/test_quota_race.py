@@ -15,8 +15,9 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from citeboard.teams.models import Token
 from tasks.models import Bundle, Job, Submission
 from tasks.submissions.bundles import BundleRefused, submit_bundle
+from tasks.submissions.refusals import QuotaExceeded
 from tasks.submissions.run_card import RunDetails
-from tasks.submissions.submit import QuotaExceeded, quota, submit_run
+from tasks.submissions.submit import quota, submit_run
 from tests.factories import make_phase, make_task, make_team, make_upload, other_run
 
 RUNNERS = 12

@@ -7,7 +7,8 @@ import pytest
 from django.utils import timezone
 
 from tasks.models import Submission
-from tasks.submissions.submit import QuotaExceeded, check_quota, day_of, quota
+from tasks.submissions.refusals import QuotaExceeded
+from tasks.submissions.submit import check_quota, day_of, quota
 from tests.factories import lasting_day, make_phase, make_submission, make_team
 
 UTC = dt.UTC

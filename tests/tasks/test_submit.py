@@ -11,18 +11,16 @@ from django.utils import timezone
 from citeboard.core import storage
 from tasks.models import Gold, Job, Registration, Submission
 from tasks.registration.entries import lock_entry
-from tasks.submissions.run_card import Findings
-from tasks.submissions.submit import (
+from tasks.submissions.refusals import (
     KeyAlreadyUsed,
     NoGold,
     NotRegistered,
     PhaseClosed,
     QuotaExceeded,
     RunRejected,
-    check_run,
-    submit_baseline,
-    submit_run,
 )
+from tasks.submissions.run_card import Findings
+from tasks.submissions.submit import check_run, submit_baseline, submit_run
 from tests.factories import (
     answers,
     make_baseline,

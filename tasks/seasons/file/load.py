@@ -55,8 +55,8 @@ from tasks.seasons.file.plan import (
 from tasks.seasons.file.tables import KeyLines, document
 from tasks.seasons.organisers import add_organiser
 from tasks.submissions.run_acts import replace as give_way
-from tasks.submissions.submit import Upload, submit_baseline
-from tasks.submissions.uploads import checksum
+from tasks.submissions.submit import submit_baseline
+from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused
 
 FIRST_RELEASE = "First release."
