@@ -17,8 +17,8 @@ from citeboard.core import storage
 from citeboard.core.release import release
 from scoring.metrics import Metric
 from scoring.models import Comparison, Evaluation
-from scoring.offline.compare import Measurements, paired
-from scoring.offline.matrices import Statistics, load_statistics
+from scoring.offline.compare import paired
+from scoring.offline.matrices import Measurements, Statistics, load_statistics
 from scoring.stats.groups import Standing, standings_of
 from scoring.stats.significance import APPROXIMATE, Difference, differences, may_need_more
 

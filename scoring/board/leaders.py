@@ -29,8 +29,8 @@ from scoring.board.comparisons import (
 from scoring.board.standings import Board
 from scoring.metrics import Metric, known_metric
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
-from scoring.offline.compare import Measurements, paired
-from scoring.offline.matrices import Statistics
+from scoring.offline.compare import paired
+from scoring.offline.matrices import Measurements, Statistics
 from scoring.stats.breakdown import classes
 from scoring.stats.significance import ALPHA, holm, randomisation_tests
 

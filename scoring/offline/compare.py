@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring.metrics import metrics_of
-from scoring.metrics.base import Floats, Metric, unit_rows
+from scoring.metrics.base import Metric, unit_rows
 from scoring.offline.evaluate import matrices, numbered_units
+from scoring.offline.matrices import Measurements
 from scoring.offline.scoring import read_split
 from scoring.stats.significance import (
     Paired,
@@ -34,24 +34,6 @@ from tasks.types.runs import read_run
 #: Test sets of so many times the units are told of as well.
 TIMES = (1, 2, 4)
 TRIALS = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurements:
-    """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names."""
-
-    matrices: Mapping[str, Floats]
-    units: NDArray[np.intp]
-    unit_names: Sequence[str]
-
-    def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> Measurements:
-        """These rows of one matrix, such as those of a class, and the units that they belong to."""
-        occurring, units = np.unique(self.units[rows], return_inverse=True)
-        return Measurements(
-            matrices={statistic: self.matrices[statistic][rows]},
-            units=units,
-            unit_names=[self.unit_names[unit] for unit in occurring],
-        )
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> Paired:

@@ -14,11 +14,29 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from scoring.metrics import Metric
-from scoring.offline.compare import Measurements
+from scoring.metrics.base import Floats
 from scoring.offline.evaluate import Scores
 from tasks.types import Pairs
 from tasks.types.columns import Classes
 from tasks.types.instance_view import ShownInstance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurements:
+    """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names."""
+
+    matrices: Mapping[str, Floats]
+    units: NDArray[np.intp]
+    unit_names: Sequence[str]
+
+    def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> Measurements:
+        """These rows of one matrix, such as those of a class, and the units that they belong to."""
+        occurring, units = np.unique(self.units[rows], return_inverse=True)
+        return Measurements(
+            matrices={statistic: self.matrices[statistic][rows]},
+            units=units,
+            unit_names=[self.unit_names[unit] for unit in occurring],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

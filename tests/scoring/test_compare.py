@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.offline.compare import Measurements, compare_runs, paired
+from scoring.offline.compare import compare_runs, paired
+from scoring.offline.matrices import Measurements
 from tests.scoring.offline import score
 from tests.scoring.toys import Counts, Mean, mean_rows
 
