@@ -16,7 +16,6 @@ from tasks.seasons.access import may_help, may_organise
 
 
 def job_for(user: object, number: int) -> BackgroundJob:
-    """Raises Http404."""
     related = ("season", "phase", "submission", "asked_by")
     job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
     if job is None or not _may_see(job, user):
@@ -34,7 +33,6 @@ def _may_see(job: BackgroundJob, user: object) -> bool:
 
 
 def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:
-    """Those on their way and those that failed, newest first; what is done is seen in what it made."""
     states = (*BackgroundJob.MOVING, State.FAILED)
     found = BackgroundJob.objects.filter(season=season, kind__in=kinds, state__in=states)
     return list((found.filter(submission=submission) if submission else found).select_related("asked_by")[:5])
@@ -50,7 +48,6 @@ def run_to_judge(user: object, number: int) -> Submission:
 
 
 def waits_for(job: BackgroundJob) -> str:
-    """Why a job that is queued has not begun, as a sentence; empty where it has."""
     if job.state != State.QUEUED:
         return ""
     if job.reason:
@@ -62,36 +59,28 @@ def waits_for(job: BackgroundJob) -> str:
 
 
 def outcome_of(job: BackgroundJob) -> tuple[str, str]:
-    """What a job that is done has made, as a sentence, and the path of the page where it is."""
     made, season = job.result, job.season.slug
     if job.kind == Kind.SHEET:
         return _("The sheet is made. Say now who rates it."), reverse(
             "organise-sheet", args=[season, made["sheet"]]
         )
     if job.kind == Kind.LABELS:
-        return _labels_added(job), reverse("organise-models", args=[season])
+        facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
+        words = _("%(labels)s of %(model)s added.") % facts
+        if made["known"]:
+            facts["others"] = counted(made["known"], "other")
+            words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
+        if made["resumed"]:
+            resumed = _("%(scorings)s gone on with.") % {"scorings": counted(made["resumed"], "scoring")}
+            words = f"{words} {resumed}"
+        return words, reverse("organise-models", args=[season])
     if job.kind == Kind.JUDGEMENTS:
         return _("The judgements are kept."), reverse("submission-judgements", args=[job.submission_id])
     view = "" if job.asked_by_id else "?as=everybody"
     return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
 
 
-def _labels_added(job: BackgroundJob) -> str:
-    made = job.result
-    facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
-    if made["known"]:
-        facts["others"] = counted(made["known"], "other")
-        words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
-    else:
-        words = _("%(labels)s of %(model)s added.") % facts
-    if not made["resumed"]:
-        return words
-    resumed = _("%(scorings)s gone on with.") % {"scorings": counted(made["resumed"], "scoring")}
-    return f"{words} {resumed}"
-
-
 def begun_from(job: BackgroundJob) -> str:
-    """The path of the page where it can be asked for again."""
     season = job.season.slug
     if job.kind == Kind.JUDGEMENTS:
         return reverse("submission-judgements", args=[job.submission_id])

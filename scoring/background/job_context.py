@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ BEATS = 4
 
 
 class JobLost(Exception):
-    """The lease ended, and another worker may have the job now."""
+    pass
 
 
 @dataclass(frozen=True)
@@ -45,21 +45,18 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
     """Renew the lease as long as the block runs: reading a large file takes minutes."""
     ended = threading.Event()
-    beating = threading.Thread(target=_beat, args=[job, ended], name="heartbeat", daemon=True)
+
+    def renew() -> None:
+        while not ended.wait(background.LEASE / BEATS):
+            # The next one may come through; without any the lease ends, and the job begins again.
+            with suppress(*DATABASE_ERRORS):
+                background.renew(job)
+            connection.close()
+
+    beating = threading.Thread(target=renew, name="heartbeat", daemon=True)
     beating.start()
     try:
         yield
     finally:
         ended.set()
         beating.join()
-
-
-def _beat(job: BackgroundJob, ended: threading.Event) -> None:
-    while not ended.wait(background.LEASE / BEATS):
-        try:
-            background.renew(job)
-        except DATABASE_ERRORS:
-            # The next one may come through; without any the lease ends, and the job begins again.
-            pass
-        finally:
-            connection.close()

@@ -1,4 +1,4 @@
-"""Making a sheet for human evaluation in the background."""
+"""The kinds of background work: sheets for human evaluation, imports, and the zip for an overview paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files.base import ContentFile
-from django.db.models import Model, Q
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
@@ -32,10 +32,10 @@ from scoring.exchange import overview_paper
 from scoring.exchange.figure_files import file_forms
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human.claim_review import keep_file, read_agreement
-from scoring.human.sheets import Drawn, SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
+from scoring.human.sheets import SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
 from scoring.worker.background import Kind, State, ask, new_name
-from scoring.worker.entailment_labels import GivenLabels, Imported, go_on, read_labels, store_labels
+from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
 from scoring.worker.local_copies import storage_in_use
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import Upload
@@ -44,14 +44,12 @@ from tasks.submissions.uploads import Upload
 def ask_for_sheet(
     *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
 ) -> BackgroundJob:
-    """Raises SheetRefused for more runs or instances than a sheet has."""
     check_size(len(runs), instances)
     given = {"runs": [run.pk for run in runs], "instances": instances, "seed": seed}
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 
 def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
-    """Raises SheetRefused."""
     assert job.phase is not None
     on_board = {run.pk: run for run in runs_on_board(job.phase, by)}
     if gone := [number for number in job.given["runs"] if number not in on_board]:
@@ -63,11 +61,7 @@ def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
         seed=job.given["seed"],
         tell=partial(told, job),
     )
-    return Outcome(partial(_keep, drawn, by))
-
-
-def _keep(drawn: Drawn, by: User) -> Mapping[str, Any]:
-    return {"sheet": keep_sheet(drawn, by=by).pk}
+    return Outcome(lambda: {"sheet": keep_sheet(drawn, by=by).pk})
 
 
 def ask_for_labels(*, season: Season, model: str, upload: Upload, by: User) -> BackgroundJob:
@@ -80,40 +74,34 @@ def ask_for_judgements(*, submission: Submission, upload: Upload, by: User) -> B
 
 
 def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
-    """Raises LabelsRefused."""
     told(job, 0, gettext_noop("reading the file"))
     with _sent(job) as path:
         given = read_labels(path, job.filename, job.given["model"], by)
     told(job, 0.5, f"keeping {len(given.labels.entailed)} labels")
     stored: list[Imported] = []
-    return Outcome(
-        partial(_keep_labels, given, job.season, by, stored),
-        # Runs that began to wait meanwhile have seen no label.
-        after=lambda: [go_on(own, given) for own in stored],
-    )
 
+    def keep() -> Mapping[str, Any]:
+        labels = store_labels(given, season=job.season, by=by)
+        stored.append(labels)
+        return {"added": labels.added, "known": labels.known, "resumed": go_on(labels, given)}
 
-def _keep_labels(given: GivenLabels, season: Season, by: User, stored: list[Imported]) -> Mapping[str, Any]:
-    own = store_labels(given, season=season, by=by)
-    stored.append(own)
-    return {"added": own.added, "known": own.known, "resumed": go_on(own, given)}
+    # Runs that began to wait meanwhile have seen no label.
+    return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
 def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
-    """Raises JudgementsRefused."""
-    assert job.submission is not None
+    submission = job.submission
+    assert submission is not None
     told(job, 0, gettext_noop("reading the file"))
     with _sent(job) as path:
-        read_agreement(job.submission, path, job.filename, by)
+        read_agreement(submission, path, job.filename, by)
     told(job, 0.5, gettext_noop("keeping the judgements"))
-    return Outcome(partial(_keep_judgements, job, by))
 
+    def keep() -> Mapping[str, Any]:
+        with _sent(job) as path:
+            return {"judged": keep_file(submission=submission, path=path, filename=job.filename, by=by).pk}
 
-def _keep_judgements(job: BackgroundJob, by: User) -> Mapping[str, Any]:
-    assert job.submission is not None
-    with _sent(job) as path:
-        judged = keep_file(submission=job.submission, path=path, filename=job.filename, by=by)
-    return {"judged": judged.pk}
+    return Outcome(keep)
 
 
 @contextmanager
@@ -151,17 +139,15 @@ def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
         job for job in made.order_by("-finished_at", "-pk") if job.result["rights"] == rights and job.file
     ]
     exact = next((job for job in allowed if job.result["state"] == state), None)
-    newest = next((job for job in allowed if _is_recent(job)), None)
-    return exact or newest
+    recent = (job for job in allowed if job.finished_at and timezone.now() - job.finished_at < STILL_GIVEN)
+    return exact or next(recent, None)
 
 
 def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
-    """Whether the season shows now what it showed then."""
     return job.state == State.DONE and bool(job.result["state"] == state_of(paper))
 
 
 def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    """One that is being made for this viewer."""
     return BackgroundJob.objects.filter(
         kind=Kind.PAPER, state__in=BackgroundJob.MOVING, season=paper.season, asked_by=_viewer(paper)
     ).first()
@@ -172,7 +158,6 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
-    """Raises ScorerWaits while the storage is away, and ConverterBusy."""
     paper = paper_of(job)
     # Before anything is read: of what changes meanwhile the archive is no longer the current one.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
@@ -185,10 +170,20 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 
 def rights_of(paper: OverviewPaper) -> str:
     """What the viewer may see of each board, and who wants to be named: all that may be taken back."""
+    rights = []
+    for phase in _phases(paper):
+        audience = audience_of(phase, paper.viewer)
+        classes = 1 if may_see_instances(phase, audience) else phase.task.min_class_size
+        shown = shows_teams(phase, audience), shows_run_counts(phase, audience)
+        stood = str(frozen_at(phase, audience) or "")
+        rights.append((phase.pk, audience, visibility_of(phase, audience), *shown, stood, classes))
+    # The runs that were scored and may stand on no board any more.
+    gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
+    runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by("pk")
     return _digest(
-        [(phase.pk, *_rights(phase, paper.viewer)) for phase in _phases(paper)],
+        rights,
         paper.season.shows_overall,
-        _taken_off(paper),
+        list(runs.values_list("pk", flat=True)),
         overview_paper.participants_csv(paper.teams),
     )
 
@@ -197,29 +192,11 @@ def state_of(paper: OverviewPaper) -> str:
     """Everything that the archive follows from; each phase counts what changes its board."""
     season = paper.season
     tasks = {phase.task_id: phase.task for phase in _phases(paper)}
-    rows = [season, *tasks.values(), *_phases(paper)]
-    facts = [_fields(row) for row in rows]
+    facts = [
+        [(column.attname, getattr(row, column.attname)) for column in row._meta.concrete_fields]  # noqa: SLF001
+        for row in (season, *tasks.values(), *_phases(paper))
+    ]
     return _digest(rights_of(paper), facts, release(), file_forms())
-
-
-def _fields(row: Model) -> list[tuple[str, object]]:
-    columns = row._meta.concrete_fields  # noqa: SLF001  (documented)
-    return [(column.attname, getattr(row, column.attname)) for column in columns]
-
-
-def _rights(phase: Phase, viewer: object) -> tuple[object, ...]:
-    audience = audience_of(phase, viewer)
-    stood = str(frozen_at(phase, audience) or "")
-    classes = 1 if may_see_instances(phase, audience) else phase.task.min_class_size
-    shown = shows_teams(phase, audience), shows_run_counts(phase, audience)
-    return audience, visibility_of(phase, audience), *shown, stood, classes
-
-
-def _taken_off(paper: OverviewPaper) -> list[int]:
-    """The runs that were scored and may stand on no board any more."""
-    gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
-    runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by("pk")
-    return list(runs.values_list("pk", flat=True))
 
 
 def _phases(paper: OverviewPaper) -> list[Phase]:
@@ -229,10 +206,6 @@ def _phases(paper: OverviewPaper) -> list[Phase]:
 
 def _viewer(paper: OverviewPaper) -> User | None:
     return paper.viewer if isinstance(paper.viewer, User) else None
-
-
-def _is_recent(job: BackgroundJob) -> bool:
-    return job.finished_at is not None and timezone.now() - job.finished_at < STILL_GIVEN
 
 
 def _digest(*facts: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from functools import partial
 
 from django.utils.translation import gettext_noop
 
@@ -32,6 +32,8 @@ LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was s
 DEMOTED = gettext_noop("Whoever asked for it does not organise the season any more; nothing was stored.")
 FAULT = gettext_noop("The site failed by a fault of its own, which its log has.")
 
+LOST = "Background job %s is not ours any more"
+
 log = logging.getLogger(__name__)
 
 
@@ -39,9 +41,8 @@ def do_job(number: int) -> None:
     """What happens is told in the job and never raised to the queue."""
     with interruptions.held_back():
         try:
-            if interruptions.is_asked():
-                return
-            job = retry_on_database_error(background.claim, number, process_name())
+            claim = partial(background.claim, number, process_name())
+            job = None if interruptions.is_asked() else retry_on_database_error(claim)
             if job is not None:
                 _work(job)
         except DATABASE_ERRORS as reason:
@@ -53,37 +54,32 @@ def do_job(number: int) -> None:
 def _work(job: BackgroundJob) -> None:
     try:
         with heartbeat(job):
-            after = _done(job)
-        after()
+            outcome = _prepared(job)
+            is_done = False
+            try:
+                is_done = background.complete(job, outcome.record, file=outcome.file)
+            finally:
+                if outcome.file and not is_done:
+                    storage.statistics.delete(outcome.file)
+        if is_done:
+            outcome.after()
+        else:
+            log.warning(LOST, job.pk)
     except SheetRefused as refused:
-        _tell(background.fail, job, sentence(refused))
+        retry_on_database_error(background.fail, job, sentence(refused))
     except (LabelsRefused, JudgementsRefused) as refused:
         retry_on_database_error(background.fail, job, FILE_REFUSED, refused.problems)
     except (ScorerWaits, PoolFull) as reason:
-        _tell(background.defer, job, sentence(reason))
+        retry_on_database_error(background.defer, job, sentence(reason))
     except interruptions.Stopping:
         retry_on_database_error(background.release, job)
     except JobLost:
-        log.warning("Background job %s is not ours any more", job.pk)
+        log.warning(LOST, job.pk)
     except DATABASE_ERRORS:
         raise
     except Exception:
         log.exception("Background job %s failed", job.pk)
-        _tell(background.crashed, job, FAULT)
-
-
-def _done(job: BackgroundJob) -> Callable[[], object]:
-    """What is left to be done once it is committed."""
-    outcome = _prepared(job)
-    is_done = False
-    try:
-        is_done = background.complete(job, outcome.record, file=outcome.file)
-    finally:
-        if outcome.file and not is_done:
-            storage.statistics.delete(outcome.file)
-    if not is_done:
-        raise JobLost
-    return outcome.after
+        retry_on_database_error(background.crashed, job, FAULT)
 
 
 def _prepared(job: BackgroundJob) -> Outcome:
@@ -95,7 +91,3 @@ def _prepared(job: BackgroundJob) -> Outcome:
     if not may_organise(job.asked_by, job.season):
         raise SheetRefused(DEMOTED)
     return PREPARED[kind](job, job.asked_by)
-
-
-def _tell(how: Callable[[BackgroundJob, str], bool], job: BackgroundJob, words: str) -> None:
-    retry_on_database_error(how, job, words)

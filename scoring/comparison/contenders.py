@@ -22,8 +22,6 @@ MAX_OWN = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A run; ``whose`` is its team, or `baseline`."""
-
     run: int
     system: str
     display_name: str
@@ -34,15 +32,11 @@ class Contender:
 
 
 def on_board(board: Board) -> list[Contender]:
-    """The rows whose numbers the viewer of the board sees, best first.
-
-    Not the human line, which is held to other gold for each annotator.
-    """
+    """The rows whose numbers the viewer of the board sees, best first."""
     return [_of_row(row) for row in board.systems if row.scores]
 
 
 def own_runs(board: Board, viewer: object) -> list[Contender]:
-    """The viewer's further runs that were scored as the board is and whose numbers they see, latest first."""
     known = Evaluation.objects.known_at(board.frozen_at)
     scored = known.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
     runs = (
@@ -62,7 +56,6 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
 
 
 def other_run(board: Board, viewer: object, number: int) -> Contender | None:
-    """A run that no list offers, as an organiser finds on its page; None if it is not theirs to see."""
     run = (
         Submission.objects.select_related("team", "phase__task")
         .filter(phase=board.phase, pk=number, status=Submission.Status.SCORED)
@@ -90,7 +83,6 @@ ChosenTwo = tuple[Contender, Contender]
 
 
 def named_run(board: Board, viewer: object, offered: Iterable[Contender], number: int) -> Contender:
-    """Raises Http404 where it is not theirs to see."""
     found = next((contender for contender in offered if contender.run == number), None)
     found = found or other_run(board, viewer, number)
     if found is None:
@@ -101,7 +93,6 @@ def named_run(board: Board, viewer: object, offered: Iterable[Contender], number
 def chosen_two(
     board: Board, viewer: object, offered: Sequence[Contender], numbers: tuple[int | None, int | None]
 ) -> ChosenTwo | None:
-    """The two runs; one that is not named is the row before the other. Raises Http404."""
     a, b = (None if number is None else named_run(board, viewer, offered, number) for number in numbers)
     if a is None:
         a = next((contender for contender in offered if contender != b), None)
@@ -113,7 +104,6 @@ def chosen_two(
 
 
 def evaluation_of(board: Board, contender: Contender) -> Evaluation | None:
-    """How the run was scored under the rules and gold of the board."""
     return (
         Evaluation.objects.known_at(board.frozen_at)
         .filter(submission=contender.run, rules=board.rules, gold=board.gold)
@@ -144,8 +134,6 @@ class ReadQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class SeveralQuery(Query):
-    """Runs by their numbers, the first of which the others are held against."""
-
     runs: tuple[int, ...] = numbers_from("run")
     rules: str | None = text_from("rules", default=None)
     gold: int | None = number_from("gold")

@@ -39,11 +39,20 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
             "b": shown(b.value, b.scale, is_infinite=b.is_infinite),
             "difference": shown(a.value - b.value if known else None, a.scale),  # type: ignore[operator]
         }
-        lines.append(
-            line | (_tested(metric, results[metric.name]) if results and metric.is_exchangeable else {})
-        )
+        if results and metric.is_exchangeable:
+            result = results[metric.name]
+            line |= {
+                "interval": interval(result["low"], result["high"], metric.scale),
+                "p": p_value(result["p"]),
+                "p_holm": p_value(result["p_holm"]),
+                "verdict": _verdict(metric, result["difference"], result["p_holm"]),
+                "test": result["test"],
+            }
+        lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
+    # The smallest p that exchanging so few units can give, where that is no difference told apart.
+    smallest = 2.0 / 2 ** min(units, 60)
     return {
         "lines": lines,
         "is_made": results is not None,
@@ -52,25 +61,8 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         "make_href": query.with_(tests=True),
         "units": units,
         "alpha": ALPHA,
-        "smallest": _smallest(units),
+        "smallest": p_value(smallest) if units and smallest > ALPHA else "",
         "command": _command(pair, trials_for(units)) if first else "",
-    }
-
-
-def _smallest(units: int) -> str:
-    """The smallest p that exchanging so few units can give, where that is no difference told apart."""
-    smallest = 2.0 / 2 ** min(units, 60)
-    return p_value(smallest) if units and smallest > ALPHA else ""
-
-
-def _tested(metric: Metric, results: dict[str, Any]) -> dict[str, Any]:
-    p = results["p_holm"]
-    return {
-        "interval": interval(results["low"], results["high"], metric.scale),
-        "p": p_value(results["p"]),
-        "p_holm": p_value(p),
-        "verdict": _verdict(metric, results["difference"], p),
-        "test": results["test"],
     }
 
 
@@ -82,7 +74,6 @@ def p_value(p: float | None) -> str:
 
 
 def _verdict(metric: Metric, difference: float | None, p: float | None) -> str:
-    """Which run is better, as far as the corrected test tells: `a`, `b`, `higher`, `lower` or nothing."""
     if p is None or difference is None or p > ALPHA:
         return ""
     if metric.higher_is_better is None:
@@ -91,7 +82,6 @@ def _verdict(metric: Metric, difference: float | None, p: float | None) -> str:
 
 
 def _command(pair: Two, trials: int) -> str:
-    """What gives the same table on any machine that has the gold and both runs."""
     names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
     if names[0] == names[1]:
         names = [f"{side}/{name}" for side, name in zip(("A", "B"), names, strict=True)]
@@ -107,7 +97,6 @@ def _command(pair: Two, trials: int) -> str:
 
 
 def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audience) -> dict[str, Any] | None:
-    """The differences by class in one dimension and metric; None where there are no classes."""
     known = dimensions([pair.a, pair.b])
     if not known or not pair.pooled:
         return None
@@ -125,7 +114,18 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
         ),
         "dimension_label": dimension_label(dimension),
         "metric_label": label,
-        "lines": [_class_line(line, metric.scale) for line in lines],
+        "lines": [
+            {
+                "label": line.label,
+                "n": line.n,
+                "has_support": line.has_support,
+                "a": shown(line.a, metric.scale),
+                "b": shown(line.b, metric.scale),
+                "difference": shown(line.difference, metric.scale),
+                "interval": interval(line.low, line.high, metric.scale),
+            }
+            for line in lines
+        ],
         "has_intervals": any(line.low is not None for line in lines),
         "min_class_size": phase.task.min_class_size if hidden else 0,
         "few": any(not line.has_support for line in lines),
@@ -135,26 +135,10 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
 
 
 def _metric(pair: Two, query: CompareQuery) -> Metric:
-    return next(
-        (shared for shared in pair.pooled if shared.name == query.metric),
-        pair.pooled[0],
-    )
-
-
-def _class_line(line: ClassDifference, scale: float) -> dict[str, Any]:
-    return {
-        "label": line.label,
-        "n": line.n,
-        "has_support": line.has_support,
-        "a": shown(line.a, scale),
-        "b": shown(line.b, scale),
-        "difference": shown(line.difference, scale),
-        "interval": interval(line.low, line.high, scale),
-    }
+    return next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
 
 
 def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
-    """A page of the instances on which the runs differ, the largest difference first."""
     if not pair.pooled:
         return None
     known = dimensions([pair.a, pair.b])
@@ -216,16 +200,9 @@ def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float)
 
 
 def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
-    """In how many classes which run has more, and in how many the interval leaves no doubt."""
     known = [line.difference for line in lines if line.difference is not None]
     more, less = (sum(sign * difference > 0 for difference in known) for sign in (1, -1))
-    facts = {
-        "classes": counted(len(known), "class", "classes"),
-        "a": a,
-        "b": b,
-        "more": more,
-        "less": less,
-    }
+    facts = {"classes": counted(len(known), "class", "classes"), "a": a, "b": b, "more": more, "less": less}
     ends = [(line.low, line.high) for line in lines if line.low is not None and line.high is not None]
     if not ends:
         return _("Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s.") % facts

@@ -1,16 +1,11 @@
-"""Two evaluations side by side: every metric with its paired test, and the differences by class.
-
-All of it follows from the matrices that are kept with the scores. Tests over many units take seconds, so they
-are kept, and made one at a time.
-"""
+"""Two evaluations side by side: every metric with its paired test, and the differences by class."""
 
 from __future__ import annotations
 
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,13 +36,11 @@ _one_at_a_time = threading.Lock()
 
 
 class Busy(Exception):
-    """Somebody else's tests take long; the same can be asked for again."""
+    pass
 
 
 @dataclass(frozen=True)
 class Two:
-    """Two evaluations under one rule set and gold, and the metrics whose numbers may be compared."""
-
     a: Evaluation
     b: Evaluation
     metrics: list[Metric]
@@ -85,27 +78,20 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         takes_long = units > FEW_UNITS
         if takes_long and not at_once:
             return None
-        with _alone() if takes_long else nullcontext():
+        # No other tests that take long are made in this process meanwhile.
+        if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
+            raise Busy
+        try:
             found = compare_runs(pair.metrics, a, b, trials=trials_for(units), seed=SEED)
+        finally:
+            if takes_long:
+                _one_at_a_time.release()
         caches["results"].set(key, found, SECONDS)
     return found
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    """No other tests that take long are made in this process meanwhile. Raises Busy."""
-    if not _one_at_a_time.acquire(timeout=PATIENCE):
-        raise Busy
-    try:
-        yield
-    finally:
-        _one_at_a_time.release()
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClassDifference:
-    """One class: both values, a minus b with its interval where there is one, and the support."""
-
     label: str
     n: int
     a: float | None
@@ -122,35 +108,20 @@ class ClassDifference:
 def by_class(
     pair: Two, dimension: str, metric: Metric, hidden: Collection[str] = ()
 ) -> list[ClassDifference]:
-    """Without the classes that are hidden. Raises Unreadable."""
     found: dict[str, dict[int, tuple[float | None, int]]] = {}
     for label, evaluation, number in class_numbers([pair.a.pk, pair.b.pk], dimension, metric.name):
         if label not in hidden:
             found.setdefault(label, {})[evaluation] = (number.value, number.n)
     intervals = _class_intervals(pair, dimension, metric)
-    return [
-        _difference(pair, label, found[label], intervals.get(label, (None, None)))
-        for label in natural_order(list(found))
-    ]
-
-
-def _difference(
-    pair: Two,
-    label: str,
-    own: Mapping[int, tuple[float | None, int]],
-    ends: tuple[float | None, float | None],
-) -> ClassDifference:
-    (a, n), (b, m) = (own.get(side.pk, (None, 0)) for side in (pair.a, pair.b))
-    known = a is not None and b is not None
-    return ClassDifference(
-        label=label,
-        n=max(n, m),
-        a=a,
-        b=b,
-        difference=a - b if a is not None and b is not None else None,
-        low=ends[0] if known else None,
-        high=ends[1] if known else None,
-    )
+    differences = []
+    for label in natural_order(list(found)):
+        (a, n), (b, m) = (found[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
+        difference = a - b if a is not None and b is not None else None
+        low, high = intervals.get(label, (None, None)) if difference is not None else (None, None)
+        differences.append(
+            ClassDifference(label=label, n=max(n, m), a=a, b=b, difference=difference, low=low, high=high)
+        )
+    return differences
 
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -187,8 +158,6 @@ def _class_intervals(pair: Two, dimension: str, metric: Metric) -> dict[str, tup
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One instance with what both runs have there, and its classes in the dimension that was asked for."""
-
     name: str
     classes: tuple[str, ...]
     a: float | None
@@ -198,8 +167,6 @@ class Instance:
 
 @dataclass(frozen=True, kw_only=True)
 class Differing:
-    """The instances on which two runs differ, the largest difference first, and their classes."""
-
     dimension: str
     labels: list[str]
     count: int
@@ -209,30 +176,26 @@ class Differing:
     _names: list[str]
 
     def some(self, first: int, last: int) -> list[Instance]:
-        return [self._instance(int(place)) for place in self._order[first:last]]
-
-    def _instance(self, place: int) -> Instance:
-        a, b = (float(side.values[place]) for side in self._sides)
-        return Instance(
-            name=self._names[place], classes=_classes_at(self._sides, place), a=a, b=b, difference=a - b
-        )
+        instances = []
+        for place in self._order[first:last].tolist():
+            a, b = (float(side.values[place]) for side in self._sides)
+            rows = (
+                (side, row) for side in self._sides for row in np.flatnonzero(side.places == place).tolist()
+            )
+            labels = tuple(dict.fromkeys(label for side, row in rows for label in side.labels[row]))
+            instances.append(Instance(name=self._names[place], classes=labels, a=a, b=b, difference=a - b))
+        return instances
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """One run: a value for each instance, and the rows of each with their classes."""
-
     values: Floats
     places: NDArray[np.intp]
     labels: Sequence[tuple[str, ...]]
 
 
 def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Differing | None:
-    """None where the task type names no instances. With a label, only instances of that class count.
-
-    An instance that a run's matrix has no row for counts there as a row of zeros, as in the paired tests.
-    Raises Unreadable.
-    """
+    """None where the task type names no instances. With a label, only instances of that class count."""
     names = [names_of(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
         return None
@@ -247,12 +210,17 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Dif
     with np.errstate(invalid="ignore"):
         # Of two infinite values the difference is undefined, and no difference that could be shown.
         differences = np.abs(a.values - b.values)
-    is_wanted = _of_class((a, b), label, len(numbers)) if label else np.ones(len(numbers), dtype=bool)
+    is_wanted = np.full(len(numbers), not label)
+    for side in (a, b) if label else ():
+        rows = [row for row, own in enumerate(side.labels) if label in (own or (NO_CLASS,))]
+        is_wanted[side.places[rows]] = True
+    labels = dict.fromkeys(one for side in (a, b) for own in side.labels for one in own or (NO_CLASS,))
     differs = is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
     chosen = np.flatnonzero(differs)
     return Differing(
         dimension=dimension,
-        labels=_labels((a, b)),
+        # Instances without a class last.
+        labels=sorted(labels, key=lambda own: own == NO_CLASS),
         count=len(chosen),
         instances=int(is_wanted.sum()),
         _order=chosen[np.argsort(-differences[chosen], kind="stable")],
@@ -262,10 +230,6 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Dif
 
 
 def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
-    """By metric the value on each instance, by its name; nothing where instances have no names.
-
-    Raises Unreadable.
-    """
     names = names_of(evaluation)
     if names is None:
         return {}
@@ -282,7 +246,6 @@ def values_by_instance(evaluation: Evaluation, metrics: Sequence[Metric]) -> dic
 
 
 def classes_by_instance(evaluation: Evaluation, dimension: str) -> dict[str, tuple[str, ...]]:
-    """The classes of each instance, by its name; nothing where instances have no names. Raises Unreadable."""
     names = names_of(evaluation)
     if names is None:
         return {}
@@ -305,22 +268,3 @@ def _side(run: Statistics, places: NDArray[np.intp], metric: Metric, dimension: 
         sums[:, column] = np.bincount(places, weights=stats[:, column], minlength=instances)
     labels = run.features.get(dimension, [()] * len(places))
     return _Side(values=metric.aggregate(sums), places=places, labels=labels)
-
-
-def _of_class(sides: Sequence[_Side], label: str, instances: int) -> NDArray[np.bool_]:
-    found = np.zeros(instances, dtype=bool)
-    for side in sides:
-        rows = [row for row, own in enumerate(side.labels) if label in (own or (NO_CLASS,))]
-        found[side.places[rows]] = True
-    return found
-
-
-def _labels(sides: Sequence[_Side]) -> list[str]:
-    """In the order in which they come; instances without a class last."""
-    found = dict.fromkeys(label for side in sides for own in side.labels for label in own or (NO_CLASS,))
-    return sorted(found, key=lambda label: label == NO_CLASS)
-
-
-def _classes_at(sides: Sequence[_Side], place: int) -> tuple[str, ...]:
-    rows = ((side, row) for side in sides for row in np.flatnonzero(side.places == place).tolist())
-    return tuple(dict.fromkeys(label for side, row in rows for label in side.labels[row]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from django.http import Http404
@@ -39,15 +39,8 @@ from tasks.seasons.access import may_have_inputs
 from tasks.types.instance_view import ShownInstance
 
 #: Which instances are read; the first where values are shown, the second where they are not.
-DIFFER, ANSWERS, A_BETTER, B_BETTER, A_RIGHT, B_RIGHT, ALL = (
-    "differ",
-    "answers",
-    "a-better",
-    "b-better",
-    "a-right",
-    "b-right",
-    "all",
-)
+DIFFER, ANSWERS, ALL = "differ", "answers", "all"
+A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
     DIFFER: gettext_lazy("the values differ"),
     A_BETTER: gettext_lazy("A better"),
@@ -63,8 +56,6 @@ SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """What of an instance somebody may see beside two answers."""
-
     given: bool
     gold: bool
     values: bool
@@ -102,8 +93,6 @@ class ReadInstance:
 
 
 class Reading:
-    """The instances of two runs under one metric. Raises Unreadable."""
-
     def __init__(self, pair: Two, metric: Metric, rights: Rights) -> None:
         self.pair, self.metric, self.rights = pair, metric, rights
         self._texts = [texts_of(side) for side in (pair.a, pair.b)]
@@ -139,7 +128,6 @@ class Reading:
 
     @property
     def classes(self) -> dict[str, list[str]]:
-        """By dimension its classes in their order; where values are shown, and where there are several."""
         found: dict[str, list[str]] = {}
         for dimension in self._statistics[0].features if self._statistics else ():
             own = dict.fromkeys(
@@ -150,12 +138,10 @@ class Reading:
         return found
 
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
-        """The classes of each row."""
         rows = self._statistics[side].features.get(dimension, [()] * len(self._places[side]))
         return [own or (NO_CLASS,) for own in rows]
 
     def of_class(self, dimension: str, label: str) -> set[str]:
-        """The names of the instances of a class, as either run has them."""
         names = list(self._numbers)
         return {
             names[place]
@@ -172,35 +158,28 @@ class Reading:
         if which == ANSWERS:
             a, b = self._texts
             return [name for name in names if name in a and name in b and a[name].answer != b[name].answer]
-        differences = self._differences()
+        tolerance = ROUNDING * max(1.0, self.metric.scale)
+        values = [self._values(self.metric, side) for side in (0, 1)]
+        with np.errstate(invalid="ignore"):
+            differences = values[0] - values[1]
+            if which == DIFFER:
+                is_chosen = np.abs(differences) > tolerance
+            elif which in (A_BETTER, B_BETTER):
+                sign = 1 if self.metric.higher_is_better == (which == A_BETTER) else -1
+                is_chosen = sign * differences > tolerance
+            else:
+                right = 0 if which == A_RIGHT else 1
+                is_chosen = self._is_right(right) & ~self._is_right(1 - right)
         size = np.nan_to_num(np.abs(differences), nan=0.0)
-        places = np.flatnonzero(self._is_chosen(which, differences))
+        places = np.flatnonzero(is_chosen)
         return [names[place] for place in places[np.argsort(-size[places], kind="stable")]]
 
-    def _is_chosen(self, which: str, differences: Floats) -> NDArray[np.bool_]:
-        sign = 1 if self.metric.higher_is_better else -1
-        tolerance = ROUNDING * max(1.0, self.metric.scale)
-        with np.errstate(invalid="ignore"):
-            if which == DIFFER:
-                return np.abs(differences) > tolerance
-            if which in (A_BETTER, B_BETTER):
-                own = differences if which == A_BETTER else -differences
-                return sign * own > tolerance
-        own_side = 0 if which == A_RIGHT else 1
-        return self._is_right(own_side) & ~self._is_right(1 - own_side)
-
     def _is_right(self, side: int) -> NDArray[np.bool_]:
-        """Where the metric has its best value."""
         metric = self.metric
         best = metric.value_range[1 if metric.higher_is_better else 0]
         values = self._values(metric, side)
         with np.errstate(invalid="ignore"):
             return np.abs(values - best) <= ROUNDING * max(1.0, metric.scale)
-
-    def _differences(self) -> Floats:
-        a, b = (self._values(self.metric, side) for side in (0, 1))
-        with np.errstate(invalid="ignore"):
-            return a - b
 
     def _values(self, metric: Metric, side: int, only: NDArray[np.intp] | None = None) -> Floats:
         """On every instance, or those of these numbers; a run's missing rows count as rows of zeros."""
@@ -217,33 +196,30 @@ class Reading:
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
         """Those of these names, in this order; names that are none are passed over."""
         known = [name for name in names if name in self._numbers]
-        values = self._values_of(known)
-        return [self._instance(name, values.get(name, {})) for name in known]
-
-    def _values_of(self, names: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:
-        if not self.rights.values or not names:
-            return {}
-        only = np.array(sorted(self._numbers[name] for name in names), dtype=np.intp)
-        place_of = {name: int(np.searchsorted(only, self._numbers[name])) for name in names}
-        found: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in names}
-        for metric in self.pair.pooled:
-            a, b = (self._values(metric, side, only) for side in (0, 1))
-            for name, place in place_of.items():
-                found[name][metric.name] = (float(a[place]), float(b[place]))
-        return found
-
-    def _instance(self, name: str, values: Mapping[str, tuple[float, float]]) -> ReadInstance:
-        a, b = (own.get(name) for own in self._texts)
-        either = a or b or ShownInstance(name=name)
-        return ReadInstance(
-            name=name,
-            given=either.given if self.rights.given else "",
-            gold=(a.gold if a and a.gold else either.gold) if self.rights.gold else "",
-            a=a.answer if a else "",
-            b=b.answer if b else "",
-            is_kept=a is not None or b is not None,
-            values=values,
-        )
+        values: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in known}
+        if self.rights.values and known:
+            only = np.array(sorted(self._numbers[name] for name in known), dtype=np.intp)
+            for metric in self.pair.pooled:
+                a, b = (self._values(metric, side, only) for side in (0, 1))
+                for name in known:
+                    place = int(np.searchsorted(only, self._numbers[name]))
+                    values[name][metric.name] = (float(a[place]), float(b[place]))
+        instances = []
+        for name in known:
+            first, second = (texts.get(name) for texts in self._texts)
+            either = first or second or ShownInstance(name=name)
+            instances.append(
+                ReadInstance(
+                    name=name,
+                    given=either.given if self.rights.given else "",
+                    gold=((first and first.gold) or either.gold) if self.rights.gold else "",
+                    a=first.answer if first else "",
+                    b=second.answer if second else "",
+                    is_kept=first is not None or second is not None,
+                    values=values[name],
+                )
+            )
+        return instances
 
 
 def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
@@ -260,8 +236,6 @@ PAGE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ReadPage:
-    """Some instances of two runs; ``number`` counts pages from 1. A single instance has no pages."""
-
     board: Board
     chosen: ChosenTwo
     pair: Two
@@ -269,19 +243,18 @@ class ReadPage:
     rights: Rights
     which: str
     offered: list[str]
-    instances: list[ReadInstance] = field(default_factory=list)
-    classes: dict[str, list[str]] = field(default_factory=dict)
-    of_class: tuple[str, str] | None = None
-    single: str = ""
-    count: int = 0
-    of: int = 0
-    number: int = 1
-    pages: int = 1
-    has_texts: bool = True
+    instances: list[ReadInstance]
+    classes: dict[str, list[str]]
+    of_class: tuple[str, str] | None
+    single: str
+    count: int
+    of: int
+    number: int
+    pages: int
+    has_texts: bool
 
 
 def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
-    """Raises Http404 where the two answers are not the viewer's to see, and Unreadable."""
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     chosen = chosen_two(board, viewer, offered, (query.a, query.b))
@@ -289,44 +262,21 @@ def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
     scored = [evaluation for evaluation in found if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))
-    own = may_read(phase, viewer, scored)
-    if own is None:
+    viewer_rights = may_read(phase, viewer, scored)
+    if viewer_rights is None:
         raise Http404(_("The answers of these runs are not shown to you."))
     pair = two(scored[0], scored[1])
     if not pair.pooled:
         raise Http404(_("These runs share no metric that has a value on single instances."))
     metric = next((shared for shared in pair.pooled if shared.name == query.metric), pair.pooled[0])
-    reading = Reading(pair, metric, own)
+    reading = Reading(pair, metric, viewer_rights)
     which = query.which if query.which in reading.offered else reading.offered[0]
     names = [query.instance] if query.instance else reading.chosen(which)
-    of_class = _class_in(reading.classes, query.of_class)
+    dimension, _sep, label = query.of_class.partition(":")
+    of_class = (dimension, label) if label in reading.classes.get(dimension, ()) else None
     if of_class is not None and not query.instance:
         wanted = reading.of_class(*of_class)
         names = [name for name in names if name in wanted]
-    return _page(board, chosen, reading, which, names, query, of_class)
-
-
-def _class_in(classes: dict[str, list[str]], asked: str) -> tuple[str, str] | None:
-    """The dimension and the class that are asked for; what is not there is passed over."""
-    dimension, _, label = asked.partition(":")
-    return (dimension, label) if label in classes.get(dimension, ()) else None
-
-
-def may_read(phase: Phase, viewer: object, scored: list[Evaluation]) -> Rights | None:
-    for evaluation in scored:
-        evaluation.submission.phase = phase
-    return rights(phase, viewer, [evaluation.submission for evaluation in scored])
-
-
-def _page(
-    board: Board,
-    chosen: ChosenTwo,
-    reading: Reading,
-    which: str,
-    names: list[str],
-    query: ReadQuery,
-    of_class: tuple[str, str] | None,
-) -> ReadPage:
     pages = max(1, -(-len(names) // PAGE))
     number = min(query.page, pages)
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
@@ -335,9 +285,9 @@ def _page(
     return ReadPage(
         board=board,
         chosen=chosen,
-        pair=reading.pair,
-        metric=reading.metric,
-        rights=reading.rights,
+        pair=pair,
+        metric=metric,
+        rights=viewer_rights,
         which=which,
         offered=reading.offered,
         instances=instances,
@@ -352,8 +302,10 @@ def _page(
     )
 
 
-#: Instances on one page.
-RUN_PAGE = 10
+def may_read(phase: Phase, viewer: object, scored: list[Evaluation]) -> Rights | None:
+    for evaluation in scored:
+        evaluation.submission.phase = phase
+    return rights(phase, viewer, [evaluation.submission for evaluation in scored])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,8 +327,6 @@ class ShownAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPage:
-    """Some instances of a run, or the one that was asked for; ``number`` counts pages from 1."""
-
     instances: list[ShownAnswer]
     metrics: Mapping[str, Metric]
     count: int
@@ -408,31 +358,30 @@ def own_page(
     found = {name: {one for one, _ in text.judged} for name, text in texts.items()} if own.gold else {}
     if outcome and found:
         names = [name for name in names if outcome in found.get(name, ())]
-    pages = max(1, -(-len(names) // RUN_PAGE))
+    pages = max(1, -(-len(names) // PAGE))
     number = min(number, pages)
     metrics = {metric.name: metric for metric in two(evaluation, evaluation).pooled} if own.values else {}
     values = values_by_instance(evaluation, list(metrics.values()))
+    instances = []
+    for name in [single] if single else names[PAGE * (number - 1) : PAGE * number]:
+        text = texts.get(name)
+        instances.append(
+            ShownAnswer(
+                name=name,
+                given=text.given if text and own.given else "",
+                gold=text.gold if text and own.gold else "",
+                answer=text.answer if text else "",
+                is_kept=text is not None,
+                values={metric: by_name[name] for metric, by_name in values.items()},
+                judged=text.judged if text and own.gold else (),
+            )
+        )
     return OwnPage(
-        instances=[
-            _shown(name, texts.get(name), own, {metric: known[name] for metric, known in values.items()})
-            for name in ([single] if single else names[RUN_PAGE * (number - 1) : RUN_PAGE * number])
-        ],
+        instances=instances,
         metrics=metrics,
         count=len(names),
         number=number,
         pages=pages,
         has_texts=bool(texts),
         outcomes=Counter(one for outcomes in found.values() for one in outcomes),
-    )
-
-
-def _shown(name: str, text: ShownInstance | None, own: Rights, values: Mapping[str, float]) -> ShownAnswer:
-    return ShownAnswer(
-        name=name,
-        given=text.given if text and own.given else "",
-        gold=text.gold if text and own.gold else "",
-        answer=text.answer if text else "",
-        is_kept=text is not None,
-        values=values,
-        judged=text.judged if text and own.gold else (),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from django.http import Http404
@@ -30,10 +30,8 @@ MAX_RUNS = 8
 CHOSEN_AT_FIRST = 3
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Value:
-    """A number with its interval, and how far it lies above that of the first run."""
-
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -43,8 +41,6 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A metric, or a class with its support: a value for each run; of a run without one, an empty one."""
-
     name: str
     scale: float
     values: list[Value]
@@ -56,13 +52,11 @@ class Line:
 
     @property
     def mean(self) -> float | None:
-        """Over all runs; undefined where one has no number."""
         known = self._known
         return fmean(known) if known else None
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation over the runs as a sample, from two runs on."""
         known = self._known
         return stdev(known) if len(known) > 1 else None
 
@@ -91,7 +85,6 @@ class Several:
 
 
 def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
-    """The runs of the address, or the first of the board. Raises Http404 where one is not theirs to see."""
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     if not offered and not query.runs:
@@ -101,13 +94,21 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
     found = {run: evaluation_of(board, run) for run in chosen}
     scored = {run: own for run, own in found.items() if own is not None}
     evaluations = list(scored.values())
-    metrics = _shared(evaluations)
+    # The metrics that all computed alike, in the order of the first.
+    alike = [{metric.name for metric in two(evaluations[0], other).metrics} for other in evaluations]
+    shared = two(evaluations[0], evaluations[0]).metrics if evaluations else []
+    metrics = [metric for metric in shared if all(metric.name in names for names in alike)]
+    lines = []
+    for metric in metrics:
+        scores = [{score.metric: score for score in own.scores.all()}[metric.name] for own in evaluations]
+        values = [Value(score.value, score.low, score.high, score.is_infinite) for score in scores]
+        lines.append(_line(metric.name, metric.scale, values))
     known = dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in known else next(iter(known), "")
     by_class = (
         [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable] if known else []
     )
-    metric = next((own for own in by_class if own.name == query.metric), by_class[0] if by_class else None)
+    chosen_metric = next((own for own in by_class if own.name == query.metric), next(iter(by_class), None))
     hidden = hidden_classes([own.pk for own in evaluations], phase, board.audience).get(
         dimension, frozenset()
     )
@@ -116,76 +117,41 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         offered=[*offered, *(run for run in chosen if run not in offered)],
         runs=list(scored),
         missing=[run for run in chosen if run not in scored],
-        metrics=[_metric_line(metric, evaluations) for metric in metrics],
+        metrics=lines,
         left_out=len({score.metric for own in evaluations for score in own.scores.all()}) - len(metrics),
         dimensions=known,
         dimension=dimension,
         class_metrics=[own.name for own in by_class],
-        class_metric=metric.name if metric else "",
-        classes=_class_lines(evaluations, dimension, metric, hidden) if metric else [],
+        class_metric=chosen_metric.name if chosen_metric else "",
+        classes=_class_lines(evaluations, dimension, chosen_metric, hidden) if chosen_metric else [],
         min_class_size=phase.task.min_class_size if hidden else 0,
     )
 
 
-def _shared(evaluations: Sequence[Evaluation]) -> list[Metric]:
-    """The metrics that all computed alike, in the order of the first."""
-    if not evaluations:
-        return []
-    first = evaluations[0]
-    own = [{metric.name for metric in two(first, other).metrics} for other in evaluations[1:]]
-    return [metric for metric in two(first, first).metrics if all(metric.name in names for names in own)]
-
-
-def _metric_line(metric: Metric, evaluations: Sequence[Evaluation]) -> Line:
-    scores = [next(own for own in side.scores.all() if own.metric == metric.name) for side in evaluations]
-    first = scores[0].value
-    values = [
-        Value(
-            value=score.value,
-            low=score.low,
-            high=score.high,
-            is_infinite=score.is_infinite,
-            difference=_difference(score.value, first),
-        )
-        for score in scores
-    ]
-    return Line(name=metric.name, scale=metric.scale, values=values)
-
-
-def _difference(value: float | None, first: float | None) -> float | None:
-    return None if value is None or first is None else value - first
+def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
+    """With how far each lies above the first."""
+    first = values[0].value
+    apart = [None if own.value is None or first is None else own.value - first for own in values]
+    told = [replace(own, difference=difference) for own, difference in zip(values, apart, strict=True)]
+    return Line(name=name, scale=scale, values=told, n=n)
 
 
 def _class_lines(
     evaluations: Sequence[Evaluation], dimension: str, metric: Metric, hidden: frozenset[str]
 ) -> list[Line]:
-    found: dict[str, dict[int, Value]] = {}
+    by_label: dict[str, dict[int, Value]] = {}
     sizes: dict[str, int] = {}
     for label, evaluation, number in class_numbers([own.pk for own in evaluations], dimension, metric.name):
         if label not in hidden:
             value, is_infinite, low, high, n = number
-            own = Value(value=value, low=low, high=high, is_infinite=is_infinite)
-            found.setdefault(label, {})[evaluation] = own
+            by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite)
             sizes[label] = max(n, sizes.get(label, 0))
-    lines = []
-    for label in natural_order(list(found)):
-        values = [found[label].get(own.pk, Value(value=None)) for own in evaluations]
-        first = values[0].value
-        lines.append(
-            Line(
-                name=label,
-                scale=metric.scale,
-                n=sizes[label],
-                values=[
-                    Value(
-                        value=own.value,
-                        low=own.low,
-                        high=own.high,
-                        is_infinite=own.is_infinite,
-                        difference=_difference(own.value, first),
-                    )
-                    for own in values
-                ],
-            )
+    return [
+        _line(
+            label,
+            metric.scale,
+            [by_label[label].get(own.pk, Value(None)) for own in evaluations],
+            sizes[label],
         )
-    return lines
+        for label in natural_order(list(by_label))
+    ]

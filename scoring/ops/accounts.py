@@ -1,15 +1,18 @@
-"""Deleting somebody's account: runs stay with the team, without a name."""
+"""What the site keeps of a person as one file, and deleting the account: runs stay, without a name."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.contrib.admin.models import LogEntry
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
@@ -35,11 +38,7 @@ _USER = "teams.user"
 
 
 def delete_account(user: User) -> str:
-    """Delete the person, and give what they are called from now on where something of theirs stays.
-
-    A lead is handed to whoever is longest in the team. The last of a team that took part leaves it without
-    members, its runs where they are; a team that took part nowhere goes too.
-    """
+    """Delete the person, and give what they are called from now on where something of theirs stays."""
     called = f"deleted account {user.pk}"
     with transaction.atomic():
         for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
@@ -78,7 +77,6 @@ def _leave(team: Team, user: User) -> None:
 
 
 def _forget_in_history(user: User, called: str) -> None:
-    """In what they did, what was done to them, and in the reasons of runs that they took back."""
     own = AuditEntry.objects.filter(actor=user)
     names = {str(user), *own.values_list("actor_name", flat=True).distinct()}
     runs = own.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
@@ -104,7 +102,6 @@ def _forget_in_history(user: User, called: str) -> None:
 
 
 def _forget_address(address: str, called: str) -> None:
-    """Where organisers wrote it: season files that were loaded, lists of who may enter, and the history."""
     written = re.compile(re.escape(address), re.IGNORECASE)
     for file in SeasonFile.objects.filter(season__in=Season.objects.all()):
         others = {key: value for key, value in file.values.items() if not written.search(key)}
@@ -122,150 +119,90 @@ def _forget_address(address: str, called: str) -> None:
         entry.save(update_fields=["text", "facts", "changes"])
 
 
-Entries = list[dict[str, Any]]
-
-
 def own_data(user: User) -> dict[str, Any]:
     """As JSON has it; no secrets, which the site does not know."""
+    organised = Organiser.objects.filter(user=user).select_related("season")
+    questions = Question.objects.filter(asked_by=user).select_related("season")
+    terms = TermsAcceptance.objects.filter(user=user).select_related("terms__season")
+    mailed = MailedInvitation.objects.select_related("team")
+    memberships = Membership.objects.filter(user=user).select_related("team")
+    own_teams = {membership.team_id for membership in memberships}
+    [account] = _rows(
+        [user], address="email", name="name", affiliation="affiliation", orcid="orcid", is_listed="is_listed",
+        language="language", joined="date_joined", last_signed_in="last_login",
+    )  # fmt: skip
     return {
-        "account": {
-            "address": user.email,
-            "name": user.name,
-            "affiliation": user.affiliation,
-            "orcid": user.orcid,
-            "is_listed": user.is_listed,
-            "language": user.language,
-            "joined": _when(user.date_joined),
-            "last_signed_in": _when(user.last_login),
-        },
+        "account": account,
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
-        "teams": _teams(user),
-        **_in_seasons(user),
-        **_joining(user),
-        "tokens": [
-            {"name": token.name, "scope": token.scope, "created": _when(token.created_at)}
-            for token in user.tokens.all()
-        ],
-        "runs": _runs(user),
-        "ratings": _ratings(user),
-        "confirmed_results": [
-            {"run": own.submission_id, "said": _when(own.at), "state": own.state, "message": own.message}
-            for own in ResultConfirmation.objects.filter(by=user)
-        ],
-        "asked_for": [
-            {
-                "what": job.kind,
-                "season": job.season.slug,
-                "asked": _when(job.created_at),
-                "file": job.filename,
-            }
-            for job in user.background_jobs.select_related("season")
-        ],
-        "messages": [
-            {"at": _when(told.created_at), "kind": told.kind, "read": _when(told.read_at)}
-            for told in Notification.objects.filter(user=user)
-        ],
-        "history": [
-            {"at": _when(act.at), "did": act.words}
-            for act in AuditEntry.objects.filter(actor=user).order_by("at", "pk")
-        ],
-    }
+        "teams": _rows(
+            memberships, team="team.name", description="team.description", links="team.links", role="role",
+            joined="joined_at",
+        ),
+        "organises": _rows(organised, season="season.slug", role="role"),
+        "questions": _rows(questions, season="season.slug", asked="asked_at", text="text", answer="answer"),
+        "reports": _rows(
+            Report.objects.filter(reported_by=user), about="address", reported="reported_at", text="text"
+        ),
+        "terms": _rows(terms, season="terms.season.slug", version="terms.number", accepted="accepted_at"),
+        "invited_to": _rows(
+            mailed.filter(address__in=confirmed_addresses(user)),
+            team="team.name", written="created_at", state="state",
+        ),
+        "invited": _rows(
+            mailed.filter(created_by=user), team="team.name", address="address", written="created_at"
+        ),
+        "asked_to_join": _rows(
+            JoinRequest.objects.filter(user=user).select_related("team"),
+            team="team.name", asked="asked_at", message="message",
+        ),
+        "tokens": _rows(user.tokens.all(), name="name", scope="scope", created="created_at"),
+        "runs": [_run(run, is_own=run.team_id in own_teams) for run in _runs_sent_by(user)],
+        "ratings": _rows(
+            Rating.objects.filter(annotator__user=user).select_related("text"),
+            text="text.code", readability="readability", consistency="consistency", rated="rated_at",
+        ),
+        "confirmed_results": _rows(
+            ResultConfirmation.objects.filter(by=user),
+            run="submission_id", said="at", state="state", message="message",
+        ),
+        "asked_for": _rows(
+            user.background_jobs.select_related("season"),
+            what="kind", season="season.slug", asked="created_at", file="filename",
+        ),
+        "messages": _rows(
+            Notification.objects.filter(user=user), at="created_at", kind="kind", read="read_at"
+        ),
+        "history": _rows(AuditEntry.objects.filter(actor=user).order_by("at", "pk"), at="at", did="words"),
+    }  # fmt: skip
+
+
+def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
+    """Of each row these attributes, under these names."""
+    return [{name: _plain(attrgetter(path)(row)) for name, path in columns.items()} for row in rows]
+
+
+def _plain(value: object) -> object:
+    return audit.as_json(value) if isinstance(value, dt.datetime) else value
 
 
 def confirmed_addresses(user: User) -> list[str]:
-    """In small letters."""
     confirmed = EmailAddress.objects.filter(user=user, verified=True)
     return [address.lower() for address in confirmed.values_list("email", flat=True)]
 
 
-def _teams(user: User) -> Entries:
-    return [
-        {
-            "team": place.team.name,
-            "description": place.team.description,
-            "links": place.team.links,
-            "role": place.role,
-            "joined": _when(place.joined_at),
-        }
-        for place in Membership.objects.filter(user=user).select_related("team")
-    ]
+def _runs_sent_by(user: User) -> QuerySet[Submission]:
+    return Submission.objects.filter(submitted_by=user).select_related("phase__task__season", "team")
 
 
-def _in_seasons(user: User) -> dict[str, Entries]:
+def _run(run: Submission, *, is_own: bool) -> dict[str, Any]:
+    # Of a team that they have left it is the team's, and may have been changed since.
+    about = {"system": run.system, "description": run.description, "card": run.card}
     return {
-        "organises": [
-            {"season": own.season.slug, "role": own.role}
-            for own in Organiser.objects.filter(user=user).select_related("season")
-        ],
-        "questions": [
-            {"season": own.season.slug, "asked": _when(own.asked_at), "text": own.text, "answer": own.answer}
-            for own in Question.objects.filter(asked_by=user).select_related("season")
-        ],
-        "reports": [
-            {"about": own.address, "reported": _when(own.reported_at), "text": own.text}
-            for own in Report.objects.filter(reported_by=user)
-        ],
-        "terms": [
-            {
-                "season": accepted.terms.season.slug,
-                "version": accepted.terms.number,
-                "accepted": _when(accepted.accepted_at),
-            }
-            for accepted in TermsAcceptance.objects.filter(user=user).select_related("terms__season")
-        ],
+        "id": run.pk,
+        "phase": f"{run.phase.task.season.slug}/{run.phase.task.slug}/{run.phase.slug}",
+        "team": run.team.name if run.team else None,
+        **(about if is_own else {}),
+        "filename": run.filename,
+        "sha256": run.sha256,
+        "submitted": _plain(run.submitted_at),
     }
-
-
-def _joining(user: User) -> dict[str, Entries]:
-    invitations = MailedInvitation.objects.select_related("team")
-    return {
-        "invited_to": [
-            {"team": own.team.name, "written": _when(own.created_at), "state": own.state}
-            for own in invitations.filter(address__in=confirmed_addresses(user))
-        ],
-        "invited": [
-            {"team": own.team.name, "address": own.address, "written": _when(own.created_at)}
-            for own in invitations.filter(created_by=user)
-        ],
-        "asked_to_join": [
-            {"team": own.team.name, "asked": _when(own.asked_at), "message": own.message}
-            for own in JoinRequest.objects.filter(user=user).select_related("team")
-        ],
-    }
-
-
-def _runs(user: User) -> Entries:
-    own_teams = set(Membership.objects.filter(user=user).values_list("team_id", flat=True))
-    sent = Submission.objects.filter(submitted_by=user).select_related("phase__task__season", "team")
-    found: Entries = []
-    for run in sent:
-        # Of a team that they have left it is the team's, and may have been changed since.
-        said = {"system": run.system, "description": run.description, "card": run.card}
-        found.append(
-            {
-                "id": run.pk,
-                "phase": f"{run.phase.task.season.slug}/{run.phase.task.slug}/{run.phase.slug}",
-                "team": run.team.name if run.team else None,
-                **(said if run.team_id in own_teams else {}),
-                "filename": run.filename,
-                "sha256": run.sha256,
-                "submitted": _when(run.submitted_at),
-            }
-        )
-    return found
-
-
-def _ratings(user: User) -> Entries:
-    return [
-        {
-            "text": rating.text.code,
-            "readability": rating.readability,
-            "consistency": rating.consistency,
-            "rated": _when(rating.rated_at),
-        }
-        for rating in Rating.objects.filter(annotator__user=user).select_related("text")
-    ]
-
-
-def _when(instant: Any) -> str | None:
-    return audit.as_json(instant) if instant is not None else None

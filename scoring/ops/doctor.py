@@ -8,7 +8,7 @@ import json
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -59,8 +59,6 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a check found; ``advice`` says what to do where that is not nothing."""
-
     name: str
     state: State
     found: str
@@ -72,17 +70,16 @@ class Finding:
 
 def examine(names: list[str] | None = None) -> list[Finding]:
     """The findings of all checks, or of those named. A check that breaks is a finding as well."""
-    return [_examined(name, CHECKS[name]) for name in names or CHECKS]
-
-
-def _examined(name: str, check: Callable[[], tuple[State, str, str]]) -> Finding:
-    try:
-        state, found, advice = check()
-    except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
-        state, found = State.BAD, _("it could not be examined: %(reason)s")
-        found %= {"reason": f"{type(reason).__name__}: {reason}"}
-        advice = _("See what the other checks say; the log of the site has more.")
-    return Finding(name=name, state=state, found=found, advice=advice)
+    findings = []
+    for name in names or CHECKS:
+        try:
+            state, found, advice = CHECKS[name]()
+        except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
+            state, found = State.BAD, _("it could not be examined: %(reason)s")
+            found %= {"reason": f"{type(reason).__name__}: {reason}"}
+            advice = _("See what the other checks say; the log of the site has more.")
+        findings.append(Finding(name=name, state=state, found=found, advice=advice))
+    return findings
 
 
 Said = tuple[State, str, str]
@@ -108,7 +105,6 @@ def _database() -> Said:
 
 
 def _clock() -> Said:
-    """Of the database, by which leases go, against this machine's, by which phases open and close."""
     seconds = skew()
     if seconds > LARGEST_SKEW:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
@@ -141,7 +137,6 @@ def _storage() -> Said:
 
 
 def _trouble_of_storage() -> str:
-    """Why a file cannot be written, read and removed; empty where it can."""
     content = secrets.token_bytes(1024)
     try:
         written = storage.statistics.save(f"doctor/{secrets.token_hex(8)}", ContentFile(content))
@@ -221,7 +216,6 @@ def _queue() -> Said:
 
 
 def _queues() -> Said:
-    """Whether each queue that something waits in, or that an open task uses, has a group that serves it."""
     waiting = Counter(Job.objects.filter(state=Job.State.QUEUED).order_by().values_list("queue", flat=True))
     tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=timezone.now()).distinct()
     used = {*waiting, *(queue_of(task) for task in tasks)}
@@ -237,14 +231,9 @@ def _queues() -> Said:
     return State.GOOD, found % {"names": ", ".join(sorted(used)) or _("none is")}, ""
 
 
-def _signs_of_life() -> list[Stat]:
-    """One of each group that lives. For each dead one that it drops, django-q passes over the next."""
-    found = {group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()}
-    return list(found.values())
-
-
 def _workers() -> Said:
-    groups = _signs_of_life()
+    # For each dead group that it drops, django-q passes over the next.
+    groups = list({group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()}.values())
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _trouble_of_signs()):
@@ -266,7 +255,6 @@ def _workers() -> Said:
 
 
 def _trouble_of_signs() -> str:
-    """Why none can be left or found; empty where they can."""
     name, sign = f"doctor-{secrets.token_hex(8)}", secrets.token_hex(8)
     try:
         caches["queue"].set(name, sign, 60)
@@ -349,28 +337,16 @@ def _ago(then: dt.datetime) -> str:
 
 
 CHECKS: dict[str, Callable[[], Said]] = {
-    "settings": _settings,
-    "database": _database,
-    "clock": _clock,
-    "storage": _storage,
-    "disk": _disk,
-    "mail": _mail,
-    "static": _static,
-    "confinement": _confinement,
-    "queue": _queue,
-    "queues": _queues,
-    "workers": _workers,
-    "sweeper": _sweeper,
-    "jobs": _jobs,
-    "models": _models,
-    "labels": _labels,
-}
+    check.__name__.removeprefix("_"): check
+    for check in (
+        _settings, _database, _clock, _storage, _disk, _mail, _static, _confinement, _queue, _queues,
+        _workers, _sweeper, _jobs, _models, _labels,
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskModels:
-    """A task with what it needs; most need nothing."""
-
     task: Task
     requirements: Sequence[Requirement]
 
@@ -380,7 +356,6 @@ class TaskModels:
 
 
 def models_of(season: Season) -> list[TaskModels]:
-    """Of every task that scores runs, in their order."""
     return [
         TaskModels(task=task, requirements=needs_of(task))
         for task in season.tasks.filter(is_reported_only=False)
@@ -398,23 +373,13 @@ def needs_of(task: Task) -> list[Requirement]:
         for metric in metrics_of(task.task_type, rules, options):
             found |= dict.fromkeys(metric.requirements())
     if model := stored_model(options):
-        found[_stored(model, task.season)] = None
+        deciding = EntailmentModel.objects.deciding(model, task.season)
+        place = _("kept by this site: %(labels)s")
+        place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
+        found[Requirement(kind="entailment labels", name=model, place=place)] = None
     return list(found)
 
 
 def missing_models() -> list[Requirement]:
-    """Of the tasks whose phases are open or still to open."""
     tasks = Task.objects.filter(is_reported_only=False, phases__closes__gt=now()).distinct()
-    return _missing(need for task in tasks for need in needs_of(task))
-
-
-def _missing(requirements: Iterable[Requirement]) -> list[Requirement]:
-    return list(dict.fromkeys(need for need in requirements if not need.is_there))
-
-
-def _stored(model: str, season: Season) -> Requirement:
-    deciding = EntailmentModel.objects.deciding(model, season)
-    decided = counted(sum(kept.decided for kept in deciding), "label")
-    return Requirement(
-        kind="entailment labels", name=model, place=_("kept by this site: %(labels)s") % {"labels": decided}
-    )
+    return list(dict.fromkeys(need for task in tasks for need in needs_of(task) if not need.is_there))

@@ -28,14 +28,10 @@ MAX_REASON = 500
 
 
 class MergeRefused(EntryRefused):
-    """The teams cannot merge as things stand; the message says why."""
+    pass
 
 
 def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeProposal:
-    """Ask the lead of ``into`` to take ``team`` in; once more changes nothing.
-
-    Raises MergeRefused, and for the members what joining raises.
-    """
     with transaction.atomic():
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -57,7 +53,6 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
 
 
 def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
-    """The one team withdraws it, or the other declines. Raises MergeRefused."""
     with transaction.atomic():
         held = _held(proposal)
         facts = {"team": held.team, "into": held.into}
@@ -67,10 +62,6 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
 
 
 def accept_merge(*, proposal: MergeProposal, by: User) -> int:
-    """By the lead of the team that stays; how many runs moved.
-
-    Raises MergeRefused, or what joining raises.
-    """
     with transaction.atomic():
         held = _held(proposal)
         _check_date(held.season)
@@ -83,7 +74,6 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
 
 
 def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
-    """By an organiser, whatever the date and the size; how many runs moved. Raises as `accept_merge`."""
     if team.pk == into.pk:
         raise MergeRefused(_("a team does not merge with itself"))
     with transaction.atomic():
@@ -164,7 +154,6 @@ def _move_bundles(season: Season, team: Team, into: Team) -> None:
 
 
 def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:
-    """Both places in the season, held. Raises MergeRefused where one of the teams takes no part."""
     held = Registration.objects.select_for_update().filter(season=season, is_approved=True)
     by_team = {entry.team_id: entry for entry in held.filter(team__in=(team, into)).order_by("team")}
     for own in (team, into):
@@ -176,7 +165,6 @@ def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Regi
 
 
 def _check_date(season: Season) -> None:
-    """Raises MergeRefused."""
     if season.merge_until is None:
         words = _("teams do not merge by themselves in %(season)s; its organisers can merge them")
         raise MergeRefused(words % {"season": season})
@@ -202,7 +190,6 @@ def _check_elsewhere(season: Season, into: Team, by: User) -> None:
 
 
 def _check_tries(season: Season, team: Team, into: Team) -> None:
-    """Together they have sent no more than one team may. Raises MergeRefused."""
     for phase in Phase.objects.filter(task__season=season, runs_in_total__isnull=False):
         given = ExtraTries.objects.filter(phase=phase, team__in=(team, into)).aggregate(n=Sum("tries"))["n"]
         sent = sum(counted_runs(phase, own).count() for own in (team, into))
@@ -224,7 +211,6 @@ def _hold(*teams: Team) -> None:
 
 
 def _held(proposal: MergeProposal) -> MergeProposal:
-    """As it is now, with its teams held. Raises MergeRefused where it was answered or withdrawn."""
     _hold(proposal.team, proposal.into)
     found = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
     if found is None:

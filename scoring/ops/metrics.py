@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -40,7 +39,6 @@ from tasks.models import Job, Submission
 
 
 def exposition() -> bytes:
-    """The text that Prometheus reads."""
     registry = CollectorRegistry()
     registry.register(_Rows())
     processes = REGISTRY
@@ -51,27 +49,51 @@ def exposition() -> bytes:
 
 
 class _Rows(Collector):
-    """What rows say now: every process of every machine says the same."""
-
     def collect(self) -> Iterator[Metric]:
         now = database_now()
-        yield _jobs()
+        jobs = GaugeMetricFamily("citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"])
+        for queue, by_state in jobs_by_queue().items():
+            for state, number in by_state.items():
+                jobs.add_metric([queue, state], number)
+        yield jobs
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
         yield _gauge("citeboard_oldest_queued_job_age_seconds", about, "queue", oldest_queued(now))
-        yield from _recent(now)
-        yield _durations()
+        recently = _done().filter(finished_at__gt=now - RECENT)
+        times = recently.values_list("step").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
+        steps = [
+            (step, count, mean.total_seconds(), most.total_seconds()) for step, count, mean, most in times
+        ]
+        for column, name, about in (
+            (1, "jobs_done_recently", "Jobs done"),
+            (2, "job_seconds_mean", "Mean seconds of the jobs done"),
+            (3, "job_seconds_max", "Seconds of the longest job done"),
+        ):
+            values = {row[0]: row[column] for row in steps}
+            yield _gauge(f"citeboard_{name}", f"{about} within the last hour.", "step", values)
+        about = "Seconds that jobs took that are done, from the claim to the end, by step."
+        durations = HistogramMetricFamily("citeboard_job_seconds", about, labels=["step"])
+        uppers = [*(str(float(upper)) for upper in BUCKETS), "+Inf"]
+        for step, (counts, seconds) in sorted(step_buckets().items()):
+            durations.add_metric([step], list(zip(uppers, counts, strict=True)), seconds)
+        yield durations
         about = "Jobs that were begun more than once, as their worker lost its lease or its scorer died."
-        yield GaugeMetricFamily("citeboard_jobs_begun_again", about, jobs_begun_again())
-        yield _leases_lost()
-        yield _gauge("citeboard_runs", "Runs by status.", "status", runs_by_status())
+        again = Job.objects.filter(attempt__gt=1).count()
+        yield GaugeMetricFamily("citeboard_jobs_begun_again", about, again)
+        about = "Leases that ended without a sign of life of their worker."
+        lost = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
+        for queue, number in sorted(leases_lost().items()):
+            lost.add_metric([queue], number)
+        yield lost
+        runs = dict(Submission.objects.order_by().values_list("status").annotate(n=Count("pk")))
+        by_status = {status: runs.get(status, 0) for status in Submission.Status.values}
+        yield _gauge("citeboard_runs", "Runs by status.", "status", by_status)
         for name, about, at in (
             ("sweep", "Since the last sweep ended.", last_sweep()),
             ("backup", "Since the last backup was begun.", last_done(BACKUP)),
         ):
             if at is not None:
-                yield GaugeMetricFamily(
-                    f"citeboard_last_{name}_age_seconds", about, (now - at).total_seconds()
-                )
+                seconds = (now - at).total_seconds()
+                yield GaugeMetricFamily(f"citeboard_last_{name}_age_seconds", about, seconds)
 
 
 def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
@@ -79,47 +101,6 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Me
     for value, number in sorted(values.items()):
         family.add_metric([value], number)
     return family
-
-
-def _jobs() -> Metric:
-    family = GaugeMetricFamily("citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"])
-    for queue, by_state in jobs_by_queue().items():
-        for state, number in by_state.items():
-            family.add_metric([queue, state], number)
-    return family
-
-
-def _leases_lost() -> Metric:
-    about = "Leases that ended without a sign of life of their worker."
-    family = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
-    for queue, number in sorted(leases_lost().items()):
-        family.add_metric([queue], number)
-    return family
-
-
-def _durations() -> Metric:
-    about = "Seconds that jobs took that are done, from the claim to the end, by step."
-    family = HistogramMetricFamily("citeboard_job_seconds", about, labels=["step"])
-    uppers = [*(str(float(upper)) for upper in BUCKETS), "+Inf"]
-    for step, (counts, seconds) in sorted(step_buckets().items()):
-        family.add_metric([step], list(zip(uppers, counts, strict=True)), seconds)
-    return family
-
-
-def _recent(now: dt.datetime) -> Iterator[Metric]:
-    number, mean, most = (
-        GaugeMetricFamily(f"citeboard_{name}", f"{about} within the last hour.", labels=["step"])
-        for name, about in (
-            ("jobs_done_recently", "Jobs done"),
-            ("job_seconds_mean", "Mean seconds of the jobs done"),
-            ("job_seconds_max", "Seconds of the longest job done"),
-        )
-    )
-    for times in step_times(now):
-        number.add_metric([times.step], times.done)
-        mean.add_metric([times.step], times.mean)
-        most.add_metric([times.step], times.longest)
-    yield from (number, mean, most)
 
 
 RECENT = dt.timedelta(hours=1)
@@ -142,16 +123,6 @@ class _Seconds(Func):
         return self.as_sql(compiler, connection, template=f"({template})", arg_joiner=" - ", **extra)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepTimes:
-    """Of the jobs of one step that were done within the last hour, in seconds."""
-
-    step: str
-    done: int
-    mean: float
-    longest: float
-
-
 def jobs_by_queue() -> dict[str, dict[str, int]]:
     """How many jobs each queue has in each state; the queue for light runs is always among them."""
     rows = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
@@ -163,7 +134,6 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
 
 
 def oldest_queued(now: dt.datetime) -> dict[str, float]:
-    """Seconds since the first of a queue's queued jobs was made, or was last begun; 0 for none."""
     queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
     rows = queued.values_list("queue").annotate(first=Min(Coalesce("started_at", "created_at")))
     return {Job.LIGHT: 0.0} | {queue: (now - first).total_seconds() for queue, first in rows}
@@ -173,19 +143,6 @@ def leases_lost() -> dict[str, int]:
     """How often a lease has ended without a sign of life of its worker, by queue, since the site began."""
     rows = Job.objects.order_by().values_list("queue").annotate(n=Sum("leases_lost"))
     return {Job.LIGHT: 0} | dict(rows)
-
-
-def jobs_begun_again() -> int:
-    return Job.objects.filter(attempt__gt=1).count()
-
-
-def step_times(now: dt.datetime) -> list[StepTimes]:
-    done = _done().filter(finished_at__gt=now - RECENT)
-    rows = done.values_list("step").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
-    return [
-        StepTimes(step=step, done=count, mean=mean.total_seconds(), longest=most.total_seconds())
-        for step, count, mean, most in rows
-    ]
 
 
 def step_buckets() -> dict[str, tuple[list[int], float]]:
@@ -211,8 +168,3 @@ def _done() -> QuerySet[Job]:
     return Job.objects.filter(
         state=Job.State.DONE, started_at__isnull=False, finished_at__isnull=False
     ).order_by()
-
-
-def runs_by_status() -> dict[str, int]:
-    found = dict(Submission.objects.order_by().values_list("status").annotate(n=Count("pk")))
-    return {status: found.get(status, 0) for status in Submission.Status.values}

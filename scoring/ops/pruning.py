@@ -45,27 +45,30 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
-    """How many there were of one kind, and of files how many bytes."""
-
     what: str
     count: int
     size: int = 0
 
 
 def prune(*, dry_run: bool) -> Iterator[Pruned]:
-    """Each kind in turn; with ``dry_run`` nothing is removed and the same is said."""
     now = timezone.now()
     yield _rows("expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run)
     yield _rows("expired counts", Limit.objects.filter(expires_at__lt=now.timestamp()), dry_run=dry_run)
     old = superseded()
-    matrices = _sizes_of(list(old.values_list("statistics", flat=True)))
+    matrices = {}
+    for name in list(old.values_list("statistics", flat=True)):
+        with suppress(FileNotFoundError):
+            matrices[full_name(storage.statistics, name)] = storage.statistics.size(name)
     of_old = {"evaluation__in": old.values("pk")}
     pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
     yield _rows("superseded breakdowns", Breakdown.objects.filter(**of_old), dry_run=dry_run)
     yield _rows("superseded comparisons", Comparison.objects.filter(pairs), dry_run=dry_run)
     yield Pruned(what="superseded statistics", count=len(matrices), size=sum(matrices.values()))
     if not dry_run:
-        _forget_statistics(old)
+        # Row first: a file without a row is orphaned, and a row without its file would be lost.
+        for pk, name in list(old.values_list("pk", "statistics")):
+            if Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
+                storage.statistics.delete(name)
     orphaned = _orphaned(now - SAFE_AGE, matrices)
     yield Pruned(what="orphaned files", count=len(orphaned), size=sum(orphaned.values()))
     if not dry_run:
@@ -74,7 +77,6 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
 
 
 def superseded() -> QuerySet[Evaluation]:
-    """Those that have matrices yet."""
     newer = Evaluation.objects.filter(
         submission=OuterRef("submission"), rules=OuterRef("rules"), gold__number__gt=OuterRef("gold__number")
     )
@@ -86,22 +88,6 @@ def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
     while not dry_run and (some := list(rows.values_list("pk", flat=True)[:AT_ONCE])):
         rows.model._default_manager.filter(pk__in=some).delete()  # noqa: SLF001  (public by name)
     return Pruned(what=what, count=count)
-
-
-def _forget_statistics(old: QuerySet[Evaluation]) -> None:
-    """Row first: a file without a row is orphaned, and a row without its file would be lost."""
-    for pk, name in list(old.values_list("pk", "statistics")):
-        if Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
-            storage.statistics.delete(name)
-
-
-def _sizes_of(names: list[str]) -> dict[str, int]:
-    """Of matrices, by their names in the one storage; what is not there has none."""
-    found = {}
-    for name in names:
-        with suppress(FileNotFoundError):
-            found[full_name(storage.statistics, name)] = storage.statistics.size(name)
-    return found
 
 
 def _orphaned(before: dt.datetime, spared: Collection[str]) -> dict[str, int]:
@@ -133,8 +119,6 @@ _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
 class NamedFile(NamedTuple):
-    """``name`` in the one storage, and how the SHA-256 of its content begins, as far as its row says."""
-
     name: str
     sha256: str
 
@@ -146,17 +130,13 @@ def named_files() -> Iterator[NamedFile]:
         wanted = (column, "sha256") if has_digest else (column,)
         rows = model._default_manager.exclude(**{column: ""}).order_by()  # noqa: SLF001  (public by name)
         for name, *digest in rows.values_list(*wanted).iterator():
-            yield NamedFile(full_name(folder, name), digest[0] if digest else _checksum_in(folder, name))
+            in_name = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
+            known = digest[0] if digest else in_name[1] if in_name else ""
+            yield NamedFile(full_name(folder, name), known)
 
 
 def full_name(folder: FolderStorage, name: str) -> str:
-    """As the one storage behind all folders calls it."""
     return f"{folder.folder}/{name}"
-
-
-def _checksum_in(folder: FolderStorage, name: str) -> str:
-    found = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
-    return found[1] if found else ""
 
 
 def delete_season(*, season: Season, by: User) -> None:

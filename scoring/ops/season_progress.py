@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, TruncDate
@@ -25,8 +26,6 @@ TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
 
 @dataclass(frozen=True, kw_only=True)
 class Day:
-    """Runs that teams sent on one day (UTC), by what has become of them."""
-
     day: dt.date
     scored: int
     not_scored: int
@@ -38,32 +37,12 @@ class Day:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waiting:
-    """One queue's share of the season; the oldest of those that nobody has begun."""
-
-    queue: str
-    queued: int
-    running: int
-    oldest: dt.datetime | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Times:
-    """Of the newest jobs that scored a run within a week, in seconds; medians, and the longest of all."""
-
-    jobs: int
-    waited: float
-    took: float
-    longest: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Progress:
     """``run_bytes`` is what the files of the runs take, as they were sent or computed."""
 
     days: list[Day]
-    queues: list[Waiting]
-    times: Times | None
+    queues: list[dict[str, Any]]
+    times: dict[str, float] | None
     runs: int
     run_bytes: int
 
@@ -88,9 +67,22 @@ class Progress:
 def progress_of(season: Season) -> Progress:
     runs = Submission.objects.filter(phase__task__season=season)
     sizes = runs.aggregate(n=Count("pk"), size=Coalesce(Sum("size"), 0))
+    is_queued = Q(state=Job.State.QUEUED)
+    unended = Job.objects.filter(
+        submission__phase__task__season=season, state__in=(Job.State.QUEUED, Job.State.RUNNING)
+    )
+    queues = (
+        unended.order_by()
+        .values("queue")
+        .annotate(
+            queued=Count("pk", filter=is_queued),
+            running=Count("pk", filter=~is_queued),
+            oldest=Min("created_at", filter=is_queued),
+        )
+    )
     return Progress(
         days=_days(season),
-        queues=_queues(season),
+        queues=list(queues.order_by("queue")),
         times=_times(season),
         runs=sizes["n"],
         run_bytes=sizes["size"],
@@ -98,7 +90,6 @@ def progress_of(season: Season) -> Progress:
 
 
 def _days(season: Season) -> list[Day]:
-    """The oldest first."""
     rows = (
         Submission.objects.filter(phase__task__season=season, team__isnull=False)
         .order_by()
@@ -122,24 +113,8 @@ def _days(season: Season) -> list[Day]:
     ]
 
 
-def _queues(season: Season) -> list[Waiting]:
-    is_queued = Q(state=Job.State.QUEUED)
-    rows = (
-        Job.objects.filter(submission__phase__task__season=season)
-        .filter(state__in=(Job.State.QUEUED, Job.State.RUNNING))
-        .order_by()
-        .values("queue")
-        .annotate(
-            queued=Count("pk", filter=is_queued),
-            running=Count("pk", filter=~is_queued),
-            oldest=Min("created_at", filter=is_queued),
-        )
-        .order_by("queue")
-    )
-    return [Waiting(**row) for row in rows]
-
-
-def _times(season: Season) -> Times | None:
+def _times(season: Season) -> dict[str, float] | None:
+    """Of the newest jobs that scored a run within a week, in seconds; medians, and the longest of all."""
     done = Job.objects.filter(
         submission__phase__task__season=season,
         step=Job.Step.SCORE,
@@ -156,16 +131,11 @@ def _times(season: Season) -> Times | None:
         return None
     waited = [(begun - made).total_seconds() for made, begun, _ in times]
     took = [(ended - begun).total_seconds() for _, begun, ended in times]
-    return Times(
-        jobs=len(times),
-        waited=median(waited),
-        took=median(took),
-        longest=max((ended - made).total_seconds() for made, _, ended in times),
-    )
+    longest = max((ended - made).total_seconds() for made, _, ended in times)
+    return {"jobs": len(times), "waited": median(waited), "took": median(took), "longest": longest}
 
 
 def failed_runs(season: Season) -> QuerySet[Submission]:
-    """Those that no later run of the team in the phase has made good, newest first."""
     made_good = Submission.objects.filter(
         phase=OuterRef("phase"),
         team=OuterRef("team"),
@@ -179,7 +149,6 @@ def failed_runs(season: Season) -> QuerySet[Submission]:
 
 
 def failed_rescorings(season: Season) -> QuerySet[Job]:
-    """Against the newest gold of their split, newest first."""
     newest = Gold.objects.filter(task=OuterRef("gold__task"), split=OuterRef("gold__split"))
     jobs = Job.objects.filter(
         submission__phase__task__season=season,
@@ -194,6 +163,5 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
 
 
 def acknowledged(season: Season) -> QuerySet[Acknowledgement]:
-    """What was acknowledged and has not failed again, newest first."""
     own = Acknowledgement.objects.holding().filter(submission__phase__task__season=season)
     return own.select_related("submission__phase__task", "submission__team", "job__gold", "by")

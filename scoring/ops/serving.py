@@ -48,12 +48,10 @@ log = logging.getLogger(__name__)
 
 
 class Failed(Exception):
-    """A part cannot be kept running; the message says which."""
+    pass
 
 
 class Serving:
-    """What `manage.py serve` does until it is told to end."""
-
     def __init__(self, parts: Collection[str], *, announce: Callable[[str], object]) -> None:
         self._address = f"{settings.BIND}-{settings.PORT}"
         told = environment()
@@ -68,7 +66,6 @@ class Serving:
         self._newer_schema: NewerSchema | None = None
 
     def run(self) -> None:
-        """Returns once everything has ended as it was told. Raises NewerSchema or Failed otherwise."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         for group in self.groups.values():
@@ -144,7 +141,6 @@ class Serving:
             group.kill()
 
     def _keep_jobs_moving(self) -> None:
-        """Sweeps, and watches whether the group of workers takes jobs."""
         ready = f"The worker is ready: {settings.WORKERS} at a time."
         known, watchdog = None, _watchdog("")
         while not self._ending.is_set():
@@ -173,7 +169,6 @@ class Serving:
                 connections.close_all()
 
     def _wait_for_next_sweep(self, known: str | None) -> None:
-        """A group that was started anew is looked at without delay."""
         until = time.monotonic() + settings.SWEEP_SECONDS
         while time.monotonic() < until and not self._ending.wait(TICK):
             if self.groups[WORKER].group_name not in (None, known):
@@ -205,7 +200,6 @@ class Serving:
 
 
 def leave_sign() -> None:
-    """That workers are looked after here; where it cannot be left, a health check finds out."""
     with suppress(OSError):
         settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
         (settings.WORK_DIR / SIGN).touch()
@@ -257,7 +251,6 @@ def reap_orphans(own: Collection[int | None]) -> None:
 
 
 def _watchdog(owner: str) -> Watchdog:
-    """A worker that compares the rows of a board, or does a background job, is busy as well."""
     return Watchdog(owner, workers=settings.PROCESSES, busy_besides=_busy_besides)
 
 
@@ -266,7 +259,6 @@ def _busy_besides(owner: str) -> int:
 
 
 def _take_over(gone: str | None) -> bool:
-    """A new group begins with what the one before it has left."""
     if gone is not None:
         for kind in (JOBS, WORK, BOARDS):
             kind.end_leases(gone)
@@ -282,8 +274,6 @@ LOOKS, MAX_UNANSWERED = 6, 3
 
 
 class Probe:
-    """Asks the site on this machine whether it lives, and remembers what it found."""
-
     pause = 2.0  # seconds between two looks
     patience = 5.0  # seconds that an answer may take
 
@@ -306,7 +296,6 @@ class Probe:
             return False
 
     def wait_for_answer(self, seconds: float, ending: threading.Event) -> bool:
-        """For a site that has just started; what was found before says nothing any more."""
         self._looks.clear()
         until = time.monotonic() + seconds
         while time.monotonic() < until and not ending.wait(0.1):
@@ -320,6 +309,5 @@ class Probe:
         return self._looks.count(False) >= MAX_UNANSWERED
 
     def _answers_others(self) -> bool:
-        """Since this was last asked; the first time nothing is known."""
         before, self._answered = self._answered, self._answered_so_far()
         return before is not None and self._answered > before

@@ -60,13 +60,11 @@ def post_until(ended: threading.Event) -> None:
 
 
 def post_all() -> list[str]:
-    """What was sent, in words; shorter than POSTING where something failed."""
     results = ((attempt(step), words) for step, words in POSTING.items())
     return [words.format(result) for result, words in results if result is not None]
 
 
 def sweep_all() -> list[str]:
-    """What was done, in words; shorter than STEPS where something failed."""
     results = ((attempt(step), words) for step, words in STEPS.items())
     done = [words.format(result) for result, words in results if result is not None]
     if len(done) == len(STEPS):

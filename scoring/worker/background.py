@@ -1,7 +1,4 @@
-"""Background jobs: asked for, claimed by one worker at a time, and ended; each by one conditional UPDATE.
-
-A claim is recognised by its owner and its attempt, so a worker that lost the job changes nothing any more.
-"""
+"""Background jobs: asked for, claimed by one worker at a time, and ended; each by one conditional UPDATE."""
 
 from __future__ import annotations
 
@@ -112,12 +109,10 @@ def new_name(suffix: str) -> str:
 
 
 def claim(number: int, owner: str) -> BackgroundJob | None:
-    """Take it and count the attempt; None where another worker has it, or it has ended."""
     return WORK.claim(BackgroundJob.objects.filter(state=State.QUEUED), number, owner, progress=0, reason="")
 
 
 def tell(job: BackgroundJob, progress: float, doing: str) -> bool:
-    """How far it is, with a sign of life; False once the job is no longer ours."""
     return WORK.heartbeat(job, progress=progress, doing=doing)
 
 
@@ -134,7 +129,6 @@ def complete(job: BackgroundJob, record: Callable[[], Mapping[str, Any]], *, fil
 
 
 def fail(job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()) -> bool:
-    """For good, with words for whoever asked."""
     shown, more = capped(problems)
     listed = [problem.as_dict() for problem in shown]
     with transaction.atomic():
@@ -150,12 +144,10 @@ def _ended(job: BackgroundJob, state: BackgroundJob.State, *, file: str = "", **
 
 
 def release(job: BackgroundJob) -> bool:
-    """Leave it to another worker in good order: this attempt is not counted."""
     return WORK.requeue(job, "", is_counted=False)
 
 
 def defer(job: BackgroundJob, reason: str) -> bool:
-    """The same where something is away: a sweep wakes it again."""
     waits: dict[str, Any] = {
         "state": State.QUEUED,
         "reason": reason,
@@ -167,13 +159,11 @@ def defer(job: BackgroundJob, reason: str) -> bool:
 
 
 def sweep_background() -> int:
-    """Set moving again what a lost worker or a lost wake has left; how many."""
     now = database_now()
     return WORK.expire_lost(now) + WORK.wake_again(before=now - dt.timedelta(seconds=settings.LEASE_SECONDS))
 
 
 def forget_old(now: dt.datetime | None = None) -> int:
-    """Rows of jobs that ended long ago, and archives that are old or that newer ones have replaced."""
     now = now or database_now()
     ended = BackgroundJob.objects.exclude(state__in=BackgroundJob.MOVING)
     papers = ended.filter(kind=Kind.PAPER)

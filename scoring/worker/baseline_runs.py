@@ -1,8 +1,4 @@
-"""Asking for built-in baselines and the human line: the worker computes each once for what it depends on.
-
-A baseline's run depends on the gold's version and the task's options. Asked for again it is left as it is,
-unless it failed.
-"""
+"""Built-in baselines and the human line: asked for, computed once for what they depend on, and kept."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, QuerySet
@@ -57,7 +52,7 @@ HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
 class NotPossible(Refused):
-    """The baseline cannot be computed for this phase; the message says why."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +65,8 @@ class Asked:
 
 
 def names_for(phase: Phase) -> list[str]:
-    """What can be asked for in the phase, the human line last, where the type of task has one."""
-    own = [baseline.name for baseline in baselines_of(phase.task.type)]
-    return [*own, HUMAN] if phase.task.type in HAVE_HUMAN_LINE and has_papers() else own
+    names = [baseline.name for baseline in baselines_of(phase.task.type)]
+    return [*names, HUMAN] if phase.task.type in HAVE_HUMAN_LINE and has_papers() else names
 
 
 def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) -> list[Asked]:
@@ -86,17 +80,22 @@ def ask(*, phase: Phase, names: Sequence[str] | None = None, by: User | None) ->
     elif HUMAN in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
         raise NotPossible(words % {"task": phase.task, "phase": phase})
-    for name in names:
-        _check(name, phase)
-    found = [_ask_for(name, phase, gold) for name in names]
-    if new := [baseline.name for baseline in found if baseline.is_new]:
+    if unknown := [name for name in names if name not in names_for(phase)]:
+        try:
+            baseline(unknown[0])
+        except UnknownBaseline as refused:
+            raise NotPossible(str(refused)) from refused
+        there_are = ", ".join(names_for(phase)) or _("no baselines")
+        words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
+        raise NotPossible(words % {"name": unknown[0], "task_type": phase.task.type, "names": there_are})
+    asked = [_ask_for(name, phase, gold) for name in names]
+    if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}
         audit.record("baselines-asked", actor=by, subject=phase, place=phase.task.season, facts=facts)
-    return found
+    return asked
 
 
 def has_several_annotators(gold: Gold) -> bool:
-    """Whether the gold has a human line at all; it is read for that."""
     task = gold.task
     if task.type not in HAVE_HUMAN_LINE:
         return False
@@ -107,60 +106,39 @@ def has_several_annotators(gold: Gold) -> bool:
 
 
 def built_in_runs(phase: Phase) -> QuerySet[Submission]:
-    """Those that were computed here, or are being computed; the latest first."""
     runs = Submission.objects.filter(phase=phase).exclude(built_in="").exclude(status=Status.WITHDRAWN)
     return runs.order_by("-number")
-
-
-def _check(name: str, phase: Phase) -> None:
-    """Raises NotPossible unless a baseline of this name answers what the phase asks."""
-    if name in names_for(phase):
-        return
-    try:
-        baseline(name)
-    except UnknownBaseline as unknown:
-        raise NotPossible(str(unknown)) from unknown
-    own = ", ".join(names_for(phase)) or _("no baselines")
-    words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
-    raise NotPossible(words % {"name": name, "task_type": phase.task.type, "names": own})
 
 
 def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
     with transaction.atomic():
         # Two who ask at once would get two, and both the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
-        before = _present(name, phase, gold)
-        if before is None:
+        runs = built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
+        if name != HUMAN:
+            options = options_digest(phase.task.options)
+            runs = runs.filter(
+                jobs__in=Job.objects.filter(step=Job.Step.WRITE, gold=gold, options_digest=options)
+            )
+        run = runs.first()
+        if run is None:
             return Asked(name=name, submission=_begun(name, phase, gold), is_new=True)
-        return Asked(name=name, submission=before, is_new=_set_moving(before, gold))
-
-
-def _present(name: str, phase: Phase, gold: Gold) -> Submission | None:
-    """What was computed, or is to be, from this gold under these options."""
-    runs = built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
-    if name == HUMAN:
-        return runs.first()
-    same = Job.objects.filter(
-        step=Job.Step.WRITE, gold=gold, options_digest=options_digest(phase.task.options)
-    )
-    return runs.filter(jobs__in=same).first()
-
-
-def _set_moving(run: Submission, gold: Gold) -> bool:
-    """Begin again what failed, and make the jobs that are missing; whether there was anything to do."""
-    if run.is_unwritten:
-        failed = run.jobs.filter(step=Job.Step.WRITE, state=Job.State.FAILED)
-        return bool([job for job in failed if restart(job)])
-    made = create_jobs(run, gold)
-    failed = run.jobs.filter(gold=gold, state=Job.State.FAILED)
-    return bool([*made, *(job for job in failed if restart(job))])
+        # What failed begins again, and jobs that are missing are made.
+        made = [] if run.is_unwritten else create_jobs(run, gold)
+        jobs = run.jobs.filter(step=Job.Step.WRITE) if run.is_unwritten else run.jobs.filter(gold=gold)
+        restarted = [job for job in jobs.filter(state=Job.State.FAILED) if restart(job)]
+        return Asked(name=name, submission=run, is_new=bool(made or restarted))
 
 
 def _begun(name: str, phase: Phase, gold: Gold) -> Submission:
     last = Submission.objects.filter(phase=phase, team=None).aggregate(last=Max("number"))["last"] or 0
     at = timezone.now()
+    if name == HUMAN:
+        facts = {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
+    else:
+        facts = {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
     run = Submission.objects.create(
-        phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **_facts(name)
+        phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
     )
     if name == HUMAN:
         create_jobs(run, gold)
@@ -169,23 +147,12 @@ def _begun(name: str, phase: Phase, gold: Gold) -> Submission:
     return run
 
 
-def _facts(name: str) -> dict[str, Any]:
-    if name == HUMAN:
-        return {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
-    return {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
-
-
 def described(own: Baseline) -> str:
-    """For readers of the board."""
     return f"{own.summary} {own.source}. It sees {own.sees}."
 
 
 def keep_written(job: Job, path: Path, rests_on: str) -> bool:
-    """End the job with its run in place; False if the job is not ours any more.
-
-    What it rests on, where that is said, goes into its description. Raises RunFailed where the baseline's own
-    run cannot be scored.
-    """
+    """End the job with its run in place; False if the job is not ours any more."""
     upload = Upload(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)
     if found.errors:
@@ -202,7 +169,6 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
-    """The run stands on its own now; what the baseline computed before gives way to it."""
     Submission.objects.filter(pk=job.submission_id).update(
         file=stored.file,
         filename=stored.filename,

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any
 
 from django.conf import settings
 
@@ -28,8 +28,8 @@ from tasks.types import Problem
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: The file of a scorer's folder in which it leaves the pairs that are pending.
-PENDING = "pending.jsonl"
+#: Files of a scorer's folder: what it keeps with the scores, and the pairs that are pending.
+STATISTICS, PENDING = "statistics.npz", "pending.jsonl"
 #: Names of the environment a scorer is given; everything else, secrets above all, stays with the worker.
 PASSED_ON = (
     *("CITEBOARD_CACHE_DIR", "CITEBOARD_CACHE_MB", "CITEBOARD_DEVICE", "CUDA_VISIBLE_DEVICES", "HF_HOME"),
@@ -54,11 +54,11 @@ class RunFailed(Exception):
 
 
 class ScorerDied(Exception):
-    """The scorer was gone without having said why; another attempt may fare better."""
+    pass
 
 
 class ScorerWaits(Exception):
-    """What the scorer needs and lacks is not the run's fault."""
+    pass
 
 
 class PairsPending(ScorerWaits):
@@ -69,54 +69,17 @@ class PairsPending(ScorerWaits):
         super().__init__(f"{pending} of {pairs} pairs pending")
 
 
-class ScorerCommand(Protocol):
-    """What a scorer's process does, as a command of the offline scorer, and how its failures are told."""
+@dataclass(frozen=True)
+class ScorerCommand:
+    """What a scorer's process does, as a command of the offline scorer, and how its failures are told.
 
-    @property
-    def doing(self) -> str: ...
+    ``refused`` makes of the problems that it told, and how many more there were, what the team reads.
+    """
 
-    @property
-    def fault(self) -> str: ...
-
-    def arguments(self, statistics: Path) -> list[str]: ...
-
-    def refused(self, problems: Sequence[Mapping[str, Any]], more: int) -> RunFailed: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """One scoring of one run; ``run_name`` is what its team calls the file."""
-
-    task_type: str
-    gold: Path
-    run: Path
-    run_name: str
-    rules: str
-    options: Mapping[str, str]
-    stops_at_pending: bool = False
-    doing: str = "Scoring"
-    fault: str = (
-        "The scorer failed on this run by a fault of its own. Your file need not be at fault: "
-        "the organisers can see what happened and score the run again."
-    )
-
-    def refused(self, problems: Sequence[Mapping[str, Any]], more: int) -> RunFailed:
-        return refusal(problems, more, self.run_name)
-
-    def arguments(self, statistics: Path) -> list[str]:
-        return [
-            "score",
-            self.task_type,
-            f"--gold={self.gold}",
-            f"--run={self.run}",
-            f"--run-name={self.run_name}",
-            f"--rules={self.rules}",
-            *(f"--option={name}={value}" for name, value in self.options.items()),
-            f"--statistics={statistics}",
-            *([f"--pending={statistics.with_name(PENDING)}"] if self.stops_at_pending else []),
-            "--progress",
-            "--json",
-        ]
+    arguments: Sequence[str]
+    doing: str
+    fault: str
+    refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
 
 
 class Scorer:
@@ -130,39 +93,35 @@ class Scorer:
     def __init__(self, work: Path) -> None:
         self._kept = ScorerFolder(work)
         self.folder = self._kept.path
-        self.statistics = self.folder / "statistics.npz"
+        self.statistics = self.folder / STATISTICS
         self.pending = self.folder / PENDING
         self._said = self.folder / "said.json"
         self._described = _Told(self.folder / "told.txt")
         self._deadline = float("inf")
         self._scorer_command: ScorerCommand | None = None
         try:
-            self.process = self._started()
+            with self._said.open("wb") as said, self._described.path.open("wb") as told:
+                self.process = subprocess.Popen(
+                    COMMAND,
+                    stdin=subprocess.PIPE,
+                    stdout=said,
+                    stderr=told,
+                    cwd=self.folder,
+                    env=environment(self.folder),
+                    start_new_session=True,
+                )
         except OSError:
             self._kept.close()
             raise
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        with self._said.open("wb") as said, self._described.path.open("wb") as told:
-            return subprocess.Popen(
-                COMMAND,
-                stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=told,
-                cwd=self.folder,
-                env=environment(self.folder),
-                start_new_session=True,
-            )
 
     @property
     def is_ready(self) -> bool:
         return self.process.poll() is None
 
     def begin(self, command: ScorerCommand, limits: Limits) -> None:
-        """Tell the scorer what to do and within what; from here on its time counts."""
         self.limits = limits
         line = {
-            "arguments": command.arguments(self.statistics),
+            "arguments": [*command.arguments, "--progress", "--json"],
             "limits": asdict(self.limits),
             "uses_kernel": settings.CONFINEMENT == "kernel",
         }
@@ -176,7 +135,6 @@ class Scorer:
             raise ScorerDied("The scorer was gone before it began.") from gone
 
     def ended(self, *, within: float) -> bool:
-        """Whether the scorer ends within so many seconds. Raises RunFailed once its time is up."""
         try:
             self.process.wait(within)
         except subprocess.TimeoutExpired:
@@ -187,7 +145,6 @@ class Scorer:
 
     @property
     def progress(self) -> float:
-        """The share that is done, as far as the scorer has told."""
         self._described.read()
         return self._described.progress
 
@@ -205,7 +162,6 @@ class Scorer:
 
     @property
     def last_words(self) -> str:
-        """The end of what it wrote for people, such as a traceback. For the log: it may quote gold."""
         self._described.read()
         return "\n".join(self._described.words[-30:])
 
@@ -258,8 +214,6 @@ class Scorer:
 
 
 class _Told:
-    """What a scorer writes on standard error: progress and problems as JSON lines, and words for people."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.progress = 0.0
@@ -272,14 +226,11 @@ class _Told:
     def read(self) -> None:
         with self.path.open("rb") as file:
             file.seek(self._read)
-            self._take(file)
-
-    def _take(self, file: IO[bytes]) -> None:
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            self._read += len(line)
-            self._note(line.decode("utf-8", "replace").rstrip())
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                self._note(line.decode("utf-8", "replace").rstrip())
 
     def _note(self, line: str) -> None:
         try:
@@ -326,7 +277,6 @@ def _sentence(problem: Mapping[str, Any]) -> str:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """All that a scorer is told of the machine."""
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
         # Libraries that would count the machine's semaphores may not, and say so at length.
@@ -362,7 +312,6 @@ class ScorerFolder:
 
 
 def remove_leftovers(work: Path) -> int:
-    """Folders whose process is gone; returns how many."""
     return sum(_remove_if_left(folder) for folder in work.glob(f"{LOCKED}*")) + sum(
         _remove_if_old(folder) for folder in work.glob(f"{NEW}*")
     )

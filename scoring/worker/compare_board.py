@@ -1,9 +1,4 @@
-"""What the queue wakes besides scoring: compare the rows of a board that have not been compared yet, then the
-runs within each class.
-
-A new run costs one comparison with each row. Whatever else changes a board (a run is withdrawn or chosen, the
-gold moves) may put two rows side by side that never were; they are found in the same way.
-"""
+"""What the queue wakes besides scoring: compare the rows of a board, then the runs within each class."""
 
 from __future__ import annotations
 
@@ -31,11 +26,11 @@ from scoring.board.comparisons import (
     with_too_few_trials,
 )
 from scoring.board.counting import board_gold
-from scoring.board.leaders import Question, answered, open_question, save_leaders
-from scoring.board.standings import Board, standings
+from scoring.board.leaders import answered, open_question, save_leaders
+from scoring.board.standings import standings
 from scoring.board.visibility import Audience
-from scoring.metrics import Metric, known_metric, metric_of
-from scoring.models import BoardOrder, Breakdown, ClassLeader, Comparison, Evaluation
+from scoring.metrics import known_metric, metric_of
+from scoring.models import BoardOrder, Breakdown, Evaluation
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
 from scoring.worker import interruptions
@@ -47,11 +42,14 @@ from tasks.models.seasons import bump_version
 #: Seconds after which the queue may have its worker back.
 LONGEST = 10.0
 
+#: By dimension, class and metric.
+Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
+
 log = logging.getLogger(__name__)
 
 
 class BoardLost(Exception):
-    """The lease ended and another worker has the board now."""
+    pass
 
 
 def compare_board(order_id: int) -> None:
@@ -74,7 +72,14 @@ def _work(order: BoardOrder) -> None:
         while True:
             interruptions.check()
             phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
-            if not _compare_some(order, phase, unreadable) and not _look_at_classes(order, phase):
+            # What the board stands on, and what it will stand on when all runs have been scored again.
+            golds = {gold.pk: gold for gold in (board_gold(phase), Gold.objects.current(phase)) if gold}
+            has_found = any(_compare_some(order, phase, gold, unreadable) for gold in golds.values())
+            if not has_found and any(some_classes(phase, order.rules, gold) for gold in golds.values()):
+                has_found = True
+                # Pages of classes find out by themselves that something was found.
+                _renew(order, classes_at=from_now())
+            if not has_found:
                 if board_orders.finish(order, phase.version):
                     return
             elif time.monotonic() > until or claimable(group).exists():
@@ -90,56 +95,16 @@ def _work(order: BoardOrder) -> None:
         log.warning("Another worker compares the rows of board %s", order.pk)
 
 
-def _compare_some(order: BoardOrder, phase: Phase, unreadable: set[int]) -> bool:
-    """One evaluation with some of those that it has not been compared with; False where none is left."""
-    for gold in _golds(phase):
-        found = _missing(phase, order.rules, gold, unreadable)
-        if found is None:
-            continue
-        metric, one, others, rows = found
-        try:
-            told = compared(metric, one, others, comparisons=rows - 1)
-        except StatisticsAway:
-            raise
-        except Unreadable as reason:
-            log.warning("Ranks stay open: %s", reason)
-            unreadable.add(reason.evaluation)
-        except Exception:
-            log.exception("Ranks stay open: evaluation %s cannot be compared", one.pk)
-            unreadable.add(one.pk)
-        else:
-            _keep(order, told)
-        return True
-    return False
-
-
-def _look_at_classes(order: BoardOrder, phase: Phase) -> bool:
-    """A step towards who leads which class; pages of classes find out by themselves that it was made."""
-    if not any(some_classes(phase, order.rules, gold) for gold in _golds(phase)):
-        return False
-    if not board_orders.BOARDS.heartbeat(order, classes_at=from_now()):
-        raise BoardLost
-    return True
-
-
-def _golds(phase: Phase) -> list[Gold]:
-    """What the board stands on, and what it will stand on when all runs have been scored again."""
-    found = [board_gold(phase), Gold.objects.current(phase)]
-    return list({gold.pk: gold for gold in found if gold is not None}.values())
-
-
-def _missing(
-    phase: Phase, rules: str, gold: Gold, unreadable: set[int]
-) -> tuple[Metric, Evaluation, list[Evaluation], int] | None:
-    """The evaluation with the most comparisons still to make, some of those it is to be compared with, and
-    the number of ranked rows.
+def _compare_some(order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> bool:
+    """The evaluation with the most comparisons still to make with some of those that it has not been compared
+    with; False where none is left.
     """
-    if rules not in phase.task.rules:
-        return None
-    board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
+    if order.rules not in phase.task.rules:
+        return False
+    board = standings(phase, None, order.rules, gold=gold, audience=Audience.ORGANISER)
     rows = sorted(row.evaluation for row in board.rows if row.rank is not None)
     if board.ranking is None or len(rows) < 2:
-        return None
+        return False
     name = board.ranking.metric
     known = {(first, second) for first, second, _ in known_pairs(rows, name)}
     known -= with_too_few_trials(rows, name)
@@ -147,66 +112,67 @@ def _missing(
         pair for pair in itertools.combinations(rows, 2) if pair not in known and unreadable.isdisjoint(pair)
     ]
     if not left:
-        return None
+        return False
     one, _ = Counter(itertools.chain.from_iterable(left)).most_common(1)[0]
     others = [first if second == one else second for first, second in left if one in (first, second)]
     evaluations = Evaluation.objects.in_bulk([one, *others[:AT_A_TIME]])
     task_type = phase.task.task_type
-    metric = metric_of(task_type, name, rules, task_type.checked_options(evaluations[one].options))
+    metric = metric_of(task_type, name, order.rules, task_type.checked_options(evaluations[one].options))
     if not metric.is_exchangeable:
-        return None
-    return metric, evaluations.pop(one), list(evaluations.values()), len(rows)
+        return False
+    evaluation = evaluations.pop(one)
+    try:
+        results = compared(metric, evaluation, list(evaluations.values()), comparisons=len(rows) - 1)
+    except StatisticsAway:
+        raise
+    except Unreadable as reason:
+        log.warning("Ranks stay open: %s", reason)
+        unreadable.add(reason.evaluation)
+    except Exception:
+        log.exception("Ranks stay open: evaluation %s cannot be compared", one)
+        unreadable.add(one)
+    else:
+        # While the board is ours; pages that show its order are made anew.
+        with transaction.atomic():
+            save_comparisons(results)
+            _renew(order)
+            bump_version(order.phase_id)
+    return True
 
 
-def _keep(order: BoardOrder, found: list[Comparison]) -> None:
-    """In one transaction, while the board is ours; pages that show its order are made anew."""
-    with transaction.atomic():
-        save_comparisons(found)
-        if not board_orders.BOARDS.heartbeat(order):
-            raise BoardLost
-        bump_version(order.phase_id)
-
-
-#: By dimension, class and metric.
-Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
+def _renew(order: BoardOrder, **facts: object) -> None:
+    if not board_orders.BOARDS.heartbeat(order, **facts):
+        raise BoardLost
 
 
 def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
-    """Who leads the classes of one dimension, or the intervals of one run; False where nothing is left."""
     if rules not in phase.task.rules:
         return False
     board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
     question = open_question(board)
     if question is not None:
-        save_leaders(board, question, _leaders(board, question))
+        try:
+            leaders = answered(board, question)
+        except StatisticsAway:
+            raise
+        except Exception:
+            log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
+            leaders = question.unanswered(board)
+        save_leaders(board, question, leaders)
         return True
     waiting = Evaluation.objects.filter(
         pk__in=[row.evaluation for row in board.rows], has_class_intervals=False
     ).select_related("phase__task")
     evaluation = waiting.order_by("pk").first()
     if evaluation is not None:
-        _try_intervals(evaluation)
+        try:
+            give_intervals(evaluation)
+        except StatisticsAway:
+            raise
+        except Exception:
+            log.exception("The classes of evaluation %s have no intervals", evaluation.pk)
+            Evaluation.objects.filter(pk=evaluation.pk).update(has_class_intervals=True)
     return evaluation is not None
-
-
-def _leaders(board: Board, question: Question) -> list[ClassLeader]:
-    try:
-        return answered(board, question)
-    except StatisticsAway:
-        raise
-    except Exception:
-        log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
-        return question.unanswered(board)
-
-
-def _try_intervals(evaluation: Evaluation) -> None:
-    try:
-        give_intervals(evaluation)
-    except StatisticsAway:
-        raise
-    except Exception:
-        log.exception("The classes of evaluation %s have no intervals", evaluation.pk)
-        Evaluation.objects.filter(pk=evaluation.pk).update(has_class_intervals=True)
 
 
 def give_intervals(evaluation: Evaluation) -> None:
@@ -224,29 +190,24 @@ def give_intervals(evaluation: Evaluation) -> None:
         )
         # One that was scored anew meanwhile has its turn again.
         if same.update(has_class_intervals=True):
-            _keep_intervals(evaluation, found)
+            rows = evaluation.breakdowns.select_related("classes")
+            changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
+            Breakdown.objects.bulk_update(changed, ["numbers"])
 
 
 def intervals_of(evaluation: Evaluation) -> Found:
-    """Raises Unreadable."""
+    task_type = evaluation.phase.task.task_type
+    options = task_type.checked_options(evaluation.options)
+    rows = evaluation.breakdowns.select_related("classes")
+    names = sorted({metric for row in rows for metric in row.classes.metrics})
+    known = (known_metric(task_type, name, evaluation.rules, options) for name in names)
     statistics = statistics_of(evaluation)
-    metrics = [metric for metric in _metrics(evaluation) if metric.statistic in statistics.matrices]
+    metrics = [
+        metric
+        for metric in known
+        if metric is not None and metric.is_decomposable and metric.statistic in statistics.matrices
+    ]
     return {
         dimension: class_intervals(metrics, statistics.matrices, statistics.units, labels)
         for dimension, labels in statistics.features.items()
     }
-
-
-def _metrics(evaluation: Evaluation) -> list[Metric]:
-    task_type = evaluation.phase.task.task_type
-    options = task_type.checked_options(evaluation.options)
-    rows = evaluation.breakdowns.select_related("classes")
-    names = {metric for row in rows for metric in row.classes.metrics}
-    known = (known_metric(task_type, name, evaluation.rules, options) for name in sorted(names))
-    return [metric for metric in known if metric is not None and metric.is_decomposable]
-
-
-def _keep_intervals(evaluation: Evaluation, found: Found) -> None:
-    rows = evaluation.breakdowns.select_related("classes")
-    changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
-    Breakdown.objects.bulk_update(changed, ["numbers"])

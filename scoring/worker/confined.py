@@ -67,7 +67,6 @@ def main() -> int:
 
 
 def _get_ready() -> None:
-    """Import what most scorings need, and what takes long, while there is nothing to do yet."""
     for module in READY:
         import_module(module)
     import_module("tasks.types").task_types()

@@ -43,8 +43,6 @@ READ = "scoring.worker.reading:labels"
 
 
 class LabelsRefused(Refused):
-    """The file cannot be taken as it is; nothing of it was kept."""
-
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
@@ -52,8 +50,6 @@ class LabelsRefused(Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """What a file brought. ``resumed`` counts the scorings that go on with it."""
-
     model: EntailmentModel
     added: int
     known: int
@@ -62,8 +58,6 @@ class Imported:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenLabels:
-    """What a file says, and which file it was."""
-
     labels: LabelFile
     filename: str
     sha256: str
@@ -72,31 +66,54 @@ class GivenLabels:
 def import_labels(
     *, path: Path, filename: str, by: User | None, season: Season | None = None, model: str = ""
 ) -> Imported:
-    """Keep a file's labels, all of them or none. Those that are there already may come again.
-
-    ``model`` is for files that name none. They decide runs of ``season`` alone, without one those of all
-    seasons. A file that is brought ``by`` None comes from the command line and may be of any size. Raises
-    PoolFull, or LabelsRefused with every line that is no label or contradicts one that decides there.
-    """
-    return keep_labels(read_labels(path, filename, model, by), season=season, by=by)
-
-
-def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
-    """Raises PoolFull or LabelsRefused."""
-    labels = _read(path, filename, model, by)
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return GivenLabels(labels=labels, filename=filename, sha256=sha256)
-
-
-def keep_labels(file: GivenLabels, *, season: Season | None, by: User | None) -> Imported:
-    """All of them or none. Raises LabelsRefused where one contradicts another that decides there."""
+    """Keep a file's labels, all of them or none. Those that are there already may come again."""
+    file = read_labels(path, filename, model, by)
     stored = store_labels(file, season=season, by=by)
     return replace(stored, resumed=go_on(stored, file))
 
 
+def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
+    """A file that came over the web, brought ``by`` somebody, is read in a confined process."""
+    try:
+        labels = _sent(path, filename, by) if by else read_entailment_labels(path, shown=filename)
+    except InputRefused as refused:
+        raise LabelsRefused(refused.problems) from refused
+    name, message, expected = labels.model or model, "", ""
+    if not labels.entailed:
+        message, expected = _("there is no label in it"), _("one JSON object on each line")
+    elif not name:
+        message = _("it does not say whose labels these are")
+        expected = _("“model” on its lines, or the model's name beside the file")
+    elif model and labels.model and model != labels.model:
+        message = _("these are labels of “%(model)s”") % {"model": labels.model}
+        expected = _("those of “%(model)s”") % {"model": model}
+    elif len(name) > MAX_MODEL or not name.isprintable() or name != name.strip():
+        message = _("the model's name cannot be kept")
+        expected = _("at most %(number)s printable characters") % {"number": MAX_MODEL}
+    if message:
+        raise LabelsRefused([Problem(file=filename, message=message, expected=expected)])
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return GivenLabels(labels=replace(labels, model=name), filename=filename, sha256=sha256)
+
+
+def _sent(path: Path, filename: str, by: User) -> LabelFile:
+    limits = limits_for_organisers()
+    try:
+        with read_upload(READ, path, {"filename": filename}, owner=by, limits=limits) as done:
+            values = done.result
+    except UploadUnreadable as reason:
+        raise InputRefused([Problem(file=filename, message=str(reason))]) from reason
+    if values["problems"]:
+        raise InputRefused(from_values(values["problems"]))
+    read = LabelFile(values["model"])
+    for premise, hypothesis, entailed, shown, line in values["labels"]:
+        read.entailed[premise, hypothesis] = entailed
+        read.places[premise, hypothesis] = (shown, line)
+    return read
+
+
 def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -> Imported:
-    """The same; what waits for them waits until it is told to go on."""
     given = file.labels
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=given.model, season=season)
@@ -112,7 +129,14 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
             known=len(known),
             imported_by=by,
         )
-        _add(source, {key: value for key, value in given.entailed.items() if key not in known})
+        rows = [
+            EntailmentLabel(
+                model=deciding_model, premise=key[0], hypothesis=key[1], entailed=entailed, source=source
+            )
+            for key, entailed in given.entailed.items()
+            if key not in known
+        ]
+        EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
         if source.added:
             EntailmentModel.objects.filter(pk=deciding_model.pk).update(
                 decided=deciding_model.decided + source.added
@@ -133,7 +157,6 @@ def go_on(stored: Imported, file: GivenLabels) -> int:
 
 
 def models_of_season(season: Season) -> list[str]:
-    """Those whose kept labels a task of the season asks for."""
     found = (stored_model(task.options) for task in season.tasks.all())
     return list(dict.fromkeys(name for name in found if name))
 
@@ -158,56 +181,7 @@ def _line(value: Mapping[str, str | int]) -> str:
     return f"{json.dumps(value, ensure_ascii=False)}\n"
 
 
-def _read(path: Path, filename: str, model: str, by: User | None) -> LabelFile:
-    """The file's labels under the model's name. Raises LabelsRefused or PoolFull."""
-    try:
-        given = _sent(path, filename, by) if by else read_entailment_labels(path, shown=filename)
-    except InputRefused as refused:
-        raise LabelsRefused(refused.problems) from refused
-    name = given.model or model
-    fault = _fault(given, name, model)
-    if fault is not None:
-        raise LabelsRefused([replace(fault, file=filename)])
-    return replace(given, model=name)
-
-
-def _sent(path: Path, filename: str, by: User) -> LabelFile:
-    """A file that came over the web, read in a confined process. Raises InputRefused or PoolFull."""
-    try:
-        with read_upload(
-            READ, path, {"filename": filename}, owner=by, limits=limits_for_organisers()
-        ) as done:
-            found = done.result
-    except UploadUnreadable as reason:
-        raise InputRefused([Problem(file=filename, message=str(reason))]) from reason
-    if found["problems"]:
-        raise InputRefused(from_values(found["problems"]))
-    read = LabelFile(found["model"])
-    for premise, hypothesis, entailed, shown, line in found["labels"]:
-        read.entailed[premise, hypothesis] = entailed
-        read.places[premise, hypothesis] = (shown, line)
-    return read
-
-
-def _fault(given: LabelFile, name: str, model: str) -> Problem | None:
-    if not given.entailed:
-        return Problem(message=_("there is no label in it"), expected=_("one JSON object on each line"))
-    if not name:
-        expected = _("“model” on its lines, or the model's name beside the file")
-        return Problem(message=_("it does not say whose labels these are"), expected=expected)
-    if model and given.model and model != given.model:
-        return Problem(
-            message=_("these are labels of “%(model)s”") % {"model": given.model},
-            expected=_("those of “%(model)s”") % {"model": model},
-        )
-    if len(name) > MAX_MODEL or not name.isprintable() or name != name.strip():
-        expected = _("at most %(number)s printable characters") % {"number": MAX_MODEL}
-        return Problem(message=_("the model's name cannot be kept"), expected=expected)
-    return None
-
-
 def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
-    """Those that are kept already. Raises LabelsRefused where the file says otherwise."""
     known: dict[Key, bool] = {}
     premises = sorted({premise for premise, _ in given.entailed})
     for model in reversed(deciding):
@@ -230,16 +204,6 @@ def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
     return given.entailed.keys() & known.keys()
 
 
-def _add(source: LabelImport, new: Mapping[Key, bool]) -> None:
-    rows = [
-        EntailmentLabel(
-            model_id=source.model_id, premise=premise, hypothesis=hypothesis, entailed=entailed, source=source
-        )
-        for (premise, hypothesis), entailed in new.items()
-    ]
-    EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
-
-
 def share_labels(*, season: Season, model: str, by: User) -> Imported:
     """Keep the season's labels of a model for all seasons, all or none; runs that wait go on with them.
 
@@ -249,64 +213,39 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=model, season=None)
         own, shared = EntailmentModel.objects.select_for_update().deciding(model, season)
-        known = _already_shared(own, shared)
+        there = shared.entailment_labels.filter(
+            premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
+        )
+        otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
+        if contradicted := own.entailment_labels.filter(Exists(otherwise)).count():
+            message = _("%(number)s of these labels contradict those that all seasons share")
+            message %= {"number": contradicted}
+            raise LabelsRefused([Problem(message=message, expected=_("what a model has decided once"))])
+        known = own.entailment_labels.filter(Exists(there)).count()
+        digest = hashlib.sha256()
+        for line in label_lines([own]):
+            digest.update(line.encode())
         source = LabelImport.objects.create(
             model=shared,
             filename=safe_filename(f"labels of {season.slug}"),
-            sha256=_digest(own),
+            sha256=digest.hexdigest(),
             added=own.decided - known,
             known=known,
             imported_by=by,
         )
-        has_sha1 = _copy_to(own, source)
+        new = own.entailment_labels.exclude(Exists(there)).order_by("pk")
+        last, has_sha1 = 0, False
+        while labels := list(new.filter(pk__gt=last)[:AT_ONCE]):
+            last = labels[-1].pk
+            has_sha1 = has_sha1 or any(len(label.premise) < len(label.hypothesis) for label in labels)
+            for label in labels:
+                label.pk, label.model, label.source = None, shared, source
+            EntailmentLabel.objects.bulk_create(labels)
         EntailmentModel.objects.filter(pk=shared.pk).update(decided=shared.decided + source.added)
         facts = {"labels": source.added, "model": shared}
         audit.record("labels-shared", actor=by, subject=source, place=season, facts=facts)
     resumed = pending_labels.go_on(shared, is_unsure=has_sha1)
     return Imported(model=shared, added=source.added, known=known, resumed=resumed)
-
-
-def _already_shared(own: EntailmentModel, shared: EntailmentModel) -> int:
-    """How many are shared already. Raises LabelsRefused."""
-    there = shared.entailment_labels.filter(premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis"))
-    otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
-    contradicted = own.entailment_labels.filter(Exists(otherwise)).count()
-    if contradicted:
-        message = _("%(number)s of these labels contradict those that all seasons share")
-        message %= {"number": contradicted}
-        raise LabelsRefused([Problem(message=message, expected=_("what a model has decided once"))])
-    return own.entailment_labels.filter(Exists(there)).count()
-
-
-def _copy_to(own: EntailmentModel, source: LabelImport) -> bool:
-    """Copies those that are not shared yet; whether any is known by SHA-1."""
-    there = source.model.entailment_labels.filter(
-        premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
-    )
-    rows = own.entailment_labels.exclude(Exists(there)).order_by("pk")
-    last, has_sha1 = 0, False
-    while found := list(rows.filter(pk__gt=last)[:AT_ONCE]):
-        EntailmentLabel.objects.bulk_create(
-            EntailmentLabel(
-                model=source.model,
-                premise=row.premise,
-                hypothesis=row.hypothesis,
-                entailed=row.entailed,
-                source=source,
-            )
-            for row in found
-        )
-        last = found[-1].pk
-        has_sha1 = has_sha1 or any(len(row.premise) < len(row.hypothesis) for row in found)
-    return has_sha1
-
-
-def _digest(own: EntailmentModel) -> str:
-    """Of the labels as a file of theirs has them."""
-    digest = hashlib.sha256()
-    for line in label_lines([own]):
-        digest.update(line.encode())
-    return digest.hexdigest()
 
 
 NAME = "labels.jsonl"
@@ -320,18 +259,21 @@ def local_options(job: Job, folder: Path) -> dict[str, str]:
     deciding = _deciding(job)
     if not deciding:
         return dict(job.options)
+    path = _copy_path(deciding)
     with storage_in_use():
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not path.exists():
+            _write_copy(path, deciding)
         # A second name of the same file: it stays, whatever becomes of the first.
-        os.link(_copy(deciding), folder / NAME)
+        os.link(path, folder / NAME)
     return with_labels(job.options, folder / NAME)
 
 
 def is_outdated(job: Job, folder: Path) -> bool:
-    """Whether labels have come since the scorer's folder was given those there were."""
     deciding = _deciding(job)
     if not deciding:
         return False
-    path = _path(deciding)
+    path = _copy_path(deciding)
     return not path.exists() or not path.samefile(folder / NAME)
 
 
@@ -349,34 +291,27 @@ def _deciding(job: Job) -> list[EntailmentModel]:
     return list(EntailmentModel.objects.deciding(name, season).filter(decided__gt=0)) or [own]
 
 
-def _path(deciding: Sequence[EntailmentModel]) -> Path:
+def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
     state = "_".join(f"{model.pk}-{model.decided}" for model in deciding)
     return work_folder() / "entailment_labels" / f"{state}.jsonl"
 
 
-def _copy(deciding: Sequence[EntailmentModel]) -> Path:
-    path = _path(deciding)
-    place = path.parent
-    place.mkdir(mode=0o700, exist_ok=True)
-    if not path.exists():
-        handle, draft = tempfile.mkstemp(dir=place)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(label_lines(deciding))
-            Path(draft).replace(path)
-        finally:
-            Path(draft).unlink(missing_ok=True)
-        state = _state(path)
-        for other in place.glob(f"{deciding[0].pk}-*.jsonl"):
-            if other != path and _is_older(_state(other), state):
-                other.unlink(missing_ok=True)
-    return path
+def _write_copy(path: Path, deciding: Sequence[EntailmentModel]) -> None:
+    """Once whole, in place of copies that hold fewer labels of the same models."""
+    handle, draft = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(label_lines(deciding))
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    counts = _counts(path)
+    for other in path.parent.glob(f"{deciding[0].pk}-*.jsonl"):
+        is_older = all(count <= counts.get(model, -1) for model, count in _counts(other).items())
+        if other != path and is_older:
+            other.unlink(missing_ok=True)
 
 
-def _state(path: Path) -> dict[int, int]:
+def _counts(path: Path) -> dict[int, int]:
     """By model how many labels a copy holds, as its name says."""
     return {int(model): int(count) for model, count in (part.split("-") for part in path.stem.split("_"))}
-
-
-def _is_older(state: dict[int, int], now: dict[int, int]) -> bool:
-    return all(count <= now.get(model, -1) for model, count in state.items())

@@ -1,4 +1,4 @@
-"""The database may be locked or away for a while; whoever holds a result waits for it."""
+"""A worker whose database is away waits; one that is asked to end gives its job back first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def retry_on_database_error(
 
 
 def default_on_database_error(action: Callable[[], Answer], otherwise: Answer) -> Answer:
-    """What the database answers, or ``otherwise`` while it does not."""
     try:
         answer = action()
     except DATABASE_ERRORS as reason:
@@ -57,7 +56,7 @@ _asked = threading.Event()
 
 
 class Stopping(Exception):
-    """The worker was asked to end."""
+    pass
 
 
 def is_asked() -> bool:
@@ -65,7 +64,6 @@ def is_asked() -> bool:
 
 
 def check() -> None:
-    """Raises Stopping if the worker was asked to end."""
     if _asked.is_set():
         raise Stopping
 

@@ -30,7 +30,6 @@ def storage_in_use() -> Iterator[None]:
 
 
 def work_folder() -> Path:
-    """Where scorers have their folders and copies are kept, on this machine alone."""
     return private_folder(settings.WORK_DIR)
 
 
@@ -43,7 +42,6 @@ def gold_copy(gold: Gold) -> Path:
 
 
 def inputs_copy(gold: Gold) -> Path:
-    """The archive of public inputs, in the same way."""
     return _kept(gold.public)
 
 
@@ -89,5 +87,4 @@ def run_copy(submission: Submission, folder: Path) -> Path:
 
 
 def remove_leftovers() -> int:
-    """Folders of scorers whose worker is gone; returns how many."""
     return child.remove_leftovers(work_folder())

@@ -42,11 +42,16 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     # A passage may hold what Unicode calls the end of a line.
     with pairs.open(encoding="utf-8", newline="\n") as kept:
         lines = [json.loads(line) for line in kept]
-    name = _keep(job, lines)
+    content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+    # In the folder of the run, named like its statistics: they go when the job is scored.
+    name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
+    with storage_in_use():
+        name = storage.statistics.save(name, ContentFile(gzip.compress(content)))
     is_kept = False
     try:
         with transaction.atomic():
-            is_kept = leases.defer(job, reason_for(found.pending, found.pairs, model), until=_late())
+            reason, until = reason_for(found.pending, found.pairs, model), timezone.now() + PATIENCE
+            is_kept = leases.defer(job, reason, until=until)
             if is_kept:
                 _replace(job, model, found.pairs, name, lines)
     finally:
@@ -80,12 +85,14 @@ def go_on(model: EntailmentModel, *, is_unsure: bool = False) -> int:
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(leases.resume(job) for job in waiting.order_by("pk"))
-    _forget_ended(model)
+    # What jobs waited for that have been scored or cancelled since.
+    for ended in _waiting_for(model).exclude(job__state__in=STILL_WAITING):
+        storage.statistics.delete(ended.file)
+        ended.delete()
     return resumed
 
 
 def waiting_jobs() -> QuerySet[PendingLabels]:
-    """Each with how many of its pairs are open as ``left``."""
     return (
         PendingLabels.objects.filter(job__state__in=STILL_WAITING)
         .annotate(left=Count("open_pairs"))
@@ -95,27 +102,24 @@ def waiting_jobs() -> QuerySet[PendingLabels]:
 
 
 def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
-    """How many pairs are open of these jobs together; one that several ask about counts for each."""
     return waiting.aggregate(all=Sum("left"))["all"] or 0
 
 
 def open_pairs(waiting: Sequence[PendingLabels], *, is_next_only: bool = False) -> Iterator[dict[str, str]]:
-    """The distinct pairs that these wait for, as `python -m scoring decide` reads them."""
-    told: set[Pair] = set()
+    shown: set[Pair] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("premise", "hypothesis"))
         with storage.statistics.open(row.file) as kept, gzip.open(kept, "rt", encoding="utf-8") as lines:
             for line in lines:
                 value = json.loads(line)
                 pair = Pair(value["premise"], value["hypothesis"])
-                if pair in told or pair.key not in still_open or (is_next_only and not value["next"]):
+                if pair in shown or pair.key not in still_open or (is_next_only and not value["next"]):
                     continue
-                told.add(pair)
+                shown.add(pair)
                 yield {"premise": pair.premise, "hypothesis": pair.hypothesis}
 
 
 def _deciding(job: Job) -> list[EntailmentModel]:
-    """Whose labels decide the job; those of its season first."""
     name = stored_model(job.options)
     assert name is not None, f"job {job.pk} asks for no kept labels"
     season = job.submission.phase.task.season
@@ -124,23 +128,10 @@ def _deciding(job: Job) -> list[EntailmentModel]:
 
 
 def _waiting_for(model: EntailmentModel) -> QuerySet[PendingLabels]:
-    """Of its season, where its labels belong to one; of all seasons, where all share them."""
     waiting = PendingLabels.objects.filter(model__name=model.name)
     if model.season_id is None:
         return waiting
     return waiting.filter(job__submission__phase__task__season=model.season_id)
-
-
-def _late() -> dt.datetime:
-    return timezone.now() + PATIENCE
-
-
-def _keep(job: Job, lines: Sequence[dict[str, Any]]) -> str:
-    """In the folder of the run, named like its statistics: they go when the job is scored."""
-    content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
-    name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
-    with storage_in_use():
-        return storage.statistics.save(name, ContentFile(gzip.compress(content)))
 
 
 def _replace(
@@ -158,11 +149,3 @@ def _replace(
         [PendingPair(waits=waits, premise=premise, hypothesis=hypothesis) for premise, hypothesis in keys],
         batch_size=AT_ONCE,
     )
-
-
-def _forget_ended(model: EntailmentModel) -> None:
-    """What jobs waited for that have been scored or cancelled since."""
-    ended = _waiting_for(model).exclude(job__state__in=STILL_WAITING)
-    for job in ended:
-        storage.statistics.delete(job.file)
-        job.delete()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,35 +22,34 @@ from scoring.worker.baseline_runs import keep_written
 from scoring.worker.child import Scorer, ScorerDied
 from scoring.worker.interruptions import retry_on_database_error
 from scoring.worker.local_copies import forget_gold, storage_in_use
-from scoring.worker.scorer_commands import WRITTEN, accept
+from scoring.worker.scorer_commands import WRITTEN
 from tasks.jobs import leases
 from tasks.models import Job, Submission
+from tasks.submissions.run_card import as_warnings
+from tasks.types import Problem
+from tasks.types.problems import capped
 
-Result = Mapping[str, Any]
 
-
-def publish(job: Job, scorer: Scorer, result: Result, seconds: float) -> bool:
-    """False if the job is not ours any more. Raises RunFailed, ScorerDied or ScorerWaits."""
+def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float) -> bool:
     if job.step == Job.Step.WRITE:
         return keep_written(job, scorer.folder / WRITTEN, str(result.get("rests_on", "")))
     if result["gold"]["sha256"] != job.gold.digest:
         forget_gold(job.gold)
         raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
     if job.step == Job.Step.CHECK:
-        return retry_on_database_error(accept, job, result)
-    return _record(job, scorer, result, seconds)
-
-
-def _record(job: Job, scorer: Scorer, result: Result, seconds: float) -> bool:
+        # Queue what can be scored, with the warnings of the check.
+        problems = [Problem(**warning) for warning in result["warnings"]]
+        named = [own if own.file else replace(own, file=job.submission.filename) for own in problems]
+        return retry_on_database_error(leases.accept, job, as_warnings(*capped(named)))
     name = keep_statistics(job, scorer.statistics)
-    published = False
+    is_published = False
     try:
         record = partial(record_scores, job=job, result=result, statistics=name, seconds=seconds)
-        published = retry_on_database_error(leases.complete, job, record)
+        is_published = retry_on_database_error(leases.complete, job, record)
     finally:
-        if not published:
+        if not is_published:
             retry_on_database_error(discard_statistics, name)
-    return published
+    return is_published
 
 
 def keep_statistics(job: Job, path: Path) -> str:
@@ -71,7 +71,7 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
 
     ``result`` is what `score --json` prints, ``statistics`` a name in the statistics storage.
     """
-    submission = job.submission
+    submission, metrics = job.submission, result["metrics"]
     same: dict[str, Any] = {
         "submission": submission,
         "gold": job.gold,
@@ -79,19 +79,24 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
         "options_digest": job.options_digest,
     }
     before = _numbers_of(same)
+    # Its team may have merged into another while the run was scored.
+    teams = Submission.objects.select_for_update().filter(pk=submission.pk).values_list("team_id", flat=True)
+    provenance = [provenance_of(said["signature"]) for said in metrics.values()]
+    digests = (own.get(ENTAILMENT_LABELS) for own in provenance)
+    missing = provenance[0].get("missing", "")
     evaluation, is_new = Evaluation.objects.update_or_create(
         **same,
         defaults={
             "options": job.options,
             "phase_id": submission.phase_id,
-            "team_id": _team_now(submission),
-            "rank_value": rank_value(result["metrics"]),
+            "team_id": teams.get(),
+            "rank_value": rank_value(metrics),
             "submitted_at": submission.submitted_at,
             "statistics": statistics,
             "run_sha256": result["run"]["sha256"],
             "notes": result["notes"],
-            "missing": _missing(result["metrics"]),
-            "labels_digest": _labels_digest(result["metrics"]),
+            "missing": int(missing) if missing.isdecimal() else None,
+            "labels_digest": next((digest for digest in digests if digest), ""),
             "seconds": seconds,
             "attempt": job.attempt,
             "has_class_intervals": False,
@@ -99,9 +104,9 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
     )
     evaluation.scores.all().delete()
     evaluation.breakdowns.all().delete()
-    save_scores(evaluation, result["metrics"])
-    found = result["breakdowns"].items()
-    save_breakdowns([Breakdown.of(evaluation, *said) for said in found if any(said[1].values())])
+    save_scores(evaluation, metrics)
+    breakdowns = result["breakdowns"].items()
+    save_breakdowns([Breakdown.of(evaluation, *said) for said in breakdowns if any(said[1].values())])
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     forget_comparisons(evaluation)
@@ -111,19 +116,11 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
 
 
 def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
-    """Every score of the scoring, so that numbers which come out alike are known to be the same."""
     scores = Score.objects.filter(**{f"evaluation__{name}": own for name, own in same.items()}).order_by()
     return set(scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n"))
 
 
-def _team_now(submission: Submission) -> int | None:
-    """Its team may have merged into another while the run was scored."""
-    held = Submission.objects.select_for_update().filter(pk=submission.pk)
-    return held.values_list("team_id", flat=True).get()
-
-
 def _forget_others(name: str) -> None:
-    """Remove what earlier attempts and earlier scorings of the same job have left."""
     folder, _, own = name.partition("/")
     job = "-".join(own.split("-")[:2])
     for other in storage.statistics.listdir(folder)[1]:
@@ -142,7 +139,16 @@ def rank_value(metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]) -> None:
     """The scores of an evaluation that has none; by metric what `score --json` prints."""
-    signatures = [_signature(evaluation, name, place, metrics[name]) for place, name in enumerate(metrics)]
+    signatures = [
+        Signature(
+            metric=name,
+            column=said["column"],
+            scale=float(0 if said.get("is_count") else said["scale"]),
+            position=place,
+            text=shared_form(said["signature"], evaluation.own_parts | {"n": said["n"]}),
+        )
+        for place, (name, said) in enumerate(metrics.items())
+    ]
     keys = Signature.objects.ids_of(signatures)
     Score.objects.bulk_create(
         Score(
@@ -156,26 +162,3 @@ def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]
         )
         for key, said in zip(keys, metrics.values(), strict=True)
     )
-
-
-def _signature(evaluation: Evaluation, name: str, place: int, said: Mapping[str, Any]) -> Signature:
-    return Signature(
-        metric=name,
-        column=said["column"],
-        scale=float(0 if said.get("is_count") else said["scale"]),
-        position=place,
-        text=shared_form(said["signature"], evaluation.own_parts | {"n": said["n"]}),
-    )
-
-
-def _missing(metrics: Mapping[str, Mapping[str, Any]]) -> int | None:
-    """The same for all metrics of a run."""
-    said = next(iter(metrics.values()))["signature"]
-    count = provenance_of(said).get("missing", "")
-    return int(count) if count.isdecimal() else None
-
-
-def _labels_digest(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """The same for all metrics that labels decide; empty where there is none."""
-    found = (provenance_of(said["signature"]).get(ENTAILMENT_LABELS) for said in metrics.values())
-    return next((digest for digest in found if digest), "")

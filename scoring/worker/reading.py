@@ -15,7 +15,6 @@ from tasks.types.problems import as_values
 
 
 def labels(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The model and, of each pair, its two digests, its label and where it stands."""
     try:
         read = read_entailment_labels(Path(UPLOAD), shown=given["filename"])
     except InputRefused as refused:
@@ -25,6 +24,5 @@ def labels(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_several_annotators(given: Mapping[str, Any]) -> bool:
-    """Whether any topic of the gold has."""
     files = open_input(Path(UPLOAD), shown="gold.zip")
     return bool(annotated_by_several(task_type(given["task_type"]).read_gold(files, given["options"])))

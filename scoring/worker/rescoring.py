@@ -1,8 +1,4 @@
-"""Scoring again what is there: one run, a phase, a season; asked for, stopped, gone on with.
-
-What has a score keeps it until it has a new one. Asked again, nothing happens twice: what is missing follows
-from what there is.
-"""
+"""Scoring again what is there: one run, a phase, a season; asked for, stopped, gone on with."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from citeboard.teams.models import User
 from scoring.board.counting import unsettled
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore
-from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
+from tasks.gold.gold_files import gold_change, keep_uploaded_gold, record_gold
 from tasks.jobs.leases import MOVING, check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tasks.submissions.uploads import Upload
@@ -40,13 +36,11 @@ ENDED = (Status.SCORED, Status.FAILED)
 
 
 class NotScored(Refused):
-    """The run is not in a state to be scored again; the message says in which it is."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the scored runs of a phase have come against its newest gold."""
-
     phase: Phase
     gold: Gold | None
     runs: int
@@ -70,7 +64,6 @@ class Progress:
 
 
 def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
-    """Have the runs of a phase scored again where they are not. A stopped order goes on."""
     with transaction.atomic():
         order, is_new = Rescore.objects.get_or_create(
             phase=phase, ended_at=None, defaults={"asked_by": by, "asked_at": database_now()}
@@ -84,25 +77,21 @@ def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
 
 
 def rescore_at_once(phase: Phase) -> list[Job]:
-    """Queue all that is missing or outdated, without regard for those who wait behind; returns the jobs."""
     Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
     jobs = rescore(phase)
     gold = Gold.objects.current(phase)
     if gold is not None:
-        done = _done_and_outdated(phase, gold)
-        jobs += [job for job in done.select_related("submission").order_by("pk") if restart(job)]
+        jobs += [job for job in _done_and_outdated(phase, gold) if restart(job)]
     return jobs
 
 
 def ask_for_season(*, season: Season, by: User | None) -> list[Rescore]:
-    """The same for every phase that has gold and runs."""
     sent = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = Phase.objects.filter(Exists(sent), task__season=season).select_related("task__season")
     return [ask_for_phase(phase=phase, by=by) for phase in phases if Gold.objects.current(phase)]
 
 
 def score_again(*, submission: Submission, by: User | None) -> int:
-    """Score one run anew under every rule set, though it is scored; returns how many jobs that makes."""
     phase = submission.phase
     gold = Gold.objects.current(phase)
     if submission.status not in ENDED or gold is None:
@@ -110,29 +99,25 @@ def score_again(*, submission: Submission, by: User | None) -> int:
         raise NotScored(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
         raise NotScored(_("a refused file cannot be scored again; its team sends a corrected one"))
-    if phase.is_frozen() and _stood(submission, gold):
+    stood = Evaluation.objects.known_at(phase.frozen_from).filter(submission=submission, gold=gold)
+    if phase.is_frozen() and stood.exists():
         raise NotScored(
             _("the board is frozen with this run's scores; it can be scored again once it is revealed")
         )
     with transaction.atomic():
-        queued = int(check_again(submission, gold)) or _queued_anew(submission, gold)
+        if not (queued := int(check_again(submission, gold))):
+            jobs = submission.jobs.order_by("pk")
+            if submission.is_unwritten:
+                jobs = jobs.filter(step=Job.Step.WRITE)
+            else:
+                task = phase.task
+                queued = len(create_jobs(submission, gold))
+                digest = options_digest(task.options)
+                jobs = jobs.filter(gold=gold, rules__in=task.rules, options_digest=digest)
+            queued += sum(restart(job) for job in jobs)
         if queued:
             _noted(phase, by, "run-rescored", run=str(submission))
     return queued
-
-
-def _stood(submission: Submission, gold: Gold) -> bool:
-    known = Evaluation.objects.known_at(submission.phase.frozen_from)
-    return known.filter(submission=submission, gold=gold).exists()
-
-
-def _queued_anew(submission: Submission, gold: Gold) -> int:
-    if submission.is_unwritten:
-        return sum(restart(job) for job in submission.jobs.filter(step=Job.Step.WRITE).order_by("pk"))
-    task = submission.phase.task
-    queued = len(create_jobs(submission, gold))
-    own = submission.jobs.filter(gold=gold, rules__in=task.rules, options_digest=options_digest(task.options))
-    return queued + sum(restart(job) for job in own.order_by("pk"))
 
 
 def stop(*, phase: Phase, by: User | None) -> int:
@@ -143,7 +128,11 @@ def stop(*, phase: Phase, by: User | None) -> int:
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
-        taken = _take_back(phase)
+        scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
+        again = Job.objects.filter(
+            Exists(scored), state__in=WAITING, submission__phase=phase, submission__status=Status.SCORED
+        )
+        taken = sum(_revoke(job) for job in again.order_by("pk"))
         if taken:
             Rescore.objects.get_or_create(
                 phase=phase, ended_at=None, defaults={"asked_by": by, "stopped_at": timezone.now()}
@@ -163,7 +152,16 @@ def fill_up(*phases: Phase) -> int:
         return 0
     before = _waiting()
     for order in orders:
-        _queue_some(order)
+        gold = Gold.objects.current(order.phase)
+        going = Rescore.objects.filter(pk=order.pk, stopped_at=None)
+        while _waiting() < MAX_WAITING and going.exists():
+            if gold is not None and rescore(order.phase, most=AT_A_TIME):
+                continue
+            # Jobs whose scores are outdated, each once in an order; once every run has its own, it has ended.
+            done = _done_and_outdated(order.phase, gold).filter(started_at__lt=order.asked_at) if gold else ()
+            if not sum([restart(job) for job in done[:AT_A_TIME]]):
+                going.update(ended_at=timezone.now())
+                break
     return _waiting() - before
 
 
@@ -205,23 +203,6 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     return own.filter(found)
 
 
-def _queue_some(order: Rescore) -> None:
-    """Make jobs while there is room; once every run has its own, the order has ended."""
-    gold = Gold.objects.current(order.phase)
-    going = Rescore.objects.filter(pk=order.pk, stopped_at=None)
-    while _waiting() < MAX_WAITING and going.exists():
-        if gold and (rescore(order.phase, most=AT_A_TIME) or _restart_some(order, gold)):
-            continue
-        going.update(ended_at=timezone.now())
-        return
-
-
-def _restart_some(order: Rescore, gold: Gold) -> int:
-    """Jobs whose scores are outdated, each once in an order."""
-    done = _done_and_outdated(order.phase, gold).filter(started_at__lt=order.asked_at)
-    return sum(restart(job) for job in done.order_by("pk")[:AT_A_TIME])
-
-
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
     """While a board is frozen none: new numbers would take the place of those that it shows."""
     if phase.is_frozen():
@@ -232,40 +213,26 @@ def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
         rules=OuterRef("rules"),
         options_digest=OuterRef("options_digest"),
     )
-    return Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
+    done = Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
+    return done.select_related("submission").order_by("pk")
 
 
 def _waiting() -> int:
-    """Jobs of scored runs, which wait to be scored again."""
     return Job.objects.filter(state=State.QUEUED, submission__status=Status.SCORED).count()
 
 
-def _take_back(phase: Phase) -> int:
+def _revoke(job: Job) -> int:
     """A job whose score is there already is done as before; one without goes, and is missing as before."""
-    scored = Evaluation.objects.filter(submission=OuterRef("submission"), rules=OuterRef("rules"))
-    waiting = Job.objects.filter(
-        Exists(scored), state__in=WAITING, submission__phase=phase, submission__status=Status.SCORED
-    ).order_by("pk")
-    return sum(_done_as_before(job) or _removed(job) for job in waiting)
-
-
-def _done_as_before(job: Job) -> int:
-    own = Evaluation.objects.filter(
+    # A worker may claim it at the same time; then it does not wait any more.
+    waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
+    evaluation = Evaluation.objects.filter(
         submission=job.submission_id, gold=job.gold_id, rules=job.rules, options_digest=job.options_digest
     ).first()
-    if own is None or job.started_at is None:
-        return 0
-    ended = job.started_at + dt.timedelta(seconds=own.seconds)
-    return _if_it_waits(job).update(state=State.DONE, progress=1, reason="", finished_at=ended)
-
-
-def _removed(job: Job) -> int:
-    return _if_it_waits(job).delete()[0]
-
-
-def _if_it_waits(job: Job) -> QuerySet[Job]:
-    """A worker may claim it at the same time; then it is none of these."""
-    return Job.objects.filter(pk=job.pk, state__in=WAITING)
+    if evaluation is not None and job.started_at is not None:
+        ended = job.started_at + dt.timedelta(seconds=evaluation.seconds)
+        if waiting.update(state=State.DONE, progress=1, reason="", finished_at=ended):
+            return 1
+    return waiting.delete()[0]
 
 
 def _noted(phase: Phase, by: User | None, key: str, **facts: str) -> None:
@@ -274,8 +241,6 @@ def _noted(phase: Phase, by: User | None, key: str, **facts: str) -> None:
 
 
 class GoldRefused(Refused):
-    """The file is no gold of this task; nothing was kept."""
-
     status = 422
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -289,8 +254,6 @@ class GoldRefused(Refused):
 
 @dataclass(frozen=True)
 class NewGold:
-    """The version that the file makes, whether it is new, and the phases whose runs are scored against it."""
-
     gold: Gold
     is_new: bool
     phases: list[Phase]
@@ -299,11 +262,7 @@ class NewGold:
 def publish_gold(
     *, splits: Sequence[tuple[Task, str]], upload: Upload, reason: str, by: User, again: bool = False
 ) -> list[NewGold]:
-    """Make the file, or the files of an archive, the next version of each split; the same content makes none.
-
-    Raises GoldRefused with everything that is wrong with it, and EarlierGold where a version before the
-    present one holds the same and not ``again``. Then no split has a new version.
-    """
+    """Make the file or archive the next version of each split; the same content makes none."""
     try:
         packed = [
             keep_uploaded_gold(task=task, path=upload.path, filename=upload.filename, by=by)
@@ -311,24 +270,23 @@ def publish_gold(
         ]
     except InputRefused as refused:
         raise GoldRefused(refused.problems) from refused
+    made = []
     with transaction.atomic():
-        made = [
-            _recorded(task, split, own, reason=reason, by=by, again=again)
-            for (task, split), own in zip(splits, packed, strict=True)
-        ]
+        for (task, split), kept in zip(splits, packed, strict=True):
+            before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+            gold, is_new = record_gold(task=task, split=split, kept=kept, reason=reason, again=again)
+            phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
+            made.append(NewGold(gold, is_new, phases))
+            if is_new:
+                facts, change = (
+                    {"version": gold.number, "task": task, "reason": reason},
+                    gold_change(before, gold),
+                )
+                audit.record(
+                    "gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=[change]
+                )
     for new in made:
         if new.is_new:
             for phase in new.phases:
                 ask_for_phase(phase=phase, by=by)
     return made
-
-
-def _recorded(task: Task, split: str, packed: KeptGold, *, reason: str, by: User, again: bool) -> NewGold:
-    before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-    gold, is_new = record_gold(task=task, split=split, kept=packed, reason=reason, again=again)
-    phases = list(Phase.objects.filter(task=task, split=split).select_related("task__season"))
-    if is_new:
-        facts = {"version": gold.number, "task": task, "reason": reason}
-        change = gold_change(before, gold)
-        audit.record("gold-added", actor=by, subject=gold, place=task.season, facts=facts, changes=[change])
-    return NewGold(gold, is_new, phases)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 
@@ -39,18 +38,16 @@ log = logging.getLogger(__name__)
 
 
 class JobLost(Exception):
-    """The job was cancelled, or its lease ended and it is another's now."""
+    pass
 
 
 def score_next(woken_for: int) -> None:
-    """Score what there is for this worker, one job after the other by whose turn it is."""
     group = group_name(os.getpgrp())
     while _claimed_and_scored(lambda: leases.claim_next(process_name(), group), woken_for):
         pass
 
 
 def score(job_id: int) -> None:
-    """Score this job if nobody else does, whatever its turn and queue."""
     _claimed_and_scored(lambda: leases.claim(job_id, process_name()), job_id)
 
 
@@ -60,8 +57,12 @@ def _claimed_and_scored(claim: Callable[[], Job | None], woken_for: int) -> bool
         try:
             job = None if interruptions.is_asked() else retry_on_database_error(claim)
             if job is not None:
-                with _traced(job):
+                # Log lines carry the id of the request that brought the run.
+                token = request_id.set(job.trace or f"job-{job.pk}")
+                try:
                     _work(job)
+                finally:
+                    request_id.reset(token)
         except DATABASE_ERRORS as reason:
             # The job stays ours in name until its lease ends, and then a sweep queues it again.
             words = "The database failed while a worker was woken for job %s: %s"
@@ -73,12 +74,7 @@ def _claimed_and_scored(claim: Callable[[], Job | None], woken_for: int) -> bool
 def _work(job: Job) -> None:
     try:
         with closing(ready_scorer()) as scorer:
-            try:
-                result, seconds = _score(job, scorer)
-            except PairsPending as missing:
-                _wait(job, scorer, missing)
-                return
-            _publish(job, scorer, result, seconds)
+            _score_and_publish(job, scorer)
     except RunFailed as reason:
         fail = partial(leases.fail, hit_limit=reason.hit_limit)
         retry_on_database_error(fail, job, str(reason), reason.problems)
@@ -97,16 +93,8 @@ def _work(job: Job) -> None:
         retry_on_database_error(leases.crashed, job, FAULT)
 
 
-def _wait(job: Job, scorer: Scorer, missing: PairsPending) -> None:
-    """Put the job off until its labels come; if some came while it was scored, it goes on at once."""
-    if not retry_on_database_error(wait_for_labels, job, missing, scorer.pending):
-        return
-    if retry_on_database_error(is_outdated, job, scorer.folder):
-        retry_on_database_error(leases.resume, job)
-
-
-def _score(job: Job, scorer: Scorer) -> tuple[dict[str, Any], float]:
-    """What the scorer says, and how long it took, with signs of life meanwhile."""
+def _score_and_publish(job: Job, scorer: Scorer) -> None:
+    """With signs of life while the scorer is at it."""
     silent_since = time.monotonic()
     command = scorer_command(job, scorer.folder)
     began = time.monotonic()
@@ -116,31 +104,22 @@ def _score(job: Job, scorer: Scorer) -> tuple[dict[str, Any], float]:
     while not scorer.ended(within=TICK):
         interruptions.check()
         if time.monotonic() - silent_since > min(MAX_SILENCE, settings.LEASE_SECONDS / 4):
-            _beat(job, scorer.progress)
+            heartbeat = partial(leases.heartbeat, job, scorer.progress)
+            if not default_on_database_error(heartbeat, otherwise=True):
+                raise JobLost
             silent_since = time.monotonic()
     if scorer.last_words:
         log.warning("The scorer of job %s said: %s", job.pk, scorer.last_words, extra=leases.described(job))
-    return scorer.result(), time.monotonic() - began
-
-
-def _beat(job: Job, progress: float) -> None:
-    if not default_on_database_error(lambda: leases.heartbeat(job, progress), otherwise=True):
-        raise JobLost
-
-
-def _publish(job: Job, scorer: Scorer, result: dict[str, Any], seconds: float) -> None:
-    if not publish(job, scorer, result, seconds):
-        raise JobLost
-
-
-@contextmanager
-def _traced(job: Job) -> Iterator[None]:
-    """Log lines carry the id of the request that brought the run."""
-    token = request_id.set(job.trace or f"job-{job.pk}")
     try:
-        yield
-    finally:
-        request_id.reset(token)
+        result = scorer.result()
+    except PairsPending as missing:
+        # Until its labels come; if some came while it was scored, it goes on at once.
+        has_waited = retry_on_database_error(wait_for_labels, job, missing, scorer.pending)
+        if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
+            retry_on_database_error(leases.resume, job)
+    else:
+        if not publish(job, scorer, result, time.monotonic() - began):
+            raise JobLost
 
 
 #: The largest file that a scoring may write.
@@ -151,14 +130,12 @@ _waiting: Scorer | None = None
 
 
 def begin_work() -> None:
-    """From now on this process keeps a scorer waiting."""
     global _is_worker  # noqa: PLW0603  (a process is a worker or is none)
     _is_worker = True
     prepare_scorer()
 
 
 def prepare_scorer() -> None:
-    """Start the next scorer ahead of its run. If that fails, the run will say so when it comes."""
     global _waiting  # noqa: PLW0603  (there is one of them in a process)
     if _is_worker and _waiting is None:
         with suppress(ScorerWaits):
@@ -166,7 +143,6 @@ def prepare_scorer() -> None:
 
 
 def ready_scorer() -> Scorer:
-    """The one that waits, unless it died meanwhile; the caller closes it."""
     global _waiting
     taken, _waiting = _waiting, None
     if taken is not None and taken.is_ready:
@@ -177,7 +153,6 @@ def ready_scorer() -> Scorer:
 
 
 def limits_for(task: Task) -> Limits:
-    """Those of the task, and never more than those of this machine."""
     seconds = min(task.max_seconds or settings.SCORING_TIMEOUT, settings.SCORING_TIMEOUT)
     return Limits(
         cpu_seconds=seconds,

@@ -17,14 +17,11 @@ from tasks.models.jobs import MAX_NOTE
 
 
 class NotFailed(Refused):
-    """There is no failure to acknowledge; the message says so."""
+    pass
 
 
 def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User) -> Acknowledgement:
-    """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing.
-
-    Raises NotFailed, or ValidationError for a note that is too long.
-    """
+    """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
     note = one_line(note)
     if len(note) > MAX_NOTE:
         words = _("the note has %(found)s characters; at most %(most)s fit")
@@ -42,7 +39,6 @@ def acknowledge(*, run: Submission, job: Job | None = None, note: str, by: User)
 
 
 def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> None:
-    """The failure needs attention again. Once more it changes nothing."""
     with transaction.atomic():
         rows = Acknowledgement.objects.select_for_update(of=("self",))
         held = rows.select_related("submission__phase__task__season", "job").filter(pk=acknowledgement.pk)

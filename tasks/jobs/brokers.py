@@ -74,7 +74,6 @@ class DatabaseWakes(ORM):
         return wakes
 
     def acknowledge(self, task_id: int) -> None:
-        """A wake that stays is forgotten by a sweep."""
         _database_answers(lambda: super(DatabaseWakes, self).acknowledge(task_id))
 
     def _dequeue(self) -> Wakes | None:
@@ -112,7 +111,6 @@ class RedisWakes(Redis):
         )
 
     def ping(self) -> bool:
-        """A group of workers starts without Redis too."""
         try:
             return bool(self.connection.ping())
         except RedisError as reason:

@@ -38,7 +38,6 @@ DELIVERIES = Deliveries()
 
 
 def send_deliveries() -> int:
-    """How many were taken by their programs."""
     until = time.monotonic() + BUDGET_SECONDS
     return sum(_send(delivery) for delivery in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until))
 

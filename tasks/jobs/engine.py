@@ -103,12 +103,10 @@ class Kind(Generic[Row]):
         return self.under_way.filter(**{f"{self.expires}__lt": now})
 
     def leased_by(self, owner: str) -> int:
-        """How many are leased by the workers whose names begin so."""
         facts = {f"{self.owner}__startswith": owner, f"{self.expires}__gt": from_now()}
         return self.under_way.filter(**facts).count()
 
     def end_leases(self, owner: str) -> int:
-        """Of the processes of this group, when the group is known to be gone."""
         gone = self.under_way.filter(**{f"{self.owner}__startswith": owner})
         return gone.update(**{self.expires: from_now(-1)}, **self.when_idle)
 
@@ -157,12 +155,10 @@ class QueuedKind(Kind[Row]):
             return bool(lost.update(progress=0, **self.when_lost)) and self.crashed(row, self.lost_reason)
 
     def next_queued(self) -> int | None:
-        """The one that has waited longest, for workers whose wakes are lost."""
         queued = self.rows.filter(**{self.state: self.queued}).order_by("created_at", "pk")
         return queued.values_list("pk", flat=True).first()
 
     def wake_again(self, *, before: dt.datetime) -> int:
-        """Wake those at the head of the queue whose last wake was given before that time."""
         late = Q(woken_at__lt=before) | Q(woken_at__isnull=True)
         unclaimed = self.rows.filter(late, **{self.state: self.queued}).order_by("created_at", "pk")
         return self.move_each(unclaimed[:MAX_WOKEN], self._wake_once)
@@ -193,17 +189,15 @@ class QueuedKind(Kind[Row]):
         return moved
 
     def was_queued(self, row: Row, reason: str) -> None:
-        """What follows from it, in the same transaction."""
+        pass
 
     def fail_last(self, row: Row, reason: str, attempts: int) -> bool:
-        """End it for good after its last attempt."""
         raise NotImplementedError
 
     def title(self, row: Row) -> str:
         return f"{capfirst(self.model._meta.verbose_name)} {row.pk}"  # noqa: SLF001  (documented)
 
     def described(self, row: Row) -> dict[str, object]:
-        """What each log line about a row carries."""
         return {}
 
 

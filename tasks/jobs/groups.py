@@ -29,7 +29,6 @@ class SignOfLife:
         self._next = 0.0
 
     def give(self) -> None:
-        """As often as it is due. Wakes are fetched whatever becomes of it."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + PACE
@@ -59,12 +58,10 @@ def living_groups() -> list[WorkerGroup]:
 
 
 def forget_groups() -> None:
-    """Those that are long gone."""
     WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
 
 
 def forget_group(name: str) -> None:
-    """One that is known to be gone."""
     WorkerGroup.objects.filter(name=name).delete()
 
 
@@ -83,12 +80,7 @@ SHORTEST = 5.0  # seconds that a busy machine may let a free worker wait, howeve
 
 
 class Watchdog:
-    """Watches one group of workers, known by how its claims begin.
-
-    A queue whose idle worker is killed may hand out nothing any more and say nothing of it. So what counts is
-    what the database shows: jobs wait, some worker of the group is free, and none of them claims one.
-    ``busy_besides`` tells how many workers of a group are at something else than a job.
-    """
+    """Watches one group of workers, known by how its claims begin."""
 
     def __init__(
         self, owner: str, *, workers: int, busy_besides: Callable[[str], int] = lambda owner: 0

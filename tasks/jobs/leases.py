@@ -83,19 +83,16 @@ def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
 
 
 def create_writing_job(submission: Submission, gold: Gold) -> Job:
-    """The job that computes a baseline's run; to be called in a transaction, in which it is woken."""
     return _job(submission, gold, NO_RULES, sets_status=True, step=Step.WRITE)[0]
 
 
 def create_check(submission: Submission, gold: Gold) -> Job:
-    """The job that checks a run before any scores it; the same."""
     return _job(submission, gold, NO_RULES, sets_status=True, step=Step.CHECK)[0]
 
 
 def _job(
     submission: Submission, gold: Gold, rules: str, *, sets_status: bool, step: Job.Step = Job.Step.SCORE
 ) -> tuple[Job, bool]:
-    """The job, and whether it was missing."""
     options, trace = submission.phase.task.options, request_id.get()
     facts = {"options": options, "sets_status": sets_status, "step": step}
     facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, step)}
@@ -113,7 +110,6 @@ def _job(
 
 
 def claim(job_id: int, owner: str) -> Job | None:
-    """Take a queued job and count the attempt; None if there is nothing to take."""
     queued = Job.objects.filter(state=State.QUEUED)
     with transaction.atomic():
         job = JOBS.claim(queued, job_id, owner, started_at=from_now(), progress=0, reason="")
@@ -125,7 +121,6 @@ def claim(job_id: int, owner: str) -> Job | None:
 
 
 def claim_next(owner: str, group: str) -> Job | None:
-    """Take the job whose turn it is of those that a worker of this group may take; None if there is none."""
     # Most wakes that come twice end here, before anything is locked.
     while claimable(group).exists():
         with transaction.atomic():
@@ -228,7 +223,6 @@ def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
 
 
 def resume(job: Job) -> bool:
-    """Try again what waits; its submission goes on waiting until a worker begins."""
     with transaction.atomic():
         moved = Job.objects.filter(pk=job.pk, state=State.WAITING).update(state=State.QUEUED)
         if moved:
@@ -243,7 +237,6 @@ def cancel_jobs(submission_id: int) -> None:
 
 
 def restart(job: Job) -> bool:
-    """Score anew what has ended, with all attempts before it; False while it has not ended."""
     with transaction.atomic():
         facts = facts_of(job.submission, Job.Step(job.step))
         moved = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
@@ -279,7 +272,6 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
 
 
 def _waiting_status(job: Job) -> Submission.Status:
-    """What a submission is while this job of it is in the queue."""
     return Status.CHECKING if job.step == Step.CHECK else Status.QUEUED
 
 

@@ -66,8 +66,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """An e-mail that was given up."""
-
     address: str
     what: str
     written_at: dt.datetime
@@ -132,7 +130,6 @@ def _leased_mails(until: float) -> Iterator[tuple[Mails, Any]]:
 
 
 def try_again(*, by: User) -> int:
-    """Queue the mails that were given up; how many there were."""
     with transaction.atomic():
         facts = {"mail": Mail.QUEUED, "mail_attempts": 0, "mail_due_at": from_now(-1)}
         queued = sum(kind.rows.filter(mail=Mail.FAILED).order_by().update(**facts) for kind in KINDS)
@@ -174,7 +171,6 @@ def _is_wanted(row: Notification | MailedInvitation) -> bool:
 
 
 def _is_refusal(trouble: Exception) -> bool:
-    """Whether the server answers, and takes this mail not."""
     if isinstance(trouble, SMTPRecipientsRefused):
         return True
     return isinstance(trouble, SMTPResponseException) and trouble.smtp_code in (550, 551, 552, 553, 554)

@@ -1,4 +1,9 @@
-"""What a job needs of the worker that does it: the queue it waits in, and whether it is heavy."""
+"""Which queue a job waits in, whose turn it is, and its place until then.
+
+New runs come before runs that are scored again. Among equals it is the season's turn whose last job began the
+longest ago, in the season the team's, and of the team the oldest job. So a run waits for at most one run of
+each other team before each of its own team's, however many those have sent.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,6 @@ def queue_of(task: Task) -> str:
 
 
 def is_heavy(submission: Submission, queue: str, step: Job.Step) -> bool:
-    """Whether light runs must not wait behind it."""
     if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
     done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, step=step)
@@ -39,7 +43,6 @@ def is_heavy(submission: Submission, queue: str, step: Job.Step) -> bool:
 
 
 def facts_of(submission: Submission, step: Job.Step) -> dict[str, object]:
-    """What a job is given when it is queued. A check needs no model."""
     queue = LIGHT if step == Job.Step.CHECK else queue_of(submission.phase.task)
     again = submission.status == Submission.Status.SCORED
     return {
@@ -60,8 +63,6 @@ Sender = tuple[int, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What one sender has in the queue, of one priority."""
-
     priority: int
     sender: Sender
     jobs: int
@@ -84,7 +85,6 @@ class Turns:
         return self._teams.get(sender, NEVER)
 
     def first(self, shares: Sequence[Share]) -> Share:
-        """Of shares that are not none."""
         return min(
             shares,
             key=lambda share: (
@@ -97,7 +97,6 @@ class Turns:
 
 
 def served() -> QuerySet[Job]:
-    """What waits in the queues that workers with these settings serve."""
     waiting = Job.objects.filter(state=Job.State.QUEUED)
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
@@ -133,7 +132,6 @@ def turns() -> Turns:
 
 
 def next_job(jobs: QuerySet[Job]) -> int | None:
-    """Of those that may be taken, the one whose turn it is."""
     shares = shares_of(jobs)
     if not shares:
         return None
@@ -183,6 +181,5 @@ def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) 
 
 
 def with_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    """Each with ``progress``: the share of a check or a scoring that is under way, None where none is."""
     running = Job.objects.filter(submission=OuterRef("pk"), sets_status=True, state=Job.State.RUNNING)
     return submissions.annotate(progress=Subquery(running.order_by("-id").values("progress")[:1]))

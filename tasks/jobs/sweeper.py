@@ -28,8 +28,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
-    """How many jobs a sweep set moving again, or ended because they were begun too often."""
-
     lost: int = 0
     resumed: int = 0
     woken: int = 0
@@ -64,6 +62,5 @@ def sweep(now: dt.datetime | None = None) -> Swept:
 
 
 def last_sweep() -> dt.datetime | None:
-    """When any sweeper of this installation last came to an end, as far as this machine can know."""
     at: dt.datetime | None = caches["queue"].get(SIGN_OF_LIFE)
     return at

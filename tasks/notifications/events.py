@@ -1,4 +1,4 @@
-"""Writing notifications: in the transaction of the event, one for each person, however often it is tried."""
+"""Telling people of events: in the event's transaction, once for each person, however often it is tried."""
 
 from __future__ import annotations
 
@@ -42,10 +42,7 @@ def notify(
     submission: Submission | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> int:
-    """Tell the people, given by id, of an event; who was told of it already is not told again.
-
-    To be called in the transaction of the event. Gives how many wanted to be told.
-    """
+    """Tell the people, given by id, of an event; who was told of it already is not told again."""
     told = channels(sorted(set(people)), kind)
     now = timezone.now()
     rows = [
@@ -70,7 +67,6 @@ def notify(
 
 
 def take_back(event: str, person: int) -> None:
-    """What the person was told of holds no more."""
     Notification.objects.filter(event=event, user=person).delete()
 
 
@@ -84,7 +80,6 @@ def leads_of(team: Team) -> list[int]:
 
 
 def runners_of(season: Season) -> list[int]:
-    """Its organisers and helpers."""
     return list(Organiser.objects.filter(season=season).values_list("user_id", flat=True))
 
 
@@ -104,7 +99,6 @@ Status = Submission.Status
 
 
 def tell_scored(job: Job, *, is_first: bool) -> None:
-    """That the job's run was scored; again, if it was before, and then once for all runs of a team."""
     run = _run_of(job)
     if run is None:
         return
@@ -128,7 +122,6 @@ def tell_scored(job: Job, *, is_first: bool) -> None:
 
 
 def tell_failed(job: Job, *, has_problems: bool) -> None:
-    """That it will not be scored: for what is wrong with its file, or for another reason."""
     run = _run_of(job)
     if run is not None and run.status == Status.FAILED:
         attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
@@ -138,7 +131,6 @@ def tell_failed(job: Job, *, has_problems: bool) -> None:
 
 
 def tell_tries(given: ExtraTries) -> None:
-    """That the team may send more runs than others."""
     notify(
         Kind.TRIES,
         f"tries-{given.pk}",
@@ -151,12 +143,10 @@ def tell_tries(given: ExtraTries) -> None:
 
 
 def tell_excluded(run: Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
-    """That it stands on no board any more, or may again where ``exclusion`` is empty."""
     _tell(Kind.EXCLUDED, f"run-{run.pk}-excluded-{at.timestamp()}", run, exclusion=exclusion, reason=reason)
 
 
 def _run_of(job: Job) -> Submission | None:
-    """As it is now; None where no team waits for it."""
     if not job.sets_status:
         return None
     runs = Submission.objects.select_related("phase__task", "team")
@@ -311,7 +301,6 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
 
 
 def tell_announced(season: Season, announcement: Announcement, *, by: User | None) -> None:
-    """Participants, and those who run the season besides."""
     people = without([*participants_of(season), *runners_of(season)], by)
     notify(Kind.ANNOUNCED, announcement.event, people, season=season, facts={"text": announcement.text})
     queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
@@ -329,7 +318,6 @@ def forget_announced(announcement: Announcement) -> None:
 
 
 def tell_asked(registration: Registration, *, by: User | None) -> None:
-    """Those who decide on the entry."""
     season, event = registration.season, f"registration-{registration.pk}-asked"
     queue_event(Kind.ASKED, event, season, team=registration.team.slug)
     notify(
@@ -343,7 +331,6 @@ def tell_asked(registration: Registration, *, by: User | None) -> None:
 
 
 def tell_decided(registration: Registration) -> None:
-    """The team, in the transaction of the decision."""
     assert registration.decided_at is not None
     event = f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
@@ -359,7 +346,6 @@ def tell_decided(registration: Registration) -> None:
 
 
 def tell_role(season: Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
-    """Whoever was made an organiser or a helper."""
     event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
     notify(Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role})
 
@@ -369,7 +355,6 @@ def sheet_event(sheet: int) -> str:
 
 
 def tell_sheet(sheet: int, phase: Phase, person: int) -> None:
-    """Whoever shall rate a sheet, which is given by its number."""
     season = phase.task.season_id
     notify(Kind.SHEET, sheet_event(sheet), [person], season=season, phase=phase, facts={"sheet": sheet})
 
@@ -386,7 +371,6 @@ def tell_join_asked(asked: JoinRequest) -> None:
 
 
 def forget_join_asked(asked: JoinRequest) -> None:
-    """An e-mail that was not sent yet is not sent any more."""
     Notification.objects.filter(event=_event(asked)).delete()
 
 
@@ -406,7 +390,6 @@ def _event(asked: JoinRequest) -> str:
 
 
 def tell_merge_asked(proposal: MergeProposal) -> None:
-    """The lead of the team that would stay."""
     notify(
         Kind.MERGE_ASKED,
         _merge_event(proposal),
@@ -422,7 +405,6 @@ def forget_merge_asked(proposal: MergeProposal) -> None:
 
 
 def tell_merged(season: Season, team: Team, into: Team, *, at: dt.datetime, reason: str) -> None:
-    """All members of the team that stays, those who came with the other included."""
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
     notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)

@@ -31,13 +31,11 @@ EXISTS (
 
 
 def notifications_of(user: User) -> NotificationQuerySet:
-    """What the person may read now, newest first."""
     own = Notification.objects.filter(user=user).readable()
     return own.select_related("season", "team", "phase__task", "submission")
 
 
 def mark_read(*, user: User, ids: Iterable[int] | None = None) -> int:
-    """Those of these numbers, or all; how many were unread."""
     own = Notification.objects.filter(user=user).unread()
     if ids is not None:
         own = own.filter(pk__in=list(ids))
@@ -79,7 +77,7 @@ _SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 
 
 class LinkNotValid(Exception):
-    """The link to unsubscribe was mistyped, or its account is gone."""
+    pass
 
 
 def default_channel(kind: str) -> Channel:
@@ -87,20 +85,17 @@ def default_channel(kind: str) -> Channel:
 
 
 def channels(people: Iterable[int], kind: str) -> dict[int, Channel]:
-    """How each of these people is told of this kind of event, by id."""
     chosen = NotificationChoice.objects.filter(user__in=list(people), kind=kind)
     by_person = {person: Channel(channel) for person, channel in chosen.values_list("user_id", "channel")}
     return {person: by_person.get(person, default_channel(kind)) for person in people}
 
 
 def choices_of(user: User) -> dict[Kind, Channel]:
-    """Of every kind, in the order of pages."""
     chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "channel"))
     return {kind: Channel(chosen.get(kind, default_channel(kind))) for kind in Kind}
 
 
 def choose(*, user: User, wanted: Mapping[str, str]) -> None:
-    """Keep how the person wants to be told, by kind; kinds that are left out stay as they are."""
     for kind, channel in wanted.items():
         NotificationChoice.objects.update_or_create(
             user=user, kind=Kind(kind), defaults={"channel": Channel(channel)}

@@ -22,8 +22,6 @@ AOE = dt.timezone(dt.timedelta(hours=-12), "AoE")
 
 @dataclass(frozen=True)
 class Words:
-    """A line, what there is to say besides, and the path of the page where it is seen."""
-
     title: str
     text: str
     path: str

@@ -72,7 +72,6 @@ class _Pinned(http.client.HTTPConnection):
             self.sock = context.wrap_socket(self.sock, server_hostname=self.target.host)
 
     def cut(self) -> None:
-        """Whoever waits on it meets its end."""
         if self.sock is not None:
             with suppress(OSError):
                 self.sock.shutdown(socket.SHUT_RDWR)
@@ -85,13 +84,11 @@ _TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48",
 
 
 class AddressRefused(Refused):
-    """The address is none that is posted to; the message says why."""
+    pass
 
 
 @dataclass(frozen=True)
 class Target:
-    """A machine by its number, with the name that it was found under."""
-
     scheme: str
     host: str
     port: int

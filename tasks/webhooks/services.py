@@ -21,7 +21,7 @@ MAX_A_SEASON = 10
 
 
 class WebhookRefused(Refused):
-    """The season cannot have this webhook; the message says why."""
+    pass
 
 
 def secret_of(webhook: Webhook) -> str:
@@ -30,7 +30,6 @@ def secret_of(webhook: Webhook) -> str:
 
 
 def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
-    """Raises AddressRefused or WebhookRefused."""
     url = checked_url(url)
     try:
         with transaction.atomic():

@@ -1,5 +1,3 @@
-"""`manage.py backup TARGET`: the whole site in a folder, while it goes on."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py demo [--json]`"""
-
 from __future__ import annotations
 
 import json

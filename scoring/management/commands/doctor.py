@@ -1,5 +1,3 @@
-"""Saying what is wrong with an installation and what to do; exits 1 where something is."""
-
 from __future__ import annotations
 
 import json

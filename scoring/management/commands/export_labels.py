@@ -1,5 +1,3 @@
-"""`manage.py export_labels MODEL`: what a model has decided for all seasons or for one, as JSON lines."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

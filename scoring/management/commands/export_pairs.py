@@ -1,5 +1,3 @@
-"""`manage.py export_pairs`: what runs wait to have decided, for `python -m scoring decide`."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`manage.py export_season SLUG --out DIR [--archive]`"""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py import_judgements RUN FILE`: what annotators say of a run, beside the automatic labels."""
-
 from __future__ import annotations
 
 import json

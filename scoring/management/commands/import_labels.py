@@ -1,5 +1,3 @@
-"""`manage.py import_labels FILE`: labels of an entailment model, for all seasons or for one."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py mount_archive DIR`"""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

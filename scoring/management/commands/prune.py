@@ -1,5 +1,3 @@
-"""`manage.py prune`: remove what nobody needs any more, or say what that is."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py reported_results FILE [FILE …]`"""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py rescore PHASE`, `--season SEASON`, `--run NUMBER`"""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

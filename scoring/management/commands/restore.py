@@ -1,5 +1,3 @@
-"""`manage.py restore TARGET`: a site as it was when the backup was made."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

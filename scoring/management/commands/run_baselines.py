@@ -1,5 +1,3 @@
-"""`manage.py run_baselines SEASON [--task TASK] [--phase PHASE] [--baseline NAME …]`"""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""Site, workers and sweeper as one command, in the foreground, until it is told to end."""
-
 from __future__ import annotations
 
 from argparse import ArgumentParser
@@ -46,7 +44,6 @@ class Command(BaseCommand):
 
 
 def prepare_database(*, migrates: bool) -> None:
-    """Raises CommandError, so that nothing is started that could only fail."""
     try:
         refuse_newer_schema()
         missing = schema_state().missing

@@ -1,5 +1,3 @@
-"""Moving a site between a folder and a bucket, in either direction."""
-
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,3 @@
-"""Sweeping without `serve`, from a timer or as a process of its own."""
-
 from __future__ import annotations
 
 import threading

@@ -46,15 +46,12 @@ VERSIONS_APART = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Restored:
-    """``differing`` names what is not as it was in the backup; ``has_other_key`` of the secret key."""
-
     manifest: Manifest
     differing: list[str]
     has_other_key: bool
 
 
 def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
-    """Database, files, secret key and static files as the backup has them. Raises BackupRefused."""
     manifest = verified(folder)
     if not overwrite and (found := what_is_here()):
         raise BackupRefused(f"this system is not empty: it has {found}; nothing was changed")
@@ -69,7 +66,6 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
 
 
 def verified(folder: Path) -> Manifest:
-    """The manifest of a backup that is whole and that this installation can take. Raises BackupRefused."""
     manifest = read_manifest(folder)
     if wrong := differences(manifest, digests_in(folder)):
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -88,7 +84,6 @@ def verified(folder: Path) -> Manifest:
 
 
 def what_is_here() -> str:
-    """What the system has of its own, in a few words; empty where it is empty."""
     tables = connection.introspection.table_names()
     for model in (User, Team, Season):
         if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
@@ -110,7 +105,6 @@ def _put_files(folder: Path) -> None:
 
 
 def _put_archives(folder: Path) -> None:
-    """Those of the backup and no others."""
     own = settings.DATA_DIR / ARCHIVES
     shutil.rmtree(own, ignore_errors=True)
     if folder.is_dir():
@@ -118,7 +112,6 @@ def _put_archives(folder: Path) -> None:
 
 
 def _put_key(folder: Path, manifest: Manifest) -> bool:
-    """True where the site has another key than it had."""
     if manifest.secret == INCLUDED and not is_given():
         put_secret(folder)
         return False
@@ -143,7 +136,6 @@ def _differing(manifest: Manifest) -> Iterator[str]:
 
 
 def _stored_digest(name: str) -> str | None:
-    """None where there is no such file."""
     digest = hashlib.sha256()
     try:
         with default_storage.open(name, "rb") as stored:

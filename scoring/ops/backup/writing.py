@@ -68,7 +68,6 @@ def write_backup(target: Path, *, with_secret: bool = True) -> Manifest:
 
 
 def remove_older(target: Path, keep: int) -> list[Path]:
-    """Of the backups beside this one, itself among them, so many newest stay; returns what was removed."""
     found = []
     for folder in target.parent.iterdir():
         if (folder / MANIFEST).is_file():
@@ -119,7 +118,6 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool) -> Manife
 
 
 def _copied(file: NamedFile, folder: Path) -> bool:
-    """False where the file is not there, or is not what its row says."""
     path = folder / file.name
     if path.exists() and file.sha256 and digest_of(path)[1].startswith(file.sha256):
         return True
@@ -143,7 +141,6 @@ def _copy_archives(folder: Path) -> None:
 
 
 def _keep_only(folder: Path, files: Iterable[NamedFile]) -> None:
-    """What only an earlier snapshot named goes, and copies of files that are damaged."""
     wanted = {folder / file.name for file in files}
     for path in [path for path in folder.rglob("*") if path.is_file() and path not in wanted]:
         path.unlink()
@@ -156,7 +153,7 @@ CHUNK = 1 << 20
 
 
 class BackupRefused(Exception):
-    """There is no backup, it is damaged, or it does not belong here; the message says what was found."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +201,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
-    """Size and SHA-256 of everything in the folder but the manifest, as it is read back."""
     return {name: digest_of(path) for name, path in _files(folder) if name != MANIFEST}
 
 
@@ -214,7 +210,6 @@ def digest_of(path: Path) -> tuple[int, str]:
 
 
 def differences(manifest: Manifest, found: Mapping[str, tuple[int, str]]) -> list[str]:
-    """What is missing, was changed, or has come to the files that the manifest lists."""
     lines = [f"{name} is missing" for name in manifest.files if name not in found]
     for name, (size, digest) in found.items():
         if name not in manifest.files:
@@ -232,7 +227,6 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def board_digests() -> dict[str, str]:
-    """By board, as `season/task/phase, rules`."""
     phases = Phase.objects.select_related("task__season").order_by("pk")
     return {
         f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest(
@@ -289,7 +283,6 @@ def snapshot() -> Iterator[None]:
 
 
 def write_database(folder: Path) -> dict[str, Any]:
-    """The database of a snapshot; returns what the manifest says of it. Raises BackupRefused."""
     if connection.vendor == "postgresql":
         return {"vendor": "postgresql", "tables": _write_tables(folder / TABLES)}
     path = folder / SQLITE_FILE
@@ -304,7 +297,6 @@ def write_database(folder: Path) -> dict[str, Any]:
 
 
 def load_database(folder: Path, facts: dict[str, Any], migrations: list[str]) -> None:
-    """Put the database of a backup in the place of this one: all of it, or nothing."""
     if facts["vendor"] == "postgresql":
         with transaction.atomic():
             _make_tables(migrations)
@@ -317,7 +309,6 @@ def load_database(folder: Path, facts: dict[str, Any], migrations: list[str]) ->
 
 
 def _write_tables(folder: Path) -> dict[str, list[str]]:
-    """A file for each of the site's tables, as COPY writes it; returns their columns."""
     folder.mkdir(exist_ok=True)
     found = {}
     with connection.cursor() as cursor:
@@ -332,7 +323,6 @@ def _write_tables(folder: Path) -> dict[str, list[str]]:
 
 
 def _make_tables(migrations: list[str]) -> None:
-    """Empty tables as they were when the backup was made, whatever there is now."""
     with connection.cursor() as cursor:
         for table in _own_tables():
             cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
@@ -385,7 +375,6 @@ LEFT_OUT = "absent: it was left out"
 
 
 def write_secret(folder: Path, *, is_wanted: bool) -> str:
-    """Returns what the manifest says of it."""
     if is_given():
         return FROM_ENVIRONMENT
     if not is_wanted:
@@ -395,7 +384,6 @@ def write_secret(folder: Path, *, is_wanted: bool) -> str:
 
 
 def put_secret(folder: Path) -> None:
-    """Takes the place of the key that this site has made for itself."""
     draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
