@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, TruncDate
@@ -37,12 +36,28 @@ class Day:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Waiting:
+    queue: str
+    queued: int
+    running: int
+    oldest: dt.datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    jobs: int
+    waited: float
+    took: float
+    longest: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """``run_bytes`` is what the files of the runs take, as they were sent or computed."""
 
     days: list[Day]
-    queues: list[dict[str, Any]]
-    times: dict[str, float] | None
+    queues: list[Waiting]
+    times: Times | None
     runs: int
     run_bytes: int
 
@@ -82,7 +97,7 @@ def progress_of(season: Season) -> Progress:
     )
     return Progress(
         days=_days(season),
-        queues=list(queues.order_by("queue")),
+        queues=[Waiting(**row) for row in queues.order_by("queue")],
         times=_times(season),
         runs=sizes["n"],
         run_bytes=sizes["size"],
@@ -113,7 +128,7 @@ def _days(season: Season) -> list[Day]:
     ]
 
 
-def _times(season: Season) -> dict[str, float] | None:
+def _times(season: Season) -> Times | None:
     """Of the newest jobs that scored a run within a week, in seconds; medians, and the longest of all."""
     done = Job.objects.filter(
         submission__phase__task__season=season,
@@ -132,7 +147,7 @@ def _times(season: Season) -> dict[str, float] | None:
     waited = [(begun - made).total_seconds() for made, begun, _ in times]
     took = [(ended - begun).total_seconds() for _, begun, ended in times]
     longest = max((ended - made).total_seconds() for made, _, ended in times)
-    return {"jobs": len(times), "waited": median(waited), "took": median(took), "longest": longest}
+    return Times(jobs=len(times), waited=median(waited), took=median(took), longest=longest)
 
 
 def failed_runs(season: Season) -> QuerySet[Submission]:
