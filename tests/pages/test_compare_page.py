@@ -125,7 +125,7 @@ def test_tests_over_many_units_are_made_when_they_are_asked_for(client, phase, r
 def test_whoever_comes_while_long_tests_are_made_is_told_so(client, phase, runs, monkeypatch):
     monkeypatch.setattr(versus, "FEW_UNITS", 3)
     monkeypatch.setattr(versus, "PATIENCE", 0)
-    with versus._alone():
+    with versus._one_at_a_time:
         page = ask(client, phase, status=503, a=runs[0].pk, b=runs[1].pk, tests="now")
     assert "Another comparison is being computed" in page
 
