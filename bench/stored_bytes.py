@@ -189,7 +189,7 @@ def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Ra
         }
         for dimension, own in result["breakdowns"].items()
     }
-    compare_board._keep(evaluation, ends)  # noqa: SLF001
+    compare_board.keep_intervals(evaluation, ends)
     by_class = sum(len(metrics) for own in result["breakdowns"].values() for metrics in own.values())
     return len(result["metrics"]) + by_class
 

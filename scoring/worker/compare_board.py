@@ -190,9 +190,7 @@ def give_intervals(evaluation: Evaluation) -> None:
         )
         # One that was scored anew meanwhile has its turn again.
         if same.update(has_class_intervals=True):
-            rows = evaluation.breakdowns.select_related("classes")
-            changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
-            Breakdown.objects.bulk_update(changed, ["numbers"])
+            keep_intervals(evaluation, found)
 
 
 def intervals_of(evaluation: Evaluation) -> Found:
@@ -211,3 +209,9 @@ def intervals_of(evaluation: Evaluation) -> Found:
         dimension: class_intervals(metrics, statistics.matrices, statistics.units, labels)
         for dimension, labels in statistics.features.items()
     }
+
+
+def keep_intervals(evaluation: Evaluation, found: Found) -> None:
+    rows = evaluation.breakdowns.select_related("classes")
+    changed = [row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))]
+    Breakdown.objects.bulk_update(changed, ["numbers"])
