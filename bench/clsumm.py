@@ -29,8 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
-from tasks.types.clsumm.layout import topic_folders
-from tasks.types.clsumm.topics import read_topics
+from tasks.types.clsumm.topics import read_topics, topic_folders
 from tasks.types.files import open_inputs
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,9 +14,8 @@ from measuring import Measurements, Row
 
 from scoring.metrics.ranking import Ranking
 from tasks.types.files import open_input
-from tasks.types.ranking.gathering import RunLimits
 from tasks.types.ranking.lists import Lists, index_of
-from tasks.types.ranking.runs import read_ranked_run
+from tasks.types.ranking.runs import RunLimits, read_ranked_run
 
 QUERIES, CANDIDATES, DEPTH = 100_000, 50, 10
 NAMES = ("recall@10", "mrr@10", "ndcg@10")

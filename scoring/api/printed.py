@@ -10,7 +10,7 @@ from scoring.metrics import Metric, known_metric
 from scoring.models import ClassNumber, Evaluation, Score
 from scoring.runs.results import latest_evaluations
 from tasks.models import Submission
-from tasks.types.printed_options import printed_options
+from tasks.types.base import printed_options
 
 
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:

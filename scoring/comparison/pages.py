@@ -20,7 +20,7 @@ from scoring.metrics import Metric
 from scoring.metrics.entailment.labels import with_labels
 from scoring.stats.signature import compare_command
 from scoring.stats.significance import ALPHA
-from tasks.types.printed_options import printed_options
+from tasks.types.base import printed_options
 
 #: Instances on one page.
 PAGE = 50

@@ -36,7 +36,7 @@ from scoring.stats.breakdown import NO_CLASS
 from scoring.stats.significance import ROUNDING
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
-from tasks.types.instance_view import ShownInstance
+from tasks.types.base import ShownInstance
 
 #: Which instances are read; the first where values are shown, the second where they are not.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"

@@ -35,7 +35,7 @@ from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
 from tasks.types.files import CHUNK, InputFile, open_input
 from tasks.types.positional_citations.options import ENTAILMENT
-from tasks.types.trec import TrecForm
+from tasks.types.run_forms import TrecForm
 
 #: So many lines of a JSON lines file are looked at for its fields.
 SAMPLED_LINES = 50

@@ -28,7 +28,7 @@ from tasks.gold.gold_files import index_file
 from tasks.models import Gold, Phase, Submission
 from tasks.notifications.events import sheet_event, take_back, tell_sheet
 from tasks.submissions.run_card import READING
-from tasks.types.human_evaluation import Scale, Sources
+from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
 #: Codes are drawn by chance, so that neither one nor its neighbours tell whose text it is; of letters alone,

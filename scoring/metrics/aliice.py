@@ -16,10 +16,10 @@ from scoring.metrics.entailment.verdicts import Case, judged
 from tasks.types.base import Options
 from tasks.types.positional_citations.claims import Claim
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import are_in_range, is_in_range, marks, without_marks
 from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
 from tasks.types.positional_citations.parsing import parser_name, parser_place, rests_on_spacy
-from tasks.types.positional_citations.parts import AlceSentence, CitedSentence, Part, Response, ScoredClaim
+from tasks.types.positional_citations.runs import AlceSentence, CitedSentence, Part, Response, ScoredClaim
+from tasks.types.positional_citations.sentences import are_in_range, is_in_range, marks, without_marks
 
 
 class Aliice(CitationMetric):

@@ -18,10 +18,9 @@ from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import Rouge, rouge
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import first_line
 from tasks.types.positional_citations.options import chosen_splitter
-from tasks.types.positional_citations.parts import CitedSentence, Part, Response
-from tasks.types.positional_citations.sentences import SPLITTERS, splitter_name
+from tasks.types.positional_citations.runs import CitedSentence, Part, Response
+from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
 ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"

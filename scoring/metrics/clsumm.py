@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring.metrics.base import CountMetric, Floats, Metric, f1_of_counts, ratio
 from tasks.types.clsumm.citances import FACETS
-from tasks.types.clsumm.spans import CitedSpan
+from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
 
 CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"

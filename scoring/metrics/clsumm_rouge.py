@@ -35,7 +35,7 @@ from scoring.metrics.rouge155 import (
     rouge_su,
 )
 from tasks.types.base import OptionRefused, Options
-from tasks.types.clsumm.spans import CitedSpan
+from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.unavailable import Unavailable
 
 LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"

@@ -21,10 +21,9 @@ from tasks.types.base import Options
 from tasks.types.citation_text.instances import Instance
 from tasks.types.citation_text.runs import Prediction
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import first_line, without_marks
 from tasks.types.positional_citations.options import LABELS, MODEL, chosen_splitter, entailment_source
-from tasks.types.positional_citations.parts import Part, Response
-from tasks.types.positional_citations.sentences import SPLITTERS, splitter_name
+from tasks.types.positional_citations.runs import Part, Response
+from tasks.types.positional_citations.sentences import SPLITTERS, first_line, splitter_name, without_marks
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 #: The columns of the matrix. Recall and precision by claim have one weight.

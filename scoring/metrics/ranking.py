@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
-from tasks.types.ranking.gathering import DeclaredLists
 from tasks.types.ranking.lists import GradedLists, Lists, Numbers, ranks_of
+from tasks.types.ranking.runs import DeclaredLists
 
 #: By the name of a metric its column and where it comes from.
 MEASURES = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient
-from tasks.types.citation_resolution.pairing import Resolutions
+from tasks.types.citation_resolution.collection import Resolutions
 from tasks.types.ranking.lists import Lists, ranks_of
 
 CITATION = (

@@ -17,8 +17,8 @@ from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.offline.evaluate import Scores
 from tasks.types import Pairs
+from tasks.types.base import ShownInstance
 from tasks.types.columns import Classes
-from tasks.types.instance_view import ShownInstance
 
 
 @dataclass(frozen=True, kw_only=True)

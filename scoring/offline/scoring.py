@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from scoring.stats.interval_methods import METHODS
 from tasks.types import InputRefused, Pairs, Split, TaskType
-from tasks.types.base import as_written
+from tasks.types.base import ShownInstance, as_written
 from tasks.types.files import input_digest, open_input, open_inputs
-from tasks.types.instance_view import ShownInstance
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 

@@ -20,8 +20,7 @@ from xml.sax.saxutils import escape
 
 from scoring.metrics.discourse.sentences import sentence_spans
 from scoring.tools.builders.topics import file_names
-from tasks.types.clsumm.annotation import PIECES_JOIN, Unreadable, line_fields
-from tasks.types.clsumm.csvform import ANSWER_COLUMNS, PUBLIC_COLUMNS
+from tasks.types.clsumm.annotation import ANSWER_COLUMNS, PIECES_JOIN, PUBLIC_COLUMNS, Unreadable, line_fields
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem, Problems
 from tasks.types.text import decoded

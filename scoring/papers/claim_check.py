@@ -19,8 +19,8 @@ from tasks.types.files import open_input
 from tasks.types.positional_citations.claims import Claim as ParsedClaim
 from tasks.types.positional_citations.claims import Sentence
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import are_in_range
-from tasks.types.positional_citations.parts import Response
+from tasks.types.positional_citations.runs import Response
+from tasks.types.positional_citations.sentences import are_in_range
 from tasks.types.problems import InputRefused, Problem, fatal, quoted
 from tasks.types.text import json_lines
 

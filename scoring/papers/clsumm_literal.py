@@ -50,12 +50,12 @@ from scoring.tools.baselines.clsumm_supervised import (
 from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
 from tasks.types.base import Option, Options, checked_options
 from tasks.types.baselines import Answer, Answering, Baseline
-from tasks.types.clsumm.features import section_kind
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
+from tasks.types.clsumm.pairs import section_kind
+from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
+from tasks.types.positional_citations.claims import Parse
 from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
-from tasks.types.positional_citations.tree import Parse
 
 SWEEP = "clair_umich's TF-IDF to the letter"
 

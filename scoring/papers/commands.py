@@ -354,9 +354,8 @@ def convert_biomedsumm(given: Given) -> int:
 def describe_topics(given: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
     from tasks.types.base import checked_options
-    from tasks.types.clsumm.inputs import read_input_topics
     from tasks.types.clsumm.options import ANNOTATION
-    from tasks.types.clsumm.topics import read_topics
+    from tasks.types.clsumm.topics import read_input_topics, read_topics
     from tasks.types.files import open_inputs
 
     options = checked_options("describe-topics", (ANNOTATION,), {"annotation": given.annotation})
@@ -371,8 +370,7 @@ def describe_topics(given: Given) -> int:
 
 def describe_citation_texts(given: Given) -> int:
     from scoring.tools.builders.citation_text import as_markdown, counter_of
-    from tasks.types.citation_text.data_sets import data_sets
-    from tasks.types.citation_text.instances import read_instances
+    from tasks.types.citation_text.instances import data_sets, read_instances
     from tasks.types.files import open_inputs
 
     count = counter_of(given.tokenizer) if given.tokenizer else None

@@ -23,7 +23,7 @@ import numpy as np
 from scoring.metrics.agreement import alpha
 from scoring.stats.jackknife import ratio_interval
 from scoring.tools.builders.classes import drawn
-from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
+from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.ranking.records import Rows, the_file

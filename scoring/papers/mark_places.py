@@ -16,10 +16,8 @@ from scoring.metrics.entailment.verdicts import Judge, Pair, passage_text
 from scoring.tools.baselines.positional import bare, marked, word_share
 from tasks.types.base import CORRECTED, Options
 from tasks.types.positional_citations.gold import Question
-from tasks.types.positional_citations.marks import MARK
-from tasks.types.positional_citations.parts import CitedSentence
-from tasks.types.positional_citations.positions import positions
-from tasks.types.positional_citations.sentences import by_rules, with_marks_moved
+from tasks.types.positional_citations.runs import CitedSentence
+from tasks.types.positional_citations.sentences import MARK, by_rules, positions, with_marks_moved
 
 #: A passage is marked that has this share of a sentence's words.
 ENOUGH = 0.5

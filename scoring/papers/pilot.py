@@ -55,8 +55,8 @@ from scoring.tools.baselines.clsumm_supervised import answers as supervised_answ
 from tasks.types import CORRECTED, Split, TaskType, task_type
 from tasks.types.baselines import Answer
 from tasks.types.clsumm.citances import FACETS, MAJORITY
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION, OFFICIAL_2014
+from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 from tasks.types.runs import read_run
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tasks.types import InputRefused, Problem
-from tasks.types.citation_recommendation.names import contradiction
+from tasks.types.citation_recommendation import contradiction
 from tasks.types.problems import fatal
 
 #: The tables of a paper; a larger file is something else.

@@ -105,7 +105,7 @@ def page_of(
 
 
 def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
-    from tasks.types.positional_citations.marks import MARK
+    from tasks.types.positional_citations.sentences import MARK
 
     tokens, heads, relations = detail["tokens"], detail["heads"], detail["relations"]
     pieces, end = [], 0

@@ -27,7 +27,7 @@ from scoring.models import ClassNumber, Evaluation, Score
 from scoring.stats.signature import offline_command
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
-from tasks.types.printed_options import printed_options
+from tasks.types.base import printed_options
 
 #: Metrics drawn beside one another in a chart by class; the table has all of them.
 DRAWN = 3

@@ -236,7 +236,7 @@ def write_texts(given: Given) -> int:
 def build_diagnostic_split(given: Given) -> int:
     from scoring.tools.builders.classes import EACH, PER_STRATUM, Rules
     from scoring.tools.builders.diagnostic import BASELINES, agreement, build_diagnostic, placements, table
-    from tasks.types.citation_recommendation.names import CONTEXTS
+    from tasks.types.citation_recommendation import CONTEXTS
 
     season = _season(given, "citation-recommendation")
     if given.published:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from tasks.types.files import InputFile
-from tasks.types.human_evaluation import HumanEvaluation
-from tasks.types.instance_view import ShownInstance, joined, rows_by_name
 from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
-from tasks.types.run_forms import RunForm
-from tasks.types.trec import TrecForm
+from tasks.types.run_forms import RunForm, TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
@@ -258,3 +256,88 @@ def as_written(
             for values in (pairs.gold, pairs.answers)
         )
         yield ShownInstance(name=name, gold=gold, answer=answer)
+
+
+#: Of more instances nothing is kept to be read.
+MAX_SHOWN = 2_000
+#: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that
+#: both have, and a missed one may be implied by it, without such words.
+RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
+OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownInstance:
+    """Texts. ``given`` is what systems see, and says nothing of the gold; empty where there is nothing."""
+
+    name: str
+    given: str = ""
+    gold: str = ""
+    answer: str = ""
+    #: Sentence by sentence, as far as the task type tells: the outcome and the sentence. It says the gold.
+    judged: tuple[tuple[str, str], ...] = ()
+
+
+def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:
+    """The rows of each instance, in the order of the instances; of the first ``MAX_SHOWN``."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names or ()):
+        if name in rows or len(rows) < MAX_SHOWN:
+            rows.setdefault(name, []).append(row)
+    return rows
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Each once, in their order, a line each."""
+    return "\n".join(dict.fromkeys(text for text in texts if text))
+
+
+#: Pairs of a heading and a text.
+Sources = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is asked of a text, and what each of the five levels means, the lowest first."""
+
+    question: str
+    levels: tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class HumanEvaluation:
+    """``sources`` reads the public inputs, never gold; ``texts`` takes the answers that a run was read as.
+
+    Both go by the names of instances. ``scales`` are the task's own, by criterion; what has none is asked
+    with no more than the ends named. ``references`` reads the gold texts, where texts can be judged against
+    them, and ``reference_scales`` are those that hold then.
+    """
+
+    sources: Callable[[Sequence[InputFile]], Mapping[str, Sources]]
+    texts: Callable[[Any], Mapping[str, str]]
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    references: Callable[[Sequence[InputFile]], Mapping[str, str]] | None = None
+    reference_scales: Mapping[str, Scale] = field(default_factory=dict)
+
+
+def printed_options(options: Mapping[str, str]) -> dict[str, str]:
+    """
+    >>> printed_options({"parser": "/srv/data/parses.jsonl", "entailment": "labels:/srv/l.jsonl"})
+    {'parser': 'parses.jsonl', 'entailment': 'labels:l.jsonl'}
+    """
+    return {name: _without_folder(value) for name, value in options.items()}
+
+
+def _without_folder(value: str) -> str:
+    head, separator, path = value.partition(":")
+    if separator and len(head) > 1 and _is_absolute(path):
+        return f"{head}:{_name(path)}"
+    return _name(value) if _is_absolute(value) else value
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _name(path: str) -> str:
+    return PureWindowsPath(path).name if PureWindowsPath(path).drive else PurePosixPath(path).name

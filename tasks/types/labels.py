@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from tasks.types.base import Index, Options, Pairs, Split
+from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
 from tasks.types.files import CLUTTER, InputFile
-from tasks.types.instance_view import MAX_SHOWN, ShownInstance
-from tasks.types.jsonlines import AnswerForm, Line, as_lines, content_digest, read_answers
+from tasks.types.jsonlines import (
+    SUFFIXES,
+    AnswerForm,
+    Line,
+    Record,
+    as_lines,
+    content_digest,
+    read_answers,
+    read_records,
+    well_formed,
+)
 from tasks.types.probabilities import LabelWithProbabilities, ProbabilitiesRefused, read_probabilities
 from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.records import SUFFIXES, Record, read_records, well_formed
 from tasks.types.run_forms import RunForm
 from tasks.types.text import json_kind
 

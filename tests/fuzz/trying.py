@@ -16,7 +16,7 @@ from scoring.offline.evaluate import Resampling, evaluate
 from tasks.types import InputRefused, Split, TaskType
 from tasks.types.files import open_input
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.tree import ROOT, Parse
+from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 from tests.fuzz.mutations import mutated

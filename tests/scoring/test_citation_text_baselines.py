@@ -20,7 +20,7 @@ from scoring.tools.baselines.citation_text import (
     plain,
 )
 from tasks.types.citation_text.instances import cited_abstracts
-from tasks.types.punkt import punkt_sentences
+from tasks.types.text import punkt_sentences
 from tests.scoring.offline import score
 from tests.tasks.types.instances import DUNES, write_gold, write_lines
 

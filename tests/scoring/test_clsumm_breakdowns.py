@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.features import publication_year, section_kind
+from tasks.types.clsumm.pairs import publication_year, section_kind
 from tests.scoring.offline import score
 from tests.tasks.types.corpus import answer_line, write_topic
 

@@ -18,9 +18,9 @@ from scoring.tools.baselines.clsumm_supervised import (
 )
 from scoring.tools.baselines.tfidf import TfIdf
 from tasks.types.base import OptionRefused
-from tasks.types.clsumm.inputs import read_input_topics
+from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
-from tasks.types.positional_citations.tree import Parse
+from tasks.types.positional_citations.claims import Parse
 from tests.tasks.types.corpus import write_topic
 
 SUPERVISED = "clsumm-umich-supervised"

@@ -19,8 +19,7 @@ from scoring.tools.baselines.clsumm import above, paper_alone, tfidf_top, with_c
 from scoring.tools.baselines.clsumm_supervised import cited_sentences
 from tasks.types import task_type
 from tasks.types.clsumm.citances import CitanceName
-from tasks.types.clsumm.documents import Sentence
-from tasks.types.clsumm.inputs import InputCitance, InputTopic
+from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence
 from tasks.types.files import open_inputs
 
 BELLS = "bells ring"

@@ -9,9 +9,9 @@ from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics.meteor import reader
 from scoring.papers.clsumm_literal import dependency_overlap, features, features_used, subsequences
 from scoring.papers.clsumm_senses import MEASURES, Senses, greatest_depth, sentence_likeness
-from tasks.types.clsumm.inputs import read_input_topics
+from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
-from tasks.types.positional_citations.tree import Parse
+from tasks.types.positional_citations.claims import Parse
 from tests.scoring.test_clsumm_features import write_wordnet
 from tests.tasks.types.corpus import write_topic
 

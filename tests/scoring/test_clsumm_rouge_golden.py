@@ -10,7 +10,7 @@ import pytest
 
 from scoring.offline.matrices import load_statistics
 from scoring.tools.baselines.clsumm import answered, mq_tfidf
-from tasks.types.clsumm.inputs import read_input_topics
+from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
 from tests.scoring.golden import (
     PARTS,

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from tasks.types.punkt import punkt_name, punkt_sentences
+from tasks.types.text import punkt_name, punkt_sentences
 from tasks.types.unavailable import Unavailable
 
 #: Sentences of so many tokens or fewer are dropped.

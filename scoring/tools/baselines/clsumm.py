@@ -17,11 +17,9 @@ from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked
 from tasks.types import Split
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import MAJORITY
-from tasks.types.clsumm.documents import Sentence
-from tasks.types.clsumm.features import section_kind
-from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
+from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic
-from tasks.types.clsumm.topics import Topic
+from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence, Topic, read_input_topics
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 

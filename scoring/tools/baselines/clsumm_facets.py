@@ -23,9 +23,8 @@ from scoring.tools.baselines.clsumm import PILOT, span_answer, taln
 from tasks.types.base import Options, checked_options
 from tasks.types.baselines import Answer, Answering, Baseline
 from tasks.types.clsumm.citances import MAJORITY, merged_facets
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
-from tasks.types.clsumm.topics import Topic, read_topics
+from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)

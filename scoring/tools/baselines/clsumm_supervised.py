@@ -21,12 +21,11 @@ from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
 from tasks.types.base import Option, Options, checked_options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.citances import CitanceName
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
 from tasks.types.clsumm.options import ANNOTATION
-from tasks.types.clsumm.topics import read_topics
+from tasks.types.clsumm.topics import InputTopic, read_input_topics, read_topics
 from tasks.types.files import InputFile
+from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
-from tasks.types.positional_citations.tree import ROOT, Parse
 from tasks.types.unavailable import Unavailable
 
 NAME = "clsumm-umich-supervised"

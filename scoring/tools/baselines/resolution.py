@@ -23,7 +23,7 @@ from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Answering, Baseline
-from tasks.types.citation_resolution.names import CONTEXTS, INLINKS, REFERENCES
+from tasks.types.citation_resolution import CONTEXTS, INLINKS, REFERENCES
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.records import named, the_file

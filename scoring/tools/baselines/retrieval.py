@@ -20,7 +20,7 @@ from scoring.metrics.local_models import chosen_device, weights_digest
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Answering, Baseline
-from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS
+from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.records import Rows, the_file

@@ -12,21 +12,25 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scoring.tools.builders.season import SeasonFolder
-from tasks.types.citation_text.data_sets import MAX_INPUT, MAX_OUTPUT, Count, DataSet, data_sets
 from tasks.types.citation_text.instances import (
     ABSTRACT,
     AFTER,
     BEFORE,
+    MAX_INPUT,
+    MAX_OUTPUT,
     SELF_REFERENCES,
+    Count,
+    DataSet,
     Instance,
+    data_sets,
     is_cited,
     known_faults,
     marks,
     read_instances,
 )
 from tasks.types.files import InputFile, open_input
+from tasks.types.jsonlines import SUFFIXES, Record, read_records
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.records import SUFFIXES, Record, read_records
 from tasks.types.text import decoded, json_kind
 from tasks.types.unavailable import Unavailable
 

@@ -19,7 +19,7 @@ from scoring.tools.builders.sampling import sample_each, sample_officially
 from scoring.tools.builders.season import SeasonFolder
 from scoring.tools.builders.store import Store
 from scoring.tools.builders.tagging import Tagger, tag
-from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, SAMPLED_FOR
+from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 from tasks.types.problems import InputRefused, Problem
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")

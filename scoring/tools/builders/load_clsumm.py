@@ -12,8 +12,7 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import style_of, token_count, with_placeholder, without_unmarked
 from scoring.tools.builders.corpus import Context, Paper, Reference, Sink
-from tasks.types.clsumm.documents import TITLE, Sentence
-from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
+from tasks.types.clsumm.topics import TITLE, InputCitance, InputTopic, Sentence, read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.problems import InputRefused, Problem
 

@@ -15,7 +15,7 @@ from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader
 from scoring.tools.builders.season import SeasonFolder
 from scoring.tools.builders.store import Store
-from tasks.types.citation_resolution.names import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
+from tasks.types.citation_resolution import CITATIONS, CONTEXTS, INLINKS, PAPERS, REFERENCES
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")

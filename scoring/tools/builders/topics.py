@@ -26,9 +26,8 @@ from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.reading import SENTENCES, digest_of, loader
 from scoring.tools.builders.store import Store
 from tasks.types.clsumm.citances import Annotation, merged_facets, named_sentences, spans
-from tasks.types.clsumm.features import publication_year
-from tasks.types.clsumm.inputs import InputCitance, InputTopic, read_input_topics
-from tasks.types.clsumm.topics import Topic
+from tasks.types.clsumm.pairs import publication_year
+from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_input_topics
 from tasks.types.files import open_inputs
 from tasks.types.problems import InputRefused, Problem
 

@@ -17,8 +17,7 @@ from scoring.offline.entailment_exchange import pair_line, pending_pairs
 from scoring.tools.demo.papers import SUBJECTS, Subject, chance, write_lines
 from tasks.types import task_type
 from tasks.types.files import open_input
-from tasks.types.positional_citations.claims import ClaimRules, text_to_parse
-from tasks.types.positional_citations.tree import ROOT
+from tasks.types.positional_citations.claims import ROOT, ClaimRules, text_to_parse
 from tasks.types.runs import read_run
 
 Record = dict[str, Any]

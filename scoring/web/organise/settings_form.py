@@ -19,7 +19,7 @@ from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured
 from tasks.seasons.file.load import Fault
 from tasks.types import Option, task_types
-from tasks.types.printed_options import printed_options
+from tasks.types.base import printed_options
 
 OPTION = "option-"
 BLANK = gettext_lazy("as it follows from the rest")

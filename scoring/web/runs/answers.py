@@ -30,8 +30,7 @@ from scoring.runs.results import latest_evaluations
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, Pages, private
 from tasks.models import Season, Submission
-from tasks.types.base import current_rules
-from tasks.types.instance_view import ALIKE, IMPLIED, MISSED, OUTCOMES, RIGHT, WRONG
+from tasks.types.base import ALIKE, IMPLIED, MISSED, OUTCOMES, RIGHT, WRONG, current_rules
 
 
 @dataclass(frozen=True, kw_only=True)

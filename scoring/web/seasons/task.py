@@ -31,8 +31,7 @@ from tasks.seasons.access import (
 )
 from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
-from tasks.types.citation_text.data_sets import MAX_INPUT, MAX_OUTPUT
-from tasks.types.citation_text.instances import SELF_REFERENCES
+from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
 
 @task_readers.page()

@@ -36,8 +36,8 @@ from tasks.seasons.file.entries import (
 from tasks.seasons.file.tables import Table
 from tasks.submissions.uploads import checksum
 from tasks.types import InputRefused, Option, OptionRefused, Problem, TaskType, task_types
+from tasks.types.base import printed_options
 from tasks.types.files import open_input, open_inputs
-from tasks.types.printed_options import printed_options
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.types.base import (
@@ -16,17 +16,15 @@ from tasks.types.base import (
     Split,
     TaskType,
 )
-from tasks.types.citation_recommendation.names import DIMENSIONS, is_gold_file
 from tasks.types.files import InputFile
-from tasks.types.lazy import lazy
 from tasks.types.problems import Problem
-from tasks.types.references import MetricRef
-from tasks.types.trec import RUN_FORM, TrecForm
+from tasks.types.references import MetricRef, lazy
+from tasks.types.run_forms import RUN_FORM, TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.citation_recommendation.collection import Collection
-    from tasks.types.ranking.gathering import RankedRun
     from tasks.types.ranking.lists import Lists
+    from tasks.types.ranking.runs import RankedRun
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
 TREC = "tasks.types.citation_recommendation.collection"
@@ -39,7 +37,6 @@ F1_CLASSES = {
 }
 GRADED = ("ndcg_graded", "rbp", "unjudged")
 MEASURES = {CORRECTED: ("recall", "mrr", "ndcg"), OFFICIAL: ("recall", "mrr")}
-
 CUTS = Option(
     name="k",
     default=str(CUT),
@@ -123,8 +120,7 @@ def _asked_for(options: Options) -> Iterator[MetricRef]:
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
     """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
-    from tasks.types.ranking.gathering import RunLimits
-    from tasks.types.ranking.runs import read_ranked_run
+    from tasks.types.ranking.runs import RunLimits, read_ranked_run
 
     declares = options[PERPLEXITY.name] == "yes"
     limits = RunLimits(longest=_longest(options), kept=max(cuts(options)), declares=declares)
@@ -154,11 +150,31 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 
 def _answers(split: Split, run: RankedRun) -> Lists:
     """The rankings, with the probabilities of candidates where the run declares any."""
-    from tasks.types.ranking.gathering import DeclaredLists
+    from tasks.types.ranking.runs import DeclaredLists
 
     if not run.declared:
         return run.lists
     return DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
+
+
+#: The dimensions of the diagnostic benchmark and that of authors, with the order of their classes where it is
+#: not the alphabet's.
+DIMENSIONS: Mapping[str, tuple[str, ...]] = {
+    "field": (),
+    "year_group": (),
+    "citation_group": tuple(map(str, range(10))),
+    "length_class": ("short", "medium", "long"),
+    "location_class": ("start", "middle", "end"),
+    "context_type": ("background", "method", "result"),
+    "pos_before": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
+    "pos_after": ("verb", "noun", "adjective", "adverb", "pronoun", "preposition", "others"),
+    "low_resource": (),
+    "h_index_group": ("0", "1", "2", "3"),
+}
+
+
+def is_gold_file(name: str) -> bool:
+    return name.rpartition("/")[2] in (CONTEXTS, CANDIDATES)
 
 
 TASK_TYPE = TaskType(
@@ -177,10 +193,29 @@ TASK_TYPE = TaskType(
     is_gold_file=is_gold_file,
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
-    show_instances=lazy("tasks.types.ranking.instance_view", "show_instances"),
+    show_instances=lazy("tasks.types.ranking.records", "show_instances"),
     trec=TrecForm(
         topics=lazy(TREC, "topics"),
         documents=lazy(TREC, "documents"),
         qrels=lazy(TREC, "qrels"),
     ),
 )
+CONTEXTS, CANDIDATES = "diagnostic.jsonl", "references.jsonl"
+#: Dimensions that are part of a gold's digest only where a context has a class of them.
+LATER = frozenset({"h_index_group"})
+#: Which dimensions a context was sampled for; in others it does not count. Without it, it counts in all.
+SAMPLED_FOR = "sampled_for"
+
+
+def contradiction(recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0) -> str:
+    """What is wrong with a row's Recall@k and MRR@k; empty where both can be true.
+
+    A cited paper among the first k has a reciprocal rank between 1/k and 1, any other has 0, so that
+    Recall@k / k <= MRR@k <= Recall@k. ``rounding`` is how far each figure may be off: half a unit of its last
+    digit.
+    """
+    if mrr + rounding < (recall - rounding) / cut:
+        return f"MRR@{cut} {mrr:g} is below Recall@{cut} / {cut}, which is {recall / cut:g}"
+    if mrr - rounding > recall + rounding:
+        return f"MRR@{cut} {mrr:g} is above Recall@{cut}, which is {recall:g}"
+    return ""

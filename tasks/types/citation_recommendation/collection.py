@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.citation_recommendation.names import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
+from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, LATER, SAMPLED_FOR
 from tasks.types.columns import Classes, ClassesBuilder
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import GradedLists, Lists, ListsBuilder, index_of
 from tasks.types.ranking.records import Rows, canonical, digest_of, label, shown_line, the_file
-from tasks.types.trec import text_of_document, text_of_topic
+from tasks.types.run_forms import text_of_document, text_of_topic
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")

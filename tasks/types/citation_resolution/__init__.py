@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from tasks.types.base import CORRECTED, OFFICIAL, TaskType
-from tasks.types.citation_resolution.names import is_gold_file
-from tasks.types.lazy import lazy
-from tasks.types.references import MetricRef
-from tasks.types.trec import RUN_FORM, TrecForm
+from tasks.types.references import MetricRef, lazy
+from tasks.types.run_forms import RUN_FORM, TrecForm
 
 COLLECTION = "tasks.types.citation_resolution.collection"
 TREC = "tasks.types.citation_resolution.collection"
-PAIRING = "tasks.types.citation_resolution.pairing"
+PAIRING = "tasks.types.citation_resolution.collection"
 MEAN = "scoring.metrics.resolution:ResolutionMean"
 METRICS = (
     MetricRef("success@n", MEAN, {"column": "success"}),
@@ -21,6 +19,11 @@ METRICS = (
     MetricRef("ndcg", "scoring.metrics.ranking:Ranking", {"measure": "ndcg"}),
     MetricRef("cocited_probability", "scoring.metrics.resolution:CocitedProbability", {"column": "cocited"}),
 )
+
+
+def is_gold_file(name: str) -> bool:
+    return name.rpartition("/")[2] in (CONTEXTS, REFERENCES, PAPERS, CITATIONS, INLINKS)
+
 
 TASK_TYPE = TaskType(
     slug="citation-resolution",
@@ -36,7 +39,7 @@ TASK_TYPE = TaskType(
     pair=lazy(PAIRING, "pair"),
     public_files=lazy(COLLECTION, "public_files"),
     is_gold_file=is_gold_file,
-    show_instances=lazy("tasks.types.ranking.instance_view", "show_instances"),
+    show_instances=lazy("tasks.types.ranking.records", "show_instances"),
     trec=TrecForm(
         topics=lazy(TREC, "topics"),
         documents=lazy(TREC, "documents"),
@@ -44,3 +47,8 @@ TASK_TYPE = TaskType(
         candidates=lazy(TREC, "candidates"),
     ),
 )
+CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
+#: The collection's citation graph, where it is known.
+CITATIONS = "citations.jsonl"
+#: What papers that are not tested say where they cite a candidate; given to participants.
+INLINKS = "inlinks.jsonl"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from tasks.types.base import TaskType
-from tasks.types.citation_text.data_sets import statistics
-from tasks.types.citation_text.instance_view import HUMAN_EVALUATION, show_instances
-from tasks.types.citation_text.instances import is_gold_file, public_files, read_gold, read_inputs
+from tasks.types.citation_text.instances import is_gold_file, public_files, read_gold, read_inputs, statistics
 from tasks.types.citation_text.metrics import METRICS, OPTIONS, further_metrics
-from tasks.types.citation_text.runs import DIMENSIONS, RUN_FORM, pair, read_run
+from tasks.types.citation_text.runs import (
+    DIMENSIONS,
+    HUMAN_EVALUATION,
+    RUN_FORM,
+    pair,
+    read_run,
+    show_instances,
+)
 
 TASK_TYPE = TaskType(
     slug="citation-text",

@@ -8,8 +8,6 @@ from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NO
 from tasks.types.references import MetricRef
 
 TEXTS = "scoring.metrics.citation_text"
-
-
 DIVERGENCE, SMOOTHED_DIVERGENCE, PUBLISHED_DIVERGENCE = (
     f"scoring.metrics.label_divergence:{name}"
     for name in ("Divergence", "SmoothedDivergence", "PublishedDivergence")
@@ -37,41 +35,29 @@ BERTSCORE = Option(
     "model where that is not there.",
     choices=("no", "yes"),
 )
-
-
 #: The model of the published BERTScores; of its layers the fifth counts.
 PUBLISHED_MODEL = "distilbert-base-uncased"
-
-
 BERTSCORE_MODEL = Option(
     name="bertscore_model",
     default=PUBLISHED_MODEL,
     summary="The model of BERTScore: a folder, or a name on the hub.",
 )
-
-
 BERTSCORE_LAYER = Option(
     name="bertscore_layer",
     default="",
     summary="The layer whose vectors count; by default the one that the package bert-score takes, here 5.",
 )
-
-
 BERTSCORE_IDF = Option(
     name="bertscore_idf",
     default="no",
     summary="Whether rare tokens of the gold weigh more.",
     choices=("no", "yes"),
 )
-
-
 BERTSCORE_BASELINE = Option(
     name="bertscore_baseline",
     default="no",
     summary="Whether values are rescaled: no, yes for the table of the package, or the path of a table.",
 )
-
-
 ENGINE = Option(
     name="engine",
     default="own",
@@ -79,55 +65,35 @@ ENGINE = Option(
     "rouge-score and bert-score.",
     choices=("own", "package"),
 )
-
-
 BERTSCORE_OPTIONS = (
     *(BERTSCORE, BERTSCORE_MODEL, BERTSCORE_LAYER, BERTSCORE_IDF, BERTSCORE_BASELINE),
     ENGINE,
 )
-
-
 BERTSCORE_METRIC = MetricRef(
     "bertscore_f1",
     "scoring.metrics.bertscore:BertScore",
     {"part": "f1"},
     tuple(option.name for option in BERTSCORE_OPTIONS),
 )
-
-
 PUBLISHED = (*(_rouge(kind) for kind in ("l", "1", "2")), BERTSCORE_METRIC)
-
-
 WORDNET = Option(
     name="wordnet",
     default="",
     summary="A folder with the database of WordNet, such as /usr/share/wordnet: METEOR is then computed as "
     "NLTK does.",
 )
-
-
 METEOR = MetricRef("meteor_nltk", "scoring.metrics.meteor:NltkMeteor", options=(WORDNET.name,))
-
-
 LEARNED_MODEL = Option(
     name="learned_model",
     default="",
     summary="A learned metric such as BLEURT, a sequence classifier with one output in the form of "
     "transformers: a folder, or a name on the hub.",
 )
-
-
 LEARNED = MetricRef("learned", "scoring.metrics.learned:Learned", options=(LEARNED_MODEL.name,))
-
-
 MAUVE = MetricRef("mauve", "scoring.metrics.mauve:Mauve", options=(MAUVE_MODEL.name,))
-
-
 CONSISTENCY = MetricRef(
     "consistency", "scoring.metrics.entailed:Consistency", {"part": "recall"}, (ENTAILMENT.name,)
 )
-
-
 TAGGERS = {
     scheme: Option(
         name=f"{scheme}_tagger",
@@ -136,12 +102,8 @@ TAGGERS = {
     )
     for scheme, words in ((INTENT, "citation intents"), (CORWA, "discourse tags"))
 }
-
-
 #: The splitter that goes by the rules and the scheme.
 AUTO = "auto"
-
-
 SENTENCES = Option(
     name="discourse_sentences",
     default=AUTO,
@@ -150,12 +112,8 @@ SENTENCES = Option(
     "CORWA under the official rules and the site's own otherwise.",
     choices=(AUTO, "rules", "sentencizer", "punkt"),
 )
-
-
 #: Which sentences count: on both sides all, or as in the original of gold only those with a one-digit mark.
 SYMMETRIC, ORIGINAL = "symmetric", "original"
-
-
 TREATMENT = Option(
     name="discourse",
     default=SYMMETRIC,
@@ -163,11 +121,7 @@ TREATMENT = Option(
     "mark, as the original has it and the official rules do.",
     choices=(SYMMETRIC, ORIGINAL),
 )
-
-
 SUPPLIED, TAGGER = "supplied", "tagger"
-
-
 LABELS = Option(
     name="discourse_labels",
     default=SUPPLIED,
@@ -175,8 +129,6 @@ LABELS = Option(
     "count.",
     choices=(SUPPLIED, TAGGER),
 )
-
-
 LABEL_SETS = {
     INTENT: Option(
         name="intent_labels",
@@ -189,11 +141,7 @@ LABEL_SETS = {
         summary="The discourse tags, parted by commas.",
     ),
 }
-
-
 DISCOURSE_OPTIONS = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
-
-
 METRICS = {
     CORRECTED: (
         *PUBLISHED,

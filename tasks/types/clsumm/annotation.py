@@ -5,20 +5,13 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
-from tasks.types.clsumm.citances import Annotation, CitanceName
-from tasks.types.clsumm.fields import (
-    article,
-    compared_facet,
-    line_facets,
-    marker_offset,
-    quoted_elements,
-    sentence_ids,
-    texts_by_id,
-)
+from tasks.types.clsumm.citances import NO_REFERENCE, Annotation, CitanceName
 from tasks.types.files import InputFile
 from tasks.types.problems import Problem, quoted
 from tasks.types.text import decoded
@@ -185,3 +178,228 @@ def public_lines(file: InputFile) -> Iterator[str]:
         if line:
             fields = line_fields(line)
             yield " | ".join(f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields) + " |"
+
+
+#: What participants get is in these columns; whatever else stands in a row stays on the server.
+PUBLIC_COLUMNS = (
+    "Citance Number",
+    "Reference Article",
+    "Citing Article",
+    "Citation Marker Offset",
+    "Citation Marker",
+    "Citation Offset",
+    "Citation Text",
+    "Citation Text Clean",
+)
+ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row by column; ``line`` is the file's line that it begins on."""
+
+    line: int
+    values: Mapping[str, str]
+
+
+def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
+    """The rows that the official program reads; those of another length than the header are passed over.
+
+    What stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
+    """
+    try:
+        yield from _rows(file, problems, source)
+    except csv.Error as fault:
+        problems.append(Problem(file=file.shown, message=f"not readable as CSV: {fault}"))
+
+
+def _rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
+    reader = csv.reader(decoded(line) for line in file.lines())
+    header = [name.strip() for name in next(filter(None, reader), [])]
+    if not header:
+        return
+    needed = NEEDED_OF_INPUTS if source is Source.INPUTS else (*NEEDED, "Discourse Facet")
+    missing = [name for name in needed if name not in header]
+    if missing:
+        problems.append(_no_column(file, reader.line_num, missing, header))
+        return
+    line = reader.line_num + 1
+    for values in reader:
+        if len(values) == len(header):
+            yield Row(line, dict(zip(header, values, strict=True)))
+        elif values and source is Source.RUN:
+            problems.append(
+                Problem(
+                    file=file.shown,
+                    line=line,
+                    message=f"passed over: a row of {len(values)} fields",
+                    expected=f"{len(header)}, as the header has",
+                    quote=quoted(",".join(values)),
+                    fatal=False,
+                )
+            )
+        line = reader.line_num + 1
+
+
+def _no_column(file: InputFile, line: int, missing: list[str], header: list[str]) -> Problem:
+    names = ", ".join(f"“{name}”" for name in missing)
+    return Problem(
+        file=file.shown,
+        line=line,
+        message=f"the header has no column {names}",
+        expected="comma separated values under the header of the annotation files",
+        quote=quoted(",".join(header)),
+    )
+
+
+def read_csv_annotations(
+    file: InputFile, topic: str | None, problems: list[Problem], source: Source
+) -> Iterator[Annotation]:
+    """The annotated citances of one file. ``topic`` None takes each row's Reference Article for its topic."""
+    for row in read_rows(file, problems, source):
+        yield annotation(row, topic)
+
+
+def annotation(row: Row, topic: str | None) -> Annotation:
+    """A row as the official program takes it, whether it counts there or not."""
+    reference = article(row.values["Reference Article"])
+    offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
+    sentences, facets = sentence_ids(offset), csv_facets(facet)
+    elements = list(csv_elements(text))
+    is_quoted = text != NO_REFERENCE and bool(elements) and all(own for _, own in elements)
+    return Annotation(
+        topic=topic or reference,
+        name=citance_name(row),
+        sentences=sentences,
+        facets=tuple(map(compared_facet, facets)),
+        facets_as_written=facets,
+        texts=texts_by_id(elements, sentences) if is_quoted else {},
+        line=row.line,
+        is_quoted=is_quoted,
+        has_key=text != NO_REFERENCE,
+    )
+
+
+def citance_name(row: Row) -> CitanceName:
+    return CitanceName(
+        reference=article(row.values["Reference Article"]),
+        citing=article(row.values["Citing Article"]),
+        marker=marker_offset(row.values["Citation Marker Offset"]),
+        number=row.values.get("Citance Number", "").strip(),
+    )
+
+
+_ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
+_NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
+#: In a CSV file an element is in capitals, and its text ends at the next angle bracket of any kind.
+_CSV_TAG = re.compile(r"<(/?)S\b")
+_CSV_NEXT_TAG = re.compile("<")
+_TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
+_SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+
+
+def article(name: str) -> str:
+    """The article's name; `.xml` goes wherever it stands, `.txt` and `.pdf` stay."""
+    return name.replace(".xml", "").strip()
+
+
+def marker_offset(text: str) -> str:
+    """One bracket off each end, then one quote; the rest is compared as it stands."""
+    text = text.strip().removeprefix("[").removesuffix("]")
+    return text.removeprefix("'").removesuffix("'")
+
+
+def sentence_ids(text: str) -> tuple[str, ...]:
+    """Ids are texts (`007` is not `7`); `[]` gives one id, the empty text, as in the official program."""
+    inside = text.strip().removeprefix("[").removesuffix("]")
+    return tuple(_unquoted(part.strip()) for part in inside.split(","))
+
+
+def line_facets(text: str | None) -> tuple[str, ...]:
+    """The facets as written. No field: `none`. Empty: no facet. In brackets: several. Otherwise one, commas
+    and all.
+    """
+    if text is None:
+        return ("none",)
+    if not text:
+        return ()
+    return tuple(_listed(text) if text.startswith("[") else [text])
+
+
+def csv_facets(text: str) -> tuple[str, ...]:
+    """The facets as written. Empty: no facet. Otherwise split at commas, with brackets or without."""
+    text = text.strip()
+    return tuple(_listed(text)) if text else ()
+
+
+def _listed(text: str) -> list[str]:
+    return text.removeprefix("[").removesuffix("]").split(",")
+
+
+def compared_facet(text: str) -> str:
+    """A facet in the spelling that the official programs compare."""
+    return _unquoted(text.strip().lower().replace(" ", "_"))
+
+
+def _unquoted(text: str) -> str:
+    """One quote of either kind off each end."""
+    if text[:1] in ("'", '"'):
+        text = text[1:]
+    return text[:-1] if text[-1:] in ("'", '"') else text
+
+
+def quoted_elements(text: str) -> Iterator[tuple[str | None, str]]:
+    """The sid, where it has one, and the text of every `<S>` element, entities as they stand."""
+    for _, attributes, own in _tags(_ELEMENT, _NEXT_TAG, text):
+        yield _sid(attributes), own
+
+
+def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
+    """The same in a CSV file, without elements inside one that was left open, as an XML parser sees it."""
+    depth = 0
+    for tag, attributes, own in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
+        if tag[1]:
+            depth = max(depth - 1, 0)
+            continue
+        is_empty = attributes.endswith("/")
+        if not depth:
+            yield _sid(attributes.removesuffix("/")), "" if is_empty else own
+        depth += not is_empty
+
+
+def _tags(
+    tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
+) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Each tag that ends, its attributes, and the text up to the next.
+
+    One pattern for all of it would look for the end of each open tag again, to the end of the text.
+    """
+    end = 0
+    while (found := tag.search(text, end)) and (begin := text.find(">", found.end()) + 1):
+        following = next_tag.search(text, begin)
+        end = following.start() if following else len(text)
+        yield found, text[found.end() : begin - 1], text[begin:end]
+
+
+def _sid(attributes: str) -> str | None:
+    sid = _SID.search(attributes)
+    return sid[1] if sid else None
+
+
+def without_tags(text: str) -> str:
+    return " ".join(tags_removed(_TAG, text).split())
+
+
+def tags_removed(tag: re.Pattern[str], text: str) -> str:
+    """A space for each tag. Behind the last bracket none can end, so that none is looked for there."""
+    end = text.rfind(">") + 1
+    return tag.sub(" ", text[:end]) + text[end:]
+
+
+def texts_by_id(elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]) -> Mapping[str, str]:
+    """The quoted sentences by id; of one id the last counts, one without an id takes its place's id."""
+    texts: dict[str, str] = {}
+    for place, (sid, text) in enumerate(elements):
+        if sid or place < len(sentences):
+            texts[sid or sentences[place]] = text
+    return texts

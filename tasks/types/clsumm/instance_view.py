@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tasks.types.base import Options, Pairs, Split
-from tasks.types.clsumm.inputs import read_input_topics
-from tasks.types.clsumm.pairs import citance_label
-from tasks.types.files import InputFile
-from tasks.types.instance_view import (
+from tasks.types.base import (
     ALIKE,
     IMPLIED,
     MISSED,
     RIGHT,
     WRONG,
+    Options,
+    Pairs,
     ShownInstance,
+    Split,
     joined,
     rows_by_name,
 )
+from tasks.types.clsumm.pairs import citance_label
+from tasks.types.clsumm.topics import read_input_topics
+from tasks.types.files import InputFile
 from tasks.types.text import decoded
 
 Text = Callable[[Any], str]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks.types.base import Option, Options
 from tasks.types.clsumm.citances import FACETS
-from tasks.types.clsumm.layout import CSV, VERSIONS
+from tasks.types.clsumm.topics import CSV, VERSIONS
 from tasks.types.references import MetricRef
 
 ANNOTATION = Option(
@@ -54,8 +54,6 @@ OFFICIAL_2014 = "official-2014"
 OFFICIAL_2016 = "official-2016"
 OFFICIAL_2017 = "official-2017"
 OFFICIAL_2018 = "official-2018"
-
-
 COUNTS = "scoring.metrics.clsumm"
 CALIBRATION_METRICS = "scoring.metrics.calibration"
 PLAIN_ROUGE = "scoring.metrics.clsumm_rouge:PlainRouge"

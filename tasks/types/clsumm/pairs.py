@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.types.base import CORRECTED, Split
@@ -23,7 +24,8 @@ from tasks.types.clsumm.citances import (
 )
 from tasks.types.clsumm.options import OFFICIAL_2014, OFFICIAL_2016, OFFICIAL_2017, OFFICIAL_2018
 from tasks.types.clsumm.runs import Run
-from tasks.types.clsumm.topics import GoldFile, Topic
+from tasks.types.clsumm.topics import TITLE, GoldFile, Topic
+from tasks.types.text import unescaped
 
 
 @dataclass(frozen=True)
@@ -136,3 +138,213 @@ def _corrected(
 
 def _named(annotation: Annotation) -> Annotation:
     return replace(annotation, sentences=named_sentences(annotation))
+
+
+DIMENSIONS = ("topic", "facet", "gold_sentences", "section", "year", "annotator")
+
+#: Papers name their sections freely; the first of these that occurs in the name decides, in this order.
+_SECTIONS = (
+    (f"^{TITLE}$", TITLE),
+    ("abstract", "Abstract"),
+    ("introduction", "Introduction"),
+    ("related|previous|prior|background", "Related work"),
+    ("experiment|evaluation|result|benchmark|data", "Experiments and results"),
+    ("discussion|analysis|issues|improvement", "Discussion"),
+    ("conclu|future|summary", "Conclusion"),
+)
+_OWN_WORK = "Main part"
+#: `C92-1059`: a letter for the venue, then the year.
+_OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
+_NEW_ID = re.compile(r"(\d{4})\.")
+
+
+def facet_classes(pair: CitancePair) -> tuple[str, ...]:
+    return merged_facets(pair.gold.facets) if pair.gold else ()
+
+
+def gold_sentence_classes(pair: CitancePair) -> tuple[str, ...]:
+    if pair.gold is None:
+        return ()
+    count = len(set(pair.gold.sentences))
+    return (str(count) if count < 4 else "4 or more",)
+
+
+def section_classes(pair: CitancePair) -> tuple[str, ...]:
+    """The kinds of section in which the gold's sentences stand, where the reference paper is at hand."""
+    if pair.gold is None:
+        return ()
+    sections = pair.topic.sections
+    kinds = (section_kind(sections[sid]) for sid in pair.gold.sentences if sid in sections)
+    return tuple(dict.fromkeys(kinds))
+
+
+def section_kind(name: str) -> str:
+    return next((kind for words, kind in _SECTIONS if re.search(words, name, re.IGNORECASE)), _OWN_WORK)
+
+
+def year_classes(pair: CitancePair) -> tuple[str, ...]:
+    """The year in which the citing paper appeared, where its ACL Anthology id tells."""
+    year = publication_year(pair.gold.name.citing) if pair.gold else None
+    return (str(year),) if year else ()
+
+
+def publication_year(article: str) -> int | None:
+    if match := _NEW_ID.match(article):
+        return int(match[1])
+    if match := _OLD_ID.match(article):
+        # The oldest papers of the Anthology appeared in 1952; ids of this form end with 2020.
+        return int(match[1]) + (1900 if int(match[1]) > 50 else 2000)
+    return None
+
+
+def annotator_classes(pair: CitancePair) -> tuple[str, ...]:
+    return (pair.annotator,) if pair.annotator else ()
+
+
+def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
+    """Each pair's classes by dimension."""
+    return {
+        "topic": [(pair.topic.name,) for pair in pairs],
+        "facet": [facet_classes(pair) for pair in pairs],
+        "gold_sentences": [gold_sentence_classes(pair) for pair in pairs],
+        "section": [section_classes(pair) for pair in pairs],
+        "year": [year_classes(pair) for pair in pairs],
+        "annotator": [annotator_classes(pair) for pair in pairs],
+    }
+
+
+Order = Callable[[Iterable[str]], list[str]]
+
+
+@dataclass(frozen=True)
+class CitedSpan:
+    """The ids as listed, and one text for each sentence in the order in which ROUGE reads them.
+
+    ``file`` counts the gold files of the topic, over which the official averages go.
+    """
+
+    sentences: tuple[str, ...]
+    lines: tuple[str, ...]
+    file: int
+
+    def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
+        """The one text as what an answer is compared with."""
+        return [self.lines]
+
+
+def python2_order(keys: Iterable[str]) -> list[str]:
+    """The keys, each once, as a dict into which they were put in the given order gives them out."""
+    table: Table = [None] * _SMALLEST_TABLE
+    used = 0
+    for key in keys:
+        place = _place(table, key)
+        if table[place] is not None:
+            continue
+        table[place] = key
+        used += 1
+        if used * 3 >= len(table) * 2:
+            table = _grown(table, used)
+    return [key for key in table if key is not None]
+
+
+def cited_spans(
+    pair: CitancePair, rules: str, *, order: Order = python2_order
+) -> tuple[CitedSpan | None, CitedSpan | None]:
+    """Gold and answer of a pair; ``order`` is that in which the official program joins quoted sentences.
+
+    The text of an answer is the paper's; that of the gold what was annotated."""
+    if rules in (CORRECTED, OFFICIAL_2014):
+        in_order = rules == CORRECTED
+        gold = pair.gold and annotated_lines(pair.gold, pair.topic, in_order=in_order)
+        answer = pair.answer and paper_lines(pair.answer, pair.topic, in_order=in_order)
+    else:
+        gold = pair.gold and quoted_lines(pair.gold, pair.topic, rules, order)
+        answer = pair.answer and quoted_lines(pair.answer, pair.topic, rules, order)
+    return (
+        None if pair.gold is None else CitedSpan(pair.gold.sentences, tuple(gold or ()), pair.file),
+        None if pair.answer is None else CitedSpan(pair.answer.sentences, tuple(answer or ()), pair.file),
+    )
+
+
+def annotated_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+    """The sentences as the annotation quotes them, entities decoded; the paper's where it quotes none."""
+    if not annotation.texts:
+        return paper_lines(annotation, topic, in_order=in_order)
+    ids = _arranged(annotation.texts, topic) if in_order else list(annotation.texts)
+    return [unescaped(annotation.texts[sid]) for sid in ids]
+
+
+def paper_lines(annotation: Annotation, topic: Topic, *, in_order: bool) -> list[str]:
+    """The paper's own sentences; where the paper is not at hand, those that are quoted."""
+    if not topic.sentences:
+        return [unescaped(text) for text in annotation.texts.values()]
+    ids = list(dict.fromkeys(annotation.sentences))
+    ids = _arranged(ids, topic) if in_order else ids
+    return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
+
+
+def quoted_lines(annotation: Annotation, topic: Topic, rules: str, order: Order) -> list[str]:
+    """The quoted sentences with their entities, in the order in which the official program joins them.
+
+    The program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand
+    in, put in by listed order.
+    """
+    texts = dict(annotation.texts)
+    if rules == OFFICIAL_2018:
+        texts = {sid: text.replace("&amp;", "&") for sid, text in texts.items()}
+    texts = texts or dict(_own_texts(annotation.sentences, topic))
+    return [texts[sid] for sid in order(texts)]
+
+
+def _own_texts(ids: Sequence[str], topic: Topic) -> Iterator[tuple[str, str]]:
+    for sid in ids:
+        if sid in topic.order:
+            yield sid, topic.sentences[topic.order[sid]].text
+
+
+def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
+    """In the document's order; ids that the paper does not have come last, as listed."""
+    return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
+
+
+_WORD = (1 << 64) - 1
+_SMALLEST_TABLE = 8
+_MANY_KEYS = 50_000
+_PERTURB_SHIFT = 5
+Table = list[str | None]
+
+
+def python2_hash(text: str) -> int:
+    """The hash of a byte string, as an unsigned number of 64 bits."""
+    data = text.encode()
+    if not data:
+        return 0
+    value = data[0] << 7
+    for byte in data:
+        value = (value * 1_000_003 & _WORD) ^ byte
+    value ^= len(data)
+    # -1 tells of an error in C, so that no hash has this value.
+    return _WORD - 1 if value == _WORD else value
+
+
+def _place(table: Table, key: str) -> int:
+    """The slot that holds the key, or the free one that it gets."""
+    mask = len(table) - 1
+    perturb = python2_hash(key)
+    slot = perturb & mask
+    while table[slot & mask] not in (None, key):
+        slot = (slot * 5 + perturb + 1) & _WORD
+        perturb >>= _PERTURB_SHIFT
+    return slot & mask
+
+
+def _grown(table: Table, used: int) -> Table:
+    wanted = used * (2 if used > _MANY_KEYS else 4)
+    size = _SMALLEST_TABLE
+    while size <= wanted:
+        size *= 2
+    grown: Table = [None] * size
+    for key in table:
+        if key is not None:
+            grown[_place(grown, key)] = key
+    return grown

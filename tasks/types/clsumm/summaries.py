@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tasks.types.base import Index, Options, Split
-from tasks.types.clsumm.annotation import Source
-from tasks.types.clsumm.documents import read_sentences
-from tasks.types.clsumm.fields import tags_removed
-from tasks.types.clsumm.inputs import InputTopic, read_input_topics
-from tasks.types.clsumm.layout import (
+from tasks.types.base import HumanEvaluation, Index, Options, Sources, Split
+from tasks.types.clsumm.annotation import Source, tags_removed
+from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
+from tasks.types.clsumm.topics import (
+    InputTopic,
     TopicFolder,
     annotator,
     chosen_annotation,
     passed_over,
+    public_topic,
+    read_input_topics,
+    read_sentences,
     topic_folders,
     topic_name,
 )
-from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
-from tasks.types.clsumm.topics import public_topic
 from tasks.types.files import InputFile
-from tasks.types.human_evaluation import HumanEvaluation, Sources
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, quoted
 from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import decoded, json_kind, json_lines, unescaped

@@ -6,14 +6,30 @@ import csv
 import hashlib
 import io
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.clsumm.annotation import Source, public_lines, read_annotations
+from tasks.types.clsumm.annotation import (
+    ANSWER_COLUMNS,
+    PUBLIC_COLUMNS,
+    Row,
+    Source,
+    annotation,
+    article,
+    citance_name,
+    line_fields,
+    marker_offset,
+    public_lines,
+    read_annotations,
+    read_rows,
+    sentence_ids,
+    without_tags,
+)
 from tasks.types.clsumm.citances import (
     Annotation,
     CitanceName,
@@ -23,27 +39,9 @@ from tasks.types.clsumm.citances import (
     key_2018,
     marked_last,
 )
-from tasks.types.clsumm.csvform import (
-    ANSWER_COLUMNS,
-    PUBLIC_COLUMNS,
-    Row,
-    annotation,
-    citance_name,
-    read_rows,
-)
-from tasks.types.clsumm.documents import Sentence, read_sentences
-from tasks.types.clsumm.layout import (
-    CSV,
-    LAYOUT,
-    Chosen,
-    TopicFolder,
-    chosen_annotation,
-    is_topic_file,
-    passed_over,
-    topic_folders,
-)
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.text import decoded, unescaped
 
 __all__ = ["is_topic_file", "public_files", "read_gold", "read_inputs", "read_topics"]
 
@@ -230,3 +228,235 @@ def _public_csv(chosen: Chosen) -> str:
     for row in rows:
         writer.writerow({name: row.values.get(name, "") for name in PUBLIC_COLUMNS})
     return written.getvalue()
+
+
+#: Versions of the annotation in order of preference; `ann` has sentence ids only in the later releases.
+VERSIONS = ("annv3", "ann", "annv2")
+CSV = "csv"
+LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
+PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
+GOLD_PARTS = ("Task1", "Task2")
+
+
+@dataclass(frozen=True)
+class TopicFolder:
+    """One topic's files, by the folder inside the topic that they stand in."""
+
+    shown: str
+    inside: Mapping[str, Sequence[InputFile]]
+
+    def files(self, *parts: str) -> list[InputFile]:
+        return [file for part in parts for file in self.inside.get(part, ())]
+
+    @property
+    def papers(self) -> list[InputFile]:
+        return [file for file in self.files("Reference_XML") if file.suffix == ".xml"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The files that hold a topic's annotation, each with its annotator's name where there are several."""
+
+    topic: str
+    version: str
+    files: Sequence[tuple[str, InputFile]]
+
+
+def place_in_topic(name: str) -> tuple[str, str] | None:
+    """A file's topic folder and its folder within the topic, or None where it belongs to no topic."""
+    parts = name.split("/")
+    for depth, part in enumerate(parts[:-1]):
+        if part in PARTS:
+            return "/".join(parts[:depth]), part
+        if part == "gold" and parts[depth + 1] in GOLD_PARTS and depth + 2 < len(parts):
+            return "/".join(parts[:depth]), f"gold/{parts[depth + 1]}"
+    return None
+
+
+def is_topic_file(name: str) -> bool:
+    return place_in_topic(name) is not None
+
+
+def topic_folders(files: Sequence[InputFile]) -> list[TopicFolder]:
+    """The topic folders in the order of their names."""
+    folders: dict[str, dict[str, list[InputFile]]] = defaultdict(lambda: defaultdict(list))
+    for file in files:
+        if place := place_in_topic(file.name):
+            # Two inputs may hold folders of one name; what is shown tells them apart.
+            root = file.shown.removesuffix(file.name.removeprefix(place[0]))
+            folders[root][place[1]].append(file)
+    return [TopicFolder(shown, inside) for shown, inside in sorted(folders.items())]
+
+
+def passed_over(files: Sequence[InputFile]) -> set[str]:
+    """The folders of files that belong to no topic."""
+    return {file.shown.removesuffix(f"/{file.parts[-1]}") for file in files if not is_topic_file(file.name)}
+
+
+def chosen_annotation(folder: TopicFolder, wanted: str, source: Source) -> Chosen | None:
+    """The annotation of a topic: `auto` takes the newest text form, then the CSV form."""
+    for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
+        if version == CSV:
+            return _csv_files(folder, source)
+        for file in folder.files("annotation"):
+            if file.name.endswith(f".{version}.txt"):
+                return Chosen(file.stem, version, [("", file)])
+    return None
+
+
+def _csv_files(folder: TopicFolder, source: Source) -> Chosen | None:
+    """Every annotator's file under `gold`; where there is none, and of inputs, the one under `annotation`."""
+    files = folder.files("gold/Task1") if source is Source.GOLD else []
+    files = [file for file in files or folder.files("annotation") if file.suffix == ".csv"]
+    if not files:
+        return None
+    topic = topic_name(folder, files[0])
+    return Chosen(topic, CSV, [(annotator(file, topic), file) for file in files])
+
+
+def topic_name(folder: TopicFolder, file: InputFile) -> str:
+    """The topic that a file is about: its name up to an annotator's, which follows an underscore."""
+    names = {paper.stem for paper in folder.papers} | {folder.shown.rpartition("/")[2]}
+    known = [name for name in names if file.stem == name or file.stem.startswith(f"{name}_")]
+    return max(known, key=len) if known else file.stem.partition("_")[0]
+
+
+def annotator(file: InputFile, topic: str) -> str:
+    return file.stem.removeprefix(topic).removeprefix("_") if file.stem.startswith(topic) else ""
+
+
+TITLE = "Title"
+_TAG = re.compile(r"<(/?)\s*+([A-Za-z]++)([^<>]*+)>")
+_ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence.
+
+    ``sid`` is unique in the paper, ``section`` is the title of the section that it stands in, ``Title`` for
+    the paper's own.
+    """
+
+    sid: str
+    text: str
+    section: str
+
+
+def read_sentences(file: InputFile) -> list[Sentence]:
+    """The sentences of a paper in their order, entities decoded.
+
+    Read tag by tag rather than as XML, since some released papers leave elements open, mix encodings or put
+    blanks around the equals signs; none of that loses a sentence here.
+    """
+    return list(_sentences(decoded(file.read())))
+
+
+def _sentences(text: str) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    section = TITLE
+    tags = list(_TAG.finditer(text))
+    for here, following in zip(tags, [*tags[1:], None], strict=True):
+        closing, name = here[1], here[2].upper()
+        if closing:
+            continue
+        if name in ("SECTION", "ABSTRACT"):
+            section = _attributes(here[3]).get("title", "Abstract" if name == "ABSTRACT" else "")
+        elif name == "S":
+            inside = text[here.end() : following.start() if following else len(text)]
+            sid = _attributes(here[3]).get("sid", str(len(sentences)))
+            sentences.append(Sentence(sid, unescaped(inside).strip(), section))
+    return sentences
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {match[1]: unescaped(match[2] or match[3] or "") for match in _ATTRIBUTE.finditer(text)}
+
+
+@dataclass(frozen=True)
+class InputCitance:
+    """A citance as participants see it; ``offsets`` are its sentences in the citing paper, where known.
+
+    ``marker`` is the mark as the citing paper prints it.
+    """
+
+    name: CitanceName
+    text: str
+    offsets: tuple[str, ...]
+    marker: str = ""
+
+
+@dataclass(frozen=True)
+class InputTopic:
+    """A reference paper, its citances, and the citing papers by their names."""
+
+    name: str
+    sentences: tuple[Sentence, ...]
+    citances: tuple[InputCitance, ...]
+    papers: Mapping[str, Sequence[Sentence]]
+
+    def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
+        """Its sentences; none where the paper is not at hand. Some citances name it with another ending."""
+        name = citance.name.citing
+        return self.papers.get(name.partition(".")[0], ())
+
+
+def read_input_topics(
+    files: Sequence[InputFile], options: Options, *, with_papers_alone: bool = False
+) -> list[InputTopic]:
+    """The topics that have a reference paper, in the order of their names.
+
+    From gold or from public inputs. Topics without citances, as where summaries alone are asked for, are
+    passed over unless they are wanted too.
+    """
+    topics = []
+    for folder in topic_folders(files):
+        chosen = chosen_annotation(folder, options["annotation"], Source.GOLD)
+        papers = {file.stem: file for file in folder.papers}
+        if papers and (chosen or with_papers_alone):
+            name = chosen.topic if chosen else next(iter(papers))
+            paper = papers.get(name) or next(iter(papers.values()))
+            topics.append(
+                InputTopic(
+                    name=name,
+                    sentences=tuple(read_sentences(paper)),
+                    citances=tuple(_citances(chosen)) if chosen else (),
+                    papers=_citing_papers(folder),
+                )
+            )
+    return sorted(topics, key=lambda topic: topic.name)
+
+
+def _citing_papers(folder: TopicFolder) -> dict[str, list[Sentence]]:
+    files = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
+    return {file.stem: read_sentences(file) for file in files}
+
+
+def _citances(chosen: Chosen) -> Iterator[InputCitance]:
+    if chosen.version == CSV:
+        rows = [list(read_rows(file, [], Source.INPUTS)) for _, file in chosen.files]
+        has_gold = any(row.values.get("Reference Offset") for own in rows for row in own)
+        for row in asked_rows(rows, Source.GOLD if has_gold else Source.INPUTS):
+            text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
+            marker = unescaped(row.values.get("Citation Marker", "")).strip()
+            yield InputCitance(citance_name(row), unescaped(text), (), marker)
+        return
+    for raw in chosen.files[0][1].lines():
+        line = decoded(raw).strip()
+        if line:
+            yield _line_citance(line_fields(line))
+
+
+def _line_citance(fields: Mapping[str, str]) -> InputCitance:
+    return InputCitance(
+        name=CitanceName(
+            reference=article(fields["Reference Article"]),
+            citing=article(fields["Citing Article"]),
+            marker=marker_offset(fields["Citation Marker Offset"]),
+            number=fields.get("Citance Number", fields.get("Citation Number", "")),
+        ),
+        # Some quote a sentence in elements and again without; all of it is the citance.
+        text=unescaped(without_tags(fields.get("Citation Text", ""))),
+        offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
+        marker=unescaped(fields.get("Citation Marker", "")).strip(),
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tasks.types.base import CORRECTED, Options, Pairs, Split, TaskType
-from tasks.types.clsumm.features import DIMENSIONS, classes_of
 from tasks.types.clsumm.instance_view import show_spans
 from tasks.types.clsumm.options import (
     ANNOTATION,
@@ -20,10 +19,8 @@ from tasks.types.clsumm.options import (
     rouge_s,
     stopword_notes,
 )
-from tasks.types.clsumm.pairs import pair_citances
-from tasks.types.clsumm.runs import RUN_FORM, Run, read_run
-from tasks.types.clsumm.sniffing import accepts_citances
-from tasks.types.clsumm.spans import cited_spans, python2_order
+from tasks.types.clsumm.pairs import DIMENSIONS, cited_spans, classes_of, pair_citances, python2_order
+from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_citances, read_run
 from tasks.types.clsumm.topics import is_topic_file, public_files, read_gold, read_inputs
 
 OVERLAP = overlap("micro") + overlap("macro")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from tasks.types.base import CORRECTED, Index, Options, Pairs, Split, TaskType
 from tasks.types.clsumm import runs
 from tasks.types.clsumm.citances import FACETS, Annotation, canonical_facet, has_reference, merged_facets
-from tasks.types.clsumm.features import DIMENSIONS, classes_of
 from tasks.types.clsumm.instance_view import show_facets
 from tasks.types.clsumm.options import (
     ANNOTATION,
@@ -24,9 +23,8 @@ from tasks.types.clsumm.options import (
     facets,
     weighted_facet,
 )
-from tasks.types.clsumm.pairs import CitancePair, pair_citances
-from tasks.types.clsumm.runs import RUN_FORM, Run
-from tasks.types.clsumm.sniffing import accepts_facets
+from tasks.types.clsumm.pairs import DIMENSIONS, CitancePair, classes_of, pair_citances
+from tasks.types.clsumm.runs import RUN_FORM, Run, accepts_facets
 from tasks.types.clsumm.topics import Topic, is_topic_file, public_files, read_gold, read_inputs
 from tasks.types.files import InputFile
 from tasks.types.probabilities import Probabilities

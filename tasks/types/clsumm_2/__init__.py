@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from tasks.types.base import CORRECTED, Option, Options, Pairs, Split, TaskType
 from tasks.types.clsumm.instance_view import show_summaries
-from tasks.types.clsumm.layout import is_topic_file
 from tasks.types.clsumm.options import (
     OFFICIAL_2014,
     OFFICIAL_2018,
@@ -20,7 +19,7 @@ from tasks.types.clsumm.options import (
     pooled_rouge,
     stopword_notes,
 )
-from tasks.types.clsumm.sniffing import accepts_summaries
+from tasks.types.clsumm.runs import accepts_summaries
 from tasks.types.clsumm.summaries import (
     COPIED,
     FLAG,
@@ -41,6 +40,7 @@ from tasks.types.clsumm.summaries import (
     read_inputs,
     read_run,
 )
+from tasks.types.clsumm.topics import is_topic_file
 
 OVER_LIMIT = Option(
     name="over_limit",
@@ -56,8 +56,6 @@ RANGE = Option(
     choices=("no", "yes"),
 )
 _TAG = re.compile(rb"<[^>]*>")
-
-
 ALL_KINDS = ("", *KINDS)
 CORRECTED_METRICS = tuple(
     metric

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from tasks.types.base import TaskType
 from tasks.types.positional_citations.gold import is_gold_file, public_files, read_gold, read_inputs
-from tasks.types.positional_citations.instance_view import show_instances
-from tasks.types.positional_citations.metrics import METRICS, further_metrics
-from tasks.types.positional_citations.options import OPTIONS
-from tasks.types.positional_citations.parts import DIMENSIONS
-from tasks.types.positional_citations.runs import RUN_FORM, pair, read_run
+from tasks.types.positional_citations.options import METRICS, OPTIONS, further_metrics
+from tasks.types.positional_citations.runs import DIMENSIONS, RUN_FORM, pair, read_run, show_instances
 
 TASK_TYPE = TaskType(
     slug="positional-citations",

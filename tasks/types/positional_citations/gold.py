@@ -10,10 +10,9 @@ from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.files import CLUTTER, InputFile
-from tasks.types.jsonlines import content_digest
+from tasks.types.jsonlines import SUFFIXES, Record, content_digest, read_records, well_formed
 from tasks.types.positional_citations.options import PASSAGES
 from tasks.types.problems import InputRefused, Problem, fatal
-from tasks.types.records import SUFFIXES, Record, read_records, well_formed
 from tasks.types.text import json_kind
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types.files import open_input
-from tasks.types.positional_citations.tree import ROOT, Parse
+from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import json_lines
 from tasks.types.unavailable import Unavailable

@@ -7,10 +7,11 @@ of our own for scholarly prose instead of learned ones: `et al.`, `Fig. 3` and `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from tasks.types.positional_citations.marks import MARK, RUN_OF_MARKS
-from tasks.types.punkt import punkt_name, punkt_sentences
+from tasks.types.text import punkt_name, punkt_sentences
 
 #: Part of the signature; another number where the rules split differently.
 RULES = "rules-1"
@@ -118,3 +119,97 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
     if word.isdecimal():
         return not after[:1].islower()
     return True
+
+
+MARK = re.compile(r"\[\d+\]")
+#: Marks side by side, with or without space between them: they stand at one place.
+RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
+#: A mark as ALCE finds it: `[1, 2]` is mark 1.
+ALCE_MARK = re.compile(r"\[\d+")
+_SPACED_ALCE_MARK = re.compile(r" \[\d+")
+#: What models leave at the end of an answer; ALCE removes it.
+END_OF_ANSWER = "<|im_end|>"
+#: More digits than any list of passages has; the number is then as large as it takes.
+MAX_DIGITS = 9
+
+
+def marks(text: str) -> list[int]:
+    """The marks of a text, in order, each as often as it stands there."""
+    return [number(found) for found in MARK.findall(text)]
+
+
+def alce_marks(text: str) -> list[int]:
+    return [number(found) for found in ALCE_MARK.findall(text)]
+
+
+def number(mark: str) -> int:
+    digits = mark.strip("[]")
+    return int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
+
+
+def without_marks(text: str) -> str:
+    """The text as ALCE removes marks: each with the space before it, and every closing bracket.
+
+    What stood in brackets behind a mark stays: `in 1889 [1, 2].` becomes `in 1889, 2.`. A bar after a space
+    goes as well.
+    """
+    unmarked = ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
+    return unmarked.replace(" |", "").replace("]", "")
+
+
+def first_line(output: str) -> str:
+    """All that ALCE reads of an answer."""
+    return output.strip().split("\n", 1)[0].replace(END_OF_ANSWER, "")
+
+
+def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
+    """Whether a mark stands for a passage. In the released programs `[0]` stands for the last one."""
+    return (0 if is_official and passages else 1) <= mark <= passages
+
+
+def are_in_range(marks: Sequence[int], passages: int, *, is_official: bool = False) -> bool:
+    """Whether there are marks, and all of them stand for passages."""
+    return bool(marks) and all(is_in_range(mark, passages, is_official=is_official) for mark in marks)
+
+
+#: Neighbouring marks, a word with its inner hyphens and apostrophes, or any other character but white space.
+_UNIT = re.compile(rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_")
+_WORD = re.compile(r"\w")
+THIRDS = ("first third", "second third", "last third")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """A position between 0 and 1 for each mark of a sentence.
+
+    ``units`` are numbers of the unit, from 1, over the number of units; ``offsets`` are characters before
+    the mark over characters of the sentence, marks included.
+    """
+
+    units: tuple[float, ...]
+    offsets: tuple[float, ...]
+    is_positional: bool
+
+
+@lru_cache(maxsize=1024)
+def positions(sentence: str) -> Positions:
+    """Positional is a sentence in which a word follows a mark.
+
+    A sentence is looked at for several rows, one soon after the other.
+    """
+    units = list(_UNIT.finditer(sentence))
+    numbers = [
+        (place / len(units))
+        for place, unit in enumerate(units, start=1)
+        if unit["marks"]
+        for _ in MARK.findall(unit["marks"])
+    ]
+    offsets = [found.start() / len(sentence) for found in MARK.finditer(sentence)]
+    first = MARK.search(sentence)
+    behind = MARK.sub("", sentence[first.end() :]) if first else ""
+    return Positions(tuple(numbers), tuple(offsets), bool(_WORD.search(behind)))
+
+
+def third(position: float) -> str:
+    """The third of its sentence that a position lies in."""
+    return THIRDS[min(int(position * 3), 2)]

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tasks.types.clsumm import sniffing
+from tasks.types.clsumm import runs
 from tasks.types.files import InputFile
 
 
@@ -21,16 +21,16 @@ def files(count: int, line: bytes, lines: int, read: list[int]) -> list[InputFil
 
 
 def test_facets_are_looked_for_up_to_a_limit_of_all_files_together(monkeypatch):
-    monkeypatch.setattr(sniffing, "MAX_BYTES", 1000)
+    monkeypatch.setattr(runs, "MAX_BYTES", 1000)
     read: list[int] = []
-    assert not sniffing.accepts_facets(files(50, b"x" * 99 + b"\n", 100, read))
+    assert not runs.accepts_facets(files(50, b"x" * 99 + b"\n", 100, read))
     assert sum(read) <= 11
 
 
 @pytest.mark.parametrize(("after", "is_found"), [(5, True), (20, False)])
 def test_a_facet_within_the_limit_is_found(monkeypatch, after, is_found):
-    monkeypatch.setattr(sniffing, "MAX_BYTES", 1000)
+    monkeypatch.setattr(runs, "MAX_BYTES", 1000)
     content = (b"x" * 99 + b"\n") * after + b"Discourse Facet: Method\n"
     own = [InputFile("Task1/a.txt", "a.txt", lambda: io.BytesIO(content))]
-    assert sniffing.accepts_facets(own) is is_found
-    assert sniffing.accepts_citances(own)
+    assert runs.accepts_facets(own) is is_found
+    assert runs.accepts_citances(own)

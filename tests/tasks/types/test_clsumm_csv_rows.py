@@ -8,8 +8,7 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.annotation import Source
-from tasks.types.clsumm.csvform import read_csv_annotations
+from tasks.types.clsumm.annotation import Source, read_csv_annotations
 from tasks.types.files import InputFile
 from tasks.types.problems import fatal
 

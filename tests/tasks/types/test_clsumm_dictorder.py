@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.types.clsumm.spans import python2_hash, python2_order
+from tasks.types.clsumm.pairs import python2_hash, python2_order
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
+from tasks.types.base import ALIKE, IMPLIED, MISSED, RIGHT, WRONG
 from tasks.types.clsumm.instance_view import judged_sentences
-from tasks.types.clsumm.spans import CitedSpan
-from tasks.types.instance_view import ALIKE, IMPLIED, MISSED, RIGHT, WRONG
+from tasks.types.clsumm.pairs import CitedSpan
 
 CITANCE = "They build a graph of nouns that occur together."
 SENTENCES = {

@@ -11,10 +11,10 @@ from tasks.types.positional_citations.claims import (
     Claim,
     ClaimRules,
     Fallback,
+    Parse,
     split_into_claims,
     text_to_parse,
 )
-from tasks.types.positional_citations.tree import Parse
 
 GOLDEN = {"claims.json": ClaimRules(is_official=True), "claims_commas_kept.json": ClaimRules()}
 #: A sentence whose claims share nothing but the verb: a parse by hand.

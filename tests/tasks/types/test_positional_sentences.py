@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from tasks.types.positional_citations.positions import positions, third
-from tasks.types.positional_citations.sentences import by_rules, with_marks_moved
-from tasks.types.punkt import punkt_sentences
+from tasks.types.positional_citations.sentences import by_rules, positions, third, with_marks_moved
+from tasks.types.text import punkt_sentences
 
 
 @pytest.mark.shared

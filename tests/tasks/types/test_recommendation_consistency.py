@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.types.citation_recommendation.names import contradiction
+from tasks.types.citation_recommendation import contradiction
 
 
 @pytest.mark.parametrize(
