@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from citeboard.core import health
 from citeboard.core.api import ABSENT
 from citeboard.core.database import SchemaState
+from citeboard.core.legal_pages import Notice
 from citeboard.core.legal_pages import notices as notices_of_site
 from citeboard.teams.accounts import checked_orcid, describe
 from citeboard.teams.api import person
@@ -151,12 +152,13 @@ def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
     return message_choices(request)
 
 
-class NoticeSerializer(serializers.Serializer[Any]):
-    """A page that the site's settings fill."""
-
-    name = serializers.CharField(help_text="privacy or imprint.")
-    title = serializers.CharField()
-    text = serializers.CharField(help_text="Markdown.")
+NoticeSerializer = mirror(
+    "Notice",
+    Notice,
+    "A page that the site's settings fill.",
+    name="privacy or imprint.",
+    text="Markdown.",
+)
 
 
 @get("notices/", answers=[NoticeSerializer], is_open=True)

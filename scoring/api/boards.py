@@ -19,13 +19,14 @@ from citeboard.core.api import INVALID, JSON
 from citeboard.teams.api import person
 from scoring.api.operations import get, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
-from scoring.api.serializers import optional_text
+from scoring.api.serializers import mirror, optional_text, text_list
 from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
-from scoring.board.confirming import confirmation_of, errata_for
+from scoring.board.confirming import Confirmation, confirmation_of, errata_for
 from scoring.board.confirming import publish_erratum as publish
 from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, MAX_TEXT, enter_measure, figures_of, outside_of
+from scoring.board.power import Separation
 from scoring.board.public_results import first_places
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
@@ -94,31 +95,29 @@ class RowSerializer(serializers.Serializer[Any]):
     )
 
 
-class SeparationSerializer(serializers.Serializer[Any]):
-    """What the test set can show of the ranked rows."""
-
-    unit = serializers.CharField(help_text="What is drawn together, such as a topic.")
-    units = serializers.IntegerField()
-    comparisons = serializers.IntegerField(help_text="Those that a row's p-values are corrected for.")
-    smallest_p = serializers.FloatField(help_text="That any two rows can have, before the correction.")
-    can_differ = serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it.")
-    more_units = serializers.IntegerField(
-        allow_null=True,
-        help_text="About so many more would separate first and second; null where they differ, where no "
-        "number would, and where ranks alone are shown.",
-    )
-    words = serializers.ListField(child=serializers.CharField(), help_text="What the page says of it.")
+SeparationSerializer = mirror(
+    "Separation",
+    Separation,
+    "What the test set can show of the ranked rows.",
+    unit="What is drawn together, such as a topic.",
+    comparisons="Those that a row's p-values are corrected for.",
+    smallest_p="That any two rows can have, before the correction.",
+    more_units="About so many more would separate first and second; null where they differ, where no number "
+    "would, and where ranks alone are shown.",
+    can_differ=serializers.BooleanField(help_text="Whether two rows can differ at 5 % after it."),
+    words=text_list("What the page says of it.", source="sentences"),
+)
 
 
-class ConfirmationSerializer(serializers.Serializer[Any]):
-    """Results are preliminary until each team has confirmed its own, or organisers end that."""
-
-    words = serializers.CharField()
-    official_since = serializers.DateTimeField(allow_null=True, help_text="Null while they are preliminary.")
-    confirmed = serializers.IntegerField(
-        allow_null=True, help_text="How many teams have; null where the phase hides how many there are."
-    )
-    teams = serializers.IntegerField(allow_null=True, help_text="How many have runs that count.")
+ConfirmationSerializer = mirror(
+    "Confirmation",
+    Confirmation,
+    "Results are preliminary until each team has confirmed its own, or organisers end that.",
+    official_since="Null while they are preliminary.",
+    confirmed="How many teams have; null where the phase hides how many there are.",
+    teams="How many have runs that count.",
+    words=serializers.CharField(),
+)
 
 
 class LeaderboardSerializer(serializers.Serializer[Any]):
@@ -205,16 +204,7 @@ def _described(board: Board) -> dict[str, Any]:
         "ranked_by": board.by,
         "compared": board.is_compared,
         "leader": leader(first_places(board)),
-        "separation": separation
-        and {
-            "unit": separation.unit,
-            "units": separation.units,
-            "comparisons": separation.comparisons,
-            "smallest_p": separation.smallest_p,
-            "can_differ": separation.can_differ,
-            "more_units": separation.more_units,
-            "words": separation.sentences,
-        },
+        "separation": separation and SeparationSerializer(separation).data,
         "columns": ColumnSerializer(board.columns, many=True).data,
         "rows": [_row(row, figures.get(row.submission, {})) for row in board.rows],
     }

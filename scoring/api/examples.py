@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 #: What stands for a name in a map, by the field that the map is: a dimension, in it a class, in it a metric.
-NAMES = {"scores": ["overlap_f1_micro"], "metrics": ["overlap_f1_micro"], "breakdowns": ["topic", "D01-1001"]}
-LAST_NAME = "overlap_f1_micro"
+NAMES = {
+    "scores": ["overlap_f1_micro"],
+    "metrics": ["overlap_f1_micro"],
+    "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
+}
 #: No value.
 LACKING = object()
 #: Only where something is out of the ordinary.
@@ -30,14 +33,9 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         for operation in methods.values():
             bodies = [*operation["responses"].values(), operation.get("requestBody") or {}]
             for media in (media for body in bodies for media in body.get("content", {}).values()):
-                reference = media["schema"].get("$ref")
-                if reference:
-                    media["example"] = _composed(_named(reference), components)
+                if name := _component(media["schema"]):
+                    media["example"] = _composed(name, components)
     return result
-
-
-def _named(reference: str) -> str:
-    return reference.rpartition("/")[2]
 
 
 def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
@@ -61,24 +59,20 @@ def _value(name: str, field: str, part: dict[str, Any], components: dict[str, An
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
     if inner and field in NAMES:
-        return _mapped(
-            [*NAMES[field], LAST_NAME] if field == "breakdowns" else NAMES[field], inner, components
-        )
+        return _mapped(NAMES[field], inner, components)
     return values.get(field, LACKING)
 
 
 def _mapped(names: list[str], part: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     first, *rest = names
     below = _component(part)
-    return {
-        first: _composed(below, components)
-        if below
-        else _mapped(rest, part["additionalProperties"], components)
-    }
+    if below:
+        return {first: _composed(below, components)}
+    return {first: _mapped(rest, part["additionalProperties"], components)}
 
 
 def _component(part: dict[str, Any]) -> str | None:
     """The component that a part of the description is, or may be beside null."""
     choices = part.get("allOf") or part.get("oneOf") or [part]
     reference = choices[0].get("$ref")
-    return _named(reference) if reference else None
+    return reference.rpartition("/")[2] if reference else None

@@ -26,10 +26,10 @@ from citeboard.teams.models import User
 from scoring.api.operations import delete, get, post
 from scoring.api.printed import printed
 from scoring.api.sending import CardForm, given_card
-from scoring.api.serializers import Address, ProblemSerializer, optional_text
+from scoring.api.serializers import Address, ProblemSerializer, mirror, optional_text
 from scoring.board.visibility import audience_of, may_see_scores
 from scoring.runs.progress import expected_wait
-from scoring.runs.team_view import as_told, events, hides_outcome
+from scoring.runs.team_view import Event, as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
 from tasks.models import Season, Submission
 from tasks.seasons.access import may_organise
@@ -367,12 +367,13 @@ def describe(request: Request, run: Submission, form: dict[str, Any]) -> Submiss
     return run
 
 
-class EventSerializer(serializers.Serializer[Any]):
-    """One step on the way of a run."""
-
-    at = serializers.DateTimeField()
-    by = serializers.CharField(help_text="Empty for what the site did itself.")
-    words = serializers.CharField()
+EventSerializer = mirror(
+    "Event",
+    Event,
+    "One step on the way of a run.",
+    by="Empty for what the site did itself.",
+    changes=None,
+)
 
 
 @get("submissions/<int:pk>/history/", of=own_run, answers=[EventSerializer])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scoring.board.differences import HiddenClasses, hidden_classes
+from scoring.board.differences import hidden_classes
 from scoring.board.visibility import Audience, frozen_at
 from scoring.metrics import Metric, known_metric
 from scoring.models import ClassNumber, Evaluation, Score
@@ -33,6 +33,15 @@ def printed_evaluations(
 def _printed(evaluation: Evaluation, submission: Submission, audience: Audience) -> dict[str, Any]:
     task_type = submission.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
+    hidden = hidden_classes([evaluation.pk], submission.phase, audience)
+    breakdowns = {
+        row.classes.dimension: {
+            label: {metric: {**_number(number), "n": number.n} for metric, number in numbers.items()}
+            for label, numbers in row.by_class().items()
+            if label not in hidden.get(row.classes.dimension, ())
+        }
+        for row in evaluation.breakdowns.select_related("classes")
+    }
     return {
         "task_type": task_type.slug,
         "rules": evaluation.rules,
@@ -43,18 +52,20 @@ def _printed(evaluation: Evaluation, submission: Submission, audience: Audience)
             score.metric: _value(score, known_metric(task_type, score.metric, evaluation.rules, options))
             for score in evaluation.scores.all()
         },
-        "breakdowns": _breakdowns(evaluation, hidden_classes([evaluation.pk], submission.phase, audience)),
+        "breakdowns": breakdowns,
         "notes": evaluation.notes,
     }
 
 
 def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
+    """Its scale is 1 and not 1.0, as the scorer prints it."""
+    scale = float(score.scale or 1)
     return {
         **_number(score),
         "low": score.low,
         "high": score.high,
         "n": score.n,
-        "scale": _plain(score.scale or 1.0),
+        "scale": int(scale) if scale.is_integer() else scale,
         **({} if score.scale else {"is_count": True}),
         "higher_is_better": metric.higher_is_better if metric else None,
         "column": score.column,
@@ -62,22 +73,5 @@ def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
     }
 
 
-def _breakdowns(evaluation: Evaluation, hidden: HiddenClasses) -> dict[str, dict[str, dict[str, Any]]]:
-    """Classes in the gold's order, and in each the metrics in the scorer's."""
-    return {
-        row.classes.dimension: {
-            label: {metric: {**_number(number), "n": number.n} for metric, number in own.items()}
-            for label, own in row.by_class().items()
-            if label not in hidden.get(row.classes.dimension, ())
-        }
-        for row in evaluation.breakdowns.select_related("classes")
-    }
-
-
 def _number(row: Score | ClassNumber) -> dict[str, Any]:
     return {"value": row.value, "infinite": True} if row.is_infinite else {"value": row.value}
-
-
-def _plain(scale: float) -> float | int:
-    """1 and not 1.0, as the scorer prints it."""
-    return int(scale) if float(scale).is_integer() else scale

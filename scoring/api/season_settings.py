@@ -18,14 +18,21 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.api import person
 from citeboard.teams.models import User
 from scoring.api.operations import delete, get, post
-from scoring.api.serializers import ObjectField, RejectedRun, mirror_of_model, optional_text, text_list
+from scoring.api.serializers import (
+    ObjectField,
+    RejectedRun,
+    mirror,
+    mirror_of_model,
+    optional_text,
+    text_list,
+)
 from scoring.ops.pruning import delete_season
 from scoring.worker.rescoring import publish_gold as publish
 from tasks.models import Gold, Phase, Season, Task
 from tasks.seasons.access import may_create_seasons, may_organise, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
+from tasks.seasons.file.load import Fault, load_season_text
 from tasks.seasons.file.load import change_settings as change
-from tasks.seasons.file.load import load_season_text
 from tasks.seasons.file.plan import Decisions, settings_now
 from tasks.seasons.history import delete_phase, delete_task
 from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, clone_season, season_from
@@ -68,12 +75,9 @@ class ChangedSerializer(serializers.Serializer[Any]):
     differences = DifferenceSerializer(many=True)
 
 
-class FaultSerializer(serializers.Serializer[Any]):
-    """What is wrong with a setting."""
-
-    key = serializers.CharField(help_text="Empty where it is no single one.")
-    message = serializers.CharField()
-    expected = serializers.CharField()
+FaultSerializer = mirror(
+    "Fault", Fault, "What is wrong with a setting.", key="Empty where it is no single one."
+)
 
 
 class FaultsSerializer(serializers.Serializer[Any]):

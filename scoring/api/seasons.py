@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from scoring.api.operations import get
-from scoring.api.serializers import Address, address, mirror_of_model, text_list
+from scoring.api.serializers import Address, address, mirror, mirror_of_model, text_list
 from scoring.board.exports import overall_values
 from scoring.board.overall import overall as overall_table
 from scoring.board.public_results import FirstPlace, public_first_places
@@ -56,19 +56,16 @@ def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     return phases.select_related("task__season").annotate(has_scores=Exists(scored))
 
 
-class LeaderSerializer(serializers.Serializer[Any]):
-    """The first row; of several the one that was there first."""
-
-    submission = serializers.IntegerField()
-    system = serializers.CharField()
-    team = serializers.SlugField(source="team_slug", allow_null=True)
-    metric = serializers.CharField(allow_null=True, help_text="Null where ranks alone are shown.")
-    value = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-    tied = serializers.IntegerField(
-        allow_null=True, help_text="Other rows that do not differ significantly; null until it is known."
-    )
+LeaderSerializer = mirror(
+    "Leader",
+    FirstPlace,
+    "The first row; of several the one that was there first.",
+    team=serializers.SlugField(source="team_slug", allow_null=True),
+    team_slug=None,
+    metric="Null where ranks alone are shown.",
+    scale=None,
+    tied="Other rows that do not differ significantly; null until it is known.",
+)
 
 
 def leader(places: Sequence[FirstPlace]) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from citeboard.teams.api import person
 from citeboard.teams.models import Team
 from scoring.api.operations import post
 from scoring.api.seasons import phase_for_reader
-from scoring.api.serializers import REJECTED, ProblemSerializer, address
+from scoring.api.serializers import REJECTED, ProblemSerializer, address, optional_text
 from scoring.runs.team_view import as_told
 from tasks.models import Phase, Season, Submission
 from tasks.models.run_cards import CARD
@@ -65,15 +65,7 @@ def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
 class CardForm(serializers.Serializer[Any]):
     """How a run was made."""
 
-    code = card_field("code")
-    paper = card_field("paper")
-    training_data = card_field("training_data")
-    trained_on = card_field("trained_on")
-    trained_on_test_year = card_field("trained_on_test_year")
-    knowledge_cutoff = card_field("knowledge_cutoff")
-    model = card_field("model")
-    external_resources = card_field("external_resources")
-    human_in_the_loop = card_field("human_in_the_loop")
+    vars().update({name: card_field(name) for name in CARD})
 
 
 class CheckForm(CardForm):
@@ -83,14 +75,8 @@ class CheckForm(CardForm):
     metadata = serializers.FileField(
         required=False, help_text="A file of ir_metadata, which fills what is left out of the rest."
     )
-    description = serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=MAX_DESCRIPTION
-    )
-    wall_seconds = team_figure("wall_seconds")
-    cpu_seconds = team_figure("cpu_seconds")
-    memory_mib = team_figure("memory_mib")
-    gpu_seconds = team_figure("gpu_seconds")
-    mauve = team_figure("mauve")
+    description = optional_text(MAX_DESCRIPTION)
+    vars().update({name: team_figure(name) for name in EVERY})
 
 
 class SentForm(CheckForm):
@@ -118,17 +104,12 @@ class RunForm(SentForm):
 class BundleForm(SentForm):
     """A file for several tasks of a season; card and figures are those of each of its runs."""
 
-    phase = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="The slug of the phases it is for; needed where a task has several open ones.",
+    phase = optional_text(
+        None, "The slug of the phases it is for; needed where a task has several open ones."
     )
-    tasks = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="Slugs with commas between: enter these tasks alone. Without it the file enters every task "
+    tasks = optional_text(
+        None,
+        "Slugs with commas between: enter these tasks alone. Without it the file enters every task "
         "whose format it carries.",
     )
 
@@ -186,6 +167,11 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
+def _details(request: Request, form: Mapping[str, Any]) -> dict[str, str]:
+    key = request.headers.get("Idempotency-Key", "")
+    return {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}
+
+
 def _taken(request: Request, run: Submission) -> dict[str, Any]:
     return {
         "id": run.pk,
@@ -220,14 +206,11 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
             team=team,
             user=person(request),
             upload=upload,
-            system=form["system"],
-            description=form["description"],
-            kind=form["kind"],
             team_figures=given_figures(form),
             card=given_card(form),
             metadata=metadata,
             priority=form.get("priority"),
-            idempotency_key=request.headers.get("Idempotency-Key", ""),
+            **_details(request, form),
         )
     answer = Accepted(_taken(request, run)).data
     return Response(answer, status=201, headers={"Location": answer["url"]})
@@ -294,12 +277,7 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
             team=team,
             user=person(request),
             upload=upload,
-            details=checked_details(
-                system=form["system"],
-                description=form["description"],
-                kind=form["kind"],
-                idempotency_key=request.headers.get("Idempotency-Key", ""),
-            ),
+            details=checked_details(**_details(request, form)),
             card=given_card(form),
             metadata=metadata,
             team_figures=given_figures(form),

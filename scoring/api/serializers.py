@@ -18,6 +18,7 @@ from rest_framework.request import Request
 
 from citeboard.core.instants import MAX_LENGTH, NoInstant, read_instant
 from citeboard.core.words import sentence
+from tasks.types import Problem
 
 BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
     bool: serializers.BooleanField,
@@ -130,15 +131,14 @@ def _field(hint: Any, help_text: str | None, **options: Any) -> Any:
     return field(help_text=help_text, **options)
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
-    """One finding in a file: what was found, what was expected, and where."""
-
-    file = serializers.CharField(allow_blank=True)
-    line = serializers.IntegerField(allow_null=True)
-    message = serializers.CharField()
-    expected = serializers.CharField(allow_blank=True)
-    quote = serializers.CharField(allow_blank=True, help_text="The beginning of the line, as it was sent.")
-    fatal = serializers.BooleanField(help_text="A run with a fatal problem is refused.")
+ProblemSerializer = mirror(
+    "Problem",
+    Problem,
+    "One finding in a file: what was found, what was expected, and where.",
+    quote="The beginning of the line, as it was sent.",
+    fatal="A run with a fatal problem is refused.",
+    count=None,
+)
 
 
 class RejectedPart(serializers.Serializer[Any]):
