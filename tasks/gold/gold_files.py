@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.files import File
@@ -25,7 +25,7 @@ from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Problem
-from tasks.types.files import CHUNK, open_inputs
+from tasks.types.files import open_inputs
 from tasks.types.problems import from_values
 from tasks.webhooks.services import queue_event
 
@@ -181,7 +181,9 @@ def index_file(gold: Gold) -> Path:
 
 def _kept(path: Path, folder: str) -> str:
     """The name of the file in the gold storage, where it is put unless it is there already."""
-    name = f"{folder}/{path.stem}-{_checksum(path.open)[:16]}{path.suffix}"
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    name = f"{folder}/{path.stem}-{digest[:16]}{path.suffix}"
     if storage.gold.exists(name):
         if storage.gold.size(name) == path.stat().st_size:
             return name
@@ -189,11 +191,3 @@ def _kept(path: Path, folder: str) -> str:
         storage.gold.delete(name)
     with path.open("rb") as content:
         return storage.gold.save(name, File(content))
-
-
-def _checksum(open_file: Callable[[str], IO[bytes]]) -> str:
-    digest = hashlib.sha256()
-    with open_file("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

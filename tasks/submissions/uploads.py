@@ -28,7 +28,6 @@ from django.utils.translation import gettext as _
 from citeboard.core import storage
 from citeboard.core.refusals import Refused
 from tasks.models import Submission
-from tasks.types.files import CHUNK
 
 #: In bytes, since that is how file systems count.
 MAX_NAME = 100
@@ -192,11 +191,8 @@ class StoredRun:
 
 
 def checksum(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
