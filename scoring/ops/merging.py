@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 
 from django.db import transaction
-from django.db.models import Max, Sum
+from django.db.models import Max, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -86,14 +86,21 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
     # Whoever sends a run for either team waits here, and finds it merged then.
     _entries(season, team, into)[0].delete()
-    joined = _take_members(season, team, into)
+    # Everybody of the one team is in the other too; what other seasons of that team say holds.
+    joined = []
+    present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
+    for membership in Membership.objects.filter(team=team).select_related("user").order_by("joined_at", "pk"):
+        if membership.user_id not in present:
+            check_joining(into, membership.user, besides=season)
+            add_member(team=into, user=membership.user)
+            joined.append(str(membership.user))
     moved = _move_runs(season, team, into)
     ExtraTries.objects.filter(phase__task__season=season, team=team).update(team=into)
-    _move_bundles(season, team, into)
-    for proposal in MergeProposal.objects.filter(season=season, team=team):
-        forget_merge_asked(proposal)
-        proposal.delete()
-    for proposal in MergeProposal.objects.filter(season=season, into=team):
+    bundles = Bundle.objects.filter(season=season)
+    taken = bundles.filter(team=into).exclude(idempotency_key="").values_list("idempotency_key", flat=True)
+    bundles.filter(team=team, idempotency_key__in=list(taken)).update(idempotency_key="")
+    bundles.filter(team=team).update(team=into)
+    for proposal in MergeProposal.objects.filter(Q(team=team) | Q(into=team), season=season):
         forget_merge_asked(proposal)
         proposal.delete()
     facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
@@ -105,21 +112,10 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     return len(moved)
 
 
-def _take_members(season: Season, team: Team, into: Team) -> list[str]:
-    """Everybody of the one team is in the other too; what other seasons of that team say holds."""
-    joined = []
-    present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
-    for membership in Membership.objects.filter(team=team).select_related("user").order_by("joined_at", "pk"):
-        if membership.user_id not in present:
-            check_joining(into, membership.user, besides=season)
-            add_member(team=into, user=membership.user)
-            joined.append(str(membership.user))
-    return joined
-
-
 def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     moved = []
-    behind = _last_priorities(season, into)
+    present = Submission.objects.filter(team=into, phase__task__season=season).order_by()
+    behind = dict(present.values_list("phase").annotate(last=Max("priority")))
     runs = Submission.objects.select_for_update().filter(team=team, phase__task__season=season)
     for run in runs.select_related("phase__task").order_by("phase", "number"):
         own = Submission.objects.filter(phase=run.phase_id, team=into)
@@ -137,20 +133,6 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
         moved.append(audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}"))
     Evaluation.objects.filter(team=team, phase__task__season=season).update(team=into)
     return moved
-
-
-def _last_priorities(season: Season, team: Team) -> dict[int, int]:
-    own = Submission.objects.filter(team=team, phase__task__season=season).order_by()
-    return dict(own.values_list("phase").annotate(last=Max("priority")))
-
-
-def _move_bundles(season: Season, team: Team, into: Team) -> None:
-    keys = Bundle.objects.filter(season=season, team=into).exclude(idempotency_key="")
-    own = Bundle.objects.filter(season=season, team=team)
-    own.filter(idempotency_key__in=list(keys.values_list("idempotency_key", flat=True))).update(
-        idempotency_key=""
-    )
-    own.update(team=into)
 
 
 def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:

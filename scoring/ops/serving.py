@@ -72,7 +72,11 @@ class Serving:
             group.start()
         keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
         threads = [threading.Thread(target=keepers[part], name=part, daemon=True) for part in self.groups]
-        threads += self._further_threads()
+        # Whatever mail servers and programs of organisers take, jobs are looked after in time.
+        threads.append(threading.Thread(target=self._watch_schema, name="schema", daemon=True))
+        if WORKER in self.groups:
+            post = partial(post_until, self._ending)
+            threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
             thread.start()
         try:
@@ -91,14 +95,6 @@ class Serving:
             raise self._newer_schema
         if self._failure:
             raise Failed(self._failure)
-
-    def _further_threads(self) -> list[threading.Thread]:
-        """Whatever mail servers and programs of organisers take, jobs are looked after in time."""
-        threads = [threading.Thread(target=self._watch_schema, name="schema", daemon=True)]
-        if WORKER in self.groups:
-            post = partial(post_until, self._ending)
-            threads.append(threading.Thread(target=post, name="posting", daemon=True))
-        return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
         """The first asks everything to end, the second does not wait for it."""
@@ -251,11 +247,12 @@ def reap_orphans(own: Collection[int | None]) -> None:
 
 
 def _watchdog(owner: str) -> Watchdog:
-    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=_busy_besides)
+    """A worker that compares the rows of a board, or does a background job, is busy as well."""
 
+    def busy_besides(owner: str) -> int:
+        return BOARDS.leased_by(owner) + WORK.leased_by(owner)
 
-def _busy_besides(owner: str) -> int:
-    return BOARDS.leased_by(owner) + WORK.leased_by(owner)
+    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=busy_besides)
 
 
 def _take_over(gone: str | None) -> bool:

@@ -94,20 +94,14 @@ class Watchdog:
     def is_stuck(self) -> bool:
         """To be asked again and again; true once nothing was claimed for as long as a lease lasts."""
         now = time.monotonic()
-        if not self._could_claim():
-            self._since = max(self._since, now)
-        elif self._has_claimed():
-            self._since = now
-        return now - self._since > max(settings.LEASE_SECONDS, SHORTEST)
-
-    def _could_claim(self) -> bool:
-        if not claimable(self.owner).exists():
-            return False
-        running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=self.owner)
-        return running.count() + self.busy_besides(self.owner) < self.workers
-
-    def _has_claimed(self) -> bool:
-        before = self._last_claim
         claims = Job.objects.filter(lease_owner__startswith=self.owner)
-        self._last_claim = claims.aggregate(last=Max("started_at"))["last"]
-        return self._last_claim != before
+        running = claims.filter(state=Job.State.RUNNING)
+        could_claim = claimable(self.owner).exists()
+        if not could_claim or running.count() + self.busy_besides(self.owner) >= self.workers:
+            self._since = max(self._since, now)
+        else:
+            before = self._last_claim
+            self._last_claim = claims.aggregate(last=Max("started_at"))["last"]
+            if self._last_claim != before:
+                self._since = now
+        return now - self._since > max(settings.LEASE_SECONDS, SHORTEST)

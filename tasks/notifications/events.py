@@ -36,13 +36,15 @@ def notify(
     event: str,
     people: Iterable[int],
     *,
-    season: Season | int | None,
+    season: Season | None = None,
     phase: Phase | None = None,
     team: Team | None = None,
     submission: Submission | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> int:
     """Tell the people, given by id, of an event; who was told of it already is not told again."""
+    if submission is not None:
+        phase, team = submission.phase, submission.team
     told = channels(sorted(set(people)), kind)
     now = timezone.now()
     rows = [
@@ -50,7 +52,7 @@ def notify(
             user_id=person,
             kind=kind,
             event=event,
-            season_id=season.pk if isinstance(season, Season) else season,
+            season_id=season.pk if season else phase and phase.task.season_id,
             phase=phase,
             team=team,
             submission=submission,
@@ -110,15 +112,9 @@ def tell_scored(job: Job, *, is_first: bool) -> None:
         _tell(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
     elif run.status == Status.SCORED:
         assert run.team is not None
-        notify(
-            Kind.RESCORED,
-            f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}",
-            members_of(run.team),
-            season=run.phase.task.season_id,
-            phase=run.phase,
-            team=run.team,
-            facts={"gold": job.gold.number},
-        )
+        event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
+        facts = {"gold": job.gold.number}
+        notify(Kind.RESCORED, event, members_of(run.team), phase=run.phase, team=run.team, facts=facts)
 
 
 def tell_failed(job: Job, *, has_problems: bool) -> None:
@@ -131,15 +127,8 @@ def tell_failed(job: Job, *, has_problems: bool) -> None:
 
 
 def tell_tries(given: ExtraTries) -> None:
-    notify(
-        Kind.TRIES,
-        f"tries-{given.pk}",
-        members_of(given.team),
-        season=given.phase.task.season_id,
-        phase=given.phase,
-        team=given.team,
-        facts={"tries": given.tries, "reason": given.reason},
-    )
+    people, facts = members_of(given.team), {"tries": given.tries, "reason": given.reason}
+    notify(Kind.TRIES, f"tries-{given.pk}", people, phase=given.phase, team=given.team, facts=facts)
 
 
 def tell_excluded(run: Submission, exclusion: str, reason: str, *, at: dt.datetime) -> None:
@@ -162,28 +151,14 @@ def _post(kind: Kind, event: str, run: Submission) -> None:
 
 def _tell(kind: Kind, event: str, run: Submission, **facts: str) -> None:
     assert run.team is not None
-    notify(
-        kind,
-        event,
-        members_of(run.team),
-        season=run.phase.task.season_id,
-        phase=run.phase,
-        team=run.team,
-        submission=run,
-        facts=facts,
-    )
+    notify(kind, event, members_of(run.team), submission=run, facts=facts)
 
 
 def tell_question(question: Question, *, by: User) -> None:
-    people = without(runners_of(question.season), by)
-    queue_event(Kind.QUESTION, f"question-{question.pk}", question.season, question=question.pk)
-    notify(
-        Kind.QUESTION,
-        f"question-{question.pk}",
-        people,
-        season=question.season,
-        facts={"text": question.text},
-    )
+    season, event = question.season, f"question-{question.pk}"
+    queue_event(Kind.QUESTION, event, season, question=question.pk)
+    people = without(runners_of(season), by)
+    notify(Kind.QUESTION, event, people, season=season, facts={"text": question.text})
 
 
 def tell_answered(question: Question) -> None:
@@ -198,7 +173,7 @@ def tell_answered(question: Question) -> None:
 def tell_report(report: Report) -> None:
     staff = User.objects.filter(is_staff=True, is_active=True).values_list("pk", flat=True)
     facts = {"text": report.text, "address": report.address}
-    notify(Kind.REPORTED, f"report-{report.pk}", staff, season=None, facts=facts)
+    notify(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
 def tell_to_confirm(
@@ -225,7 +200,6 @@ def tell_to_confirm(
             Kind.CONFIRM,
             f"{event}-{team.pk}",
             without(leads_of(team), by),
-            season=season,
             phase=phase,
             team=team,
             facts={"is_reopened": is_reopened, "runs": {str(run.number): run.pk for run in own}},
@@ -296,7 +270,7 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
         if not Notification.objects.filter(event=event).exists():
             people = participants_of(phase.task.season)
             facts = {"closes": as_json(phase.closes)}
-            told += notify(Kind.DEADLINE, event, people, season=phase.task.season, phase=phase, facts=facts)
+            told += notify(Kind.DEADLINE, event, people, phase=phase, facts=facts)
     return told
 
 
@@ -320,14 +294,8 @@ def forget_announced(announcement: Announcement) -> None:
 def tell_asked(registration: Registration, *, by: User | None) -> None:
     season, event = registration.season, f"registration-{registration.pk}-asked"
     queue_event(Kind.ASKED, event, season, team=registration.team.slug)
-    notify(
-        Kind.ASKED,
-        event,
-        without(runners_of(season), by),
-        season=season,
-        team=registration.team,
-        facts={"message": registration.message},
-    )
+    people, facts = without(runners_of(season), by), {"message": registration.message}
+    notify(Kind.ASKED, event, people, season=season, team=registration.team, facts=facts)
 
 
 def tell_decided(registration: Registration) -> None:
@@ -335,14 +303,9 @@ def tell_decided(registration: Registration) -> None:
     event = f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
     queue_event(Kind.DECIDED, event, registration.season, **decided)
-    notify(
-        Kind.DECIDED,
-        event,
-        members_of(registration.team),
-        season=registration.season,
-        team=registration.team,
-        facts={"is_approved": registration.is_approved, "reason": registration.reason},
-    )
+    people = members_of(registration.team)
+    facts = {"is_approved": registration.is_approved, "reason": registration.reason}
+    notify(Kind.DECIDED, event, people, season=registration.season, team=registration.team, facts=facts)
 
 
 def tell_role(season: Season, user: User, role: str, *, at: dt.datetime, by: User | None) -> None:
@@ -355,19 +318,12 @@ def sheet_event(sheet: int) -> str:
 
 
 def tell_sheet(sheet: int, phase: Phase, person: int) -> None:
-    season = phase.task.season_id
-    notify(Kind.SHEET, sheet_event(sheet), [person], season=season, phase=phase, facts={"sheet": sheet})
+    notify(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts={"sheet": sheet})
 
 
 def tell_join_asked(asked: JoinRequest) -> None:
-    notify(
-        Kind.JOIN_ASKED,
-        _event(asked),
-        members_of(asked.team),
-        season=asked.season,
-        team=asked.team,
-        facts={"person": str(asked.user), "message": asked.message},
-    )
+    people, facts = members_of(asked.team), {"person": str(asked.user), "message": asked.message}
+    notify(Kind.JOIN_ASKED, _event(asked), people, season=asked.season, team=asked.team, facts=facts)
 
 
 def forget_join_asked(asked: JoinRequest) -> None:
@@ -375,14 +331,8 @@ def forget_join_asked(asked: JoinRequest) -> None:
 
 
 def tell_join_decided(asked: JoinRequest, *, is_accepted: bool) -> None:
-    notify(
-        Kind.JOIN_DECIDED,
-        f"{_event(asked)}-decided",
-        [asked.user_id],
-        season=asked.season,
-        team=asked.team,
-        facts={"is_accepted": is_accepted},
-    )
+    event, facts = f"{_event(asked)}-decided", {"is_accepted": is_accepted}
+    notify(Kind.JOIN_DECIDED, event, [asked.user_id], season=asked.season, team=asked.team, facts=facts)
 
 
 def _event(asked: JoinRequest) -> str:
@@ -390,14 +340,8 @@ def _event(asked: JoinRequest) -> str:
 
 
 def tell_merge_asked(proposal: MergeProposal) -> None:
-    notify(
-        Kind.MERGE_ASKED,
-        _merge_event(proposal),
-        leads_of(proposal.into),
-        season=proposal.season,
-        team=proposal.into,
-        facts={"other": proposal.team.name},
-    )
+    event, into, facts = _merge_event(proposal), proposal.into, {"other": proposal.team.name}
+    notify(Kind.MERGE_ASKED, event, leads_of(into), season=proposal.season, team=into, facts=facts)
 
 
 def forget_merge_asked(proposal: MergeProposal) -> None:

@@ -57,11 +57,19 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
         raise BackupRefused(f"this system is not empty: it has {found}; nothing was changed")
     _put_files(folder / FILES)
     load_database(folder, dict(manifest.database), list(manifest.migrations))
-    _put_archives(folder / ARCHIVES)
-    has_other_key = _put_key(folder, manifest)
+    # Mounted archives are those of the backup and no others.
+    shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
+    if (folder / ARCHIVES).is_dir():
+        shutil.copytree(folder / ARCHIVES, settings.DATA_DIR / ARCHIVES)
+    if manifest.secret == INCLUDED and not is_given():
+        put_secret(folder)
+        has_other_key = False
+    else:
+        has_other_key = print_of(settings.SECRET_KEY) != manifest.secret_print
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    _set_versions_apart()
+    for model in (Phase, BoardOrder):
+        model._default_manager.update(version=F("version") + VERSIONS_APART)  # noqa: SLF001  (documented)
     return Restored(manifest=manifest, differing=list(_differing(manifest)), has_other_key=has_other_key)
 
 
@@ -102,25 +110,6 @@ def _put_files(folder: Path) -> None:
             stored_name = default_storage.save(name, File(content))
         if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
             raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
-
-
-def _put_archives(folder: Path) -> None:
-    own = settings.DATA_DIR / ARCHIVES
-    shutil.rmtree(own, ignore_errors=True)
-    if folder.is_dir():
-        shutil.copytree(folder, own)
-
-
-def _put_key(folder: Path, manifest: Manifest) -> bool:
-    if manifest.secret == INCLUDED and not is_given():
-        put_secret(folder)
-        return False
-    return print_of(settings.SECRET_KEY) != manifest.secret_print
-
-
-def _set_versions_apart() -> None:
-    Phase.objects.update(version=F("version") + VERSIONS_APART)
-    BoardOrder.objects.update(version=F("version") + VERSIONS_APART)
 
 
 def _differing(manifest: Manifest) -> Iterator[str]:

@@ -14,7 +14,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -97,16 +97,20 @@ def _written(draft: Path, migrations: list[str], *, with_secret: bool) -> Manife
         shutil.rmtree(draft / TABLES, ignore_errors=True)
     else:
         raise BackupRefused(f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later")
-    _keep_only(draft / FILES, named - lost)
-    _copy_archives(draft / ARCHIVES)
-    said = write_secret(draft, is_wanted=with_secret)
+    # What only an earlier snapshot named goes, and copies of files that are damaged.
+    wanted = {draft / FILES / file.name for file in named - lost}
+    for path in [path for path in (draft / FILES).rglob("*") if path.is_file() and path not in wanted]:
+        path.unlink()
+    # Mounted archives stand whole in the data folder or not at all, and nobody changes them.
+    for archive in mounted_archives():
+        shutil.copytree(archive.folder, draft / ARCHIVES / archive.slug)
     manifest = Manifest(
         release=release(),
         made_at=made_at.isoformat(timespec="milliseconds"),
         database=database,
         migrations=migrations,
         boards=boards,
-        secret=said,
+        secret=write_secret(draft, is_wanted=with_secret),
         secret_print=print_of(settings.SECRET_KEY),
         lost=sorted(file.name for file in lost),
         files=digests_in(draft),
@@ -132,18 +136,6 @@ def _copied(file: NamedFile, folder: Path) -> bool:
         path.unlink(missing_ok=True)
         return False
     return digest.hexdigest().startswith(file.sha256)
-
-
-def _copy_archives(folder: Path) -> None:
-    """Mounted archives stand whole in the data folder or not at all, and nobody changes them."""
-    for archive in mounted_archives():
-        shutil.copytree(archive.folder, folder / archive.slug)
-
-
-def _keep_only(folder: Path, files: Iterable[NamedFile]) -> None:
-    wanted = {folder / file.name for file in files}
-    for path in [path for path in folder.rglob("*") if path.is_file() and path not in wanted]:
-        path.unlink()
 
 
 MANIFEST = "manifest.json"
@@ -201,7 +193,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
-    return {name: digest_of(path) for name, path in _files(folder) if name != MANIFEST}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_symlink())
+    named = ((path.relative_to(folder).as_posix(), path) for path in paths)
+    return {name: digest_of(path) for name, path in named if name != MANIFEST}
 
 
 def digest_of(path: Path) -> tuple[int, str]:
@@ -218,12 +212,6 @@ def differences(manifest: Manifest, found: Mapping[str, tuple[int, str]]) -> lis
             expected, wanted = manifest.files[name]
             lines.append(f"{name}: {size} bytes, SHA-256 {digest[:12]}…; expected {expected}, {wanted[:12]}…")
     return lines
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() or path.is_symlink():
-            yield path.relative_to(folder).as_posix(), path
 
 
 def board_digests() -> dict[str, str]:
