@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.query import Query, number_from, numbers_from, switch_from, text_from
 from citeboard.teams.access import teams_of
-from scoring.board.standings import Board, Row
+from scoring.board.standings import Board
 from scoring.board.visibility import may_see_scores
 from scoring.models import Evaluation
 from tasks.models import Submission
@@ -33,7 +33,11 @@ class Contender:
 
 def on_board(board: Board) -> list[Contender]:
     """The rows whose numbers the viewer of the board sees, best first."""
-    return [_of_row(row) for row in board.systems if row.scores]
+    return [
+        Contender(run=row.submission, system=row.system, display_name=row.display_name)
+        for row in board.systems
+        if row.scores
+    ]
 
 
 def own_runs(board: Board, viewer: object) -> list[Contender]:
@@ -64,10 +68,6 @@ def other_run(board: Board, viewer: object, number: int) -> Contender | None:
         .first()
     )
     return _of_run(run) if run is not None and may_see_scores(run, viewer) else None
-
-
-def _of_row(row: Row) -> Contender:
-    return Contender(run=row.submission, system=row.system, display_name=row.display_name)
 
 
 def _of_run(run: Submission) -> Contender:

@@ -39,7 +39,14 @@ class Command(BaseCommand):
         if season is None:
             raise CommandError(f"there is no season “{options['season']}”")
         if not options["archive"]:
-            self._export(season, options["out"])
+            exported, folder = export_season(season), options["out"]
+            try:
+                exported.write(folder)
+            except FileExistsError as there:
+                raise CommandError(f"{folder} is there already") from there
+            self.stdout.write(f"{folder}: season.toml and {counted(len(exported.files), 'file')}")
+            if any(task.published for task in season.tasks.all()):
+                self.stderr.write("published results are loaded from their own files, before the season")
             return
         try:
             written = write_archive(
@@ -55,13 +62,3 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"not over, so without their runs and their splits' gold: {', '.join(written.withheld)}"
             )
-
-    def _export(self, season: Season, folder: Path) -> None:
-        exported = export_season(season)
-        try:
-            exported.write(folder)
-        except FileExistsError as there:
-            raise CommandError(f"{folder} is there already") from there
-        self.stdout.write(f"{folder}: season.toml and {counted(len(exported.files), 'file')}")
-        if any(task.published for task in season.tasks.all()):
-            self.stderr.write("published results are loaded from their own files, before the season")

@@ -11,7 +11,7 @@ from scoring.models import Paper
 from scoring.publications.reading import read_publication
 from scoring.publications.season_results import store_publication
 from tasks.management.problems import problems_told
-from tasks.types import InputRefused, Problem
+from tasks.types import InputRefused
 
 
 class Command(BaseCommand):
@@ -38,12 +38,8 @@ class Command(BaseCommand):
                 raise InputRefused(refused)
         with transaction.atomic():
             for publication, odd in read:
-                self._tell(publication.paper.key, store_publication(publication), odd)
-
-    def _tell(self, key: str, changes: list[str], odd: list[Problem]) -> None:
-        for change in changes:
-            self.stdout.write(change)
-        for problem in odd:
-            self.stdout.write(f"note: {problem}")
-        state = "" if changes else ", as it was"
-        self.stdout.write(f"{key}: at {Paper.objects.get(key=key).get_absolute_url()}{state}")
+                key, changes = publication.paper.key, store_publication(publication)
+                for line in (*changes, *(f"note: {problem}" for problem in odd)):
+                    self.stdout.write(line)
+                state = "" if changes else ", as it was"
+                self.stdout.write(f"{key}: at {Paper.objects.get(key=key).get_absolute_url()}{state}")

@@ -10,7 +10,7 @@ from django.core.files.storage import storages
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.env import backend, bucket_at
-from citeboard.core.storage.copying import Copied, copy_all
+from citeboard.core.storage.copying import copy_all
 from citeboard.core.words import counted, file_size
 from scoring.ops.pruning import named_files
 
@@ -41,22 +41,20 @@ class Command(BaseCommand):
         try:
             done = copy_all(of, to, journal, tell, is_dry_run=dry_run)
             if not dry_run:
-                done.refused += [f"{lost} is named by the database and is not there" for lost in _lost(to)]
+                lost = {file.name for file in named_files()} - {entry.name for entry in to.entries("")}
+                done.refused += [f"{name} is named by the database and is not there" for name in sorted(lost)]
         except OSError as reason:
             raise CommandError(f"{reason}. What was copied stands; start the command again.") from reason
-        self._say(done, is_dry_run=dry_run)
+        verb = "would be copied" if dry_run else "copied and compared"
+        self.stdout.write(
+            f"{counted(done.copied, 'file')} ({file_size(done.bytes)}) {verb}, "
+            f"{counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
+        )
         if done.refused:
             raise CommandError(
                 f"{counted(len(done.refused), 'file')} not copied; let the site stay where it is. "
                 + "; ".join(done.refused[:SHOWN])
             )
-
-    def _say(self, done: Copied, *, is_dry_run: bool) -> None:
-        verb = "would be copied" if is_dry_run else "copied and compared"
-        self.stdout.write(
-            f"{counted(done.copied, 'file')} ({file_size(done.bytes)}) {verb}, "
-            f"{counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
-        )
 
 
 def _place(address: str) -> dict[str, Any]:
@@ -72,8 +70,3 @@ def _place(address: str) -> dict[str, Any]:
             "That is not the address of a bucket, such as s3://name?endpoint=https://s3.example.org, without "
             "credentials."
         ) from None
-
-
-def _lost(place: Any) -> list[str]:
-    there = {entry.name for entry in place.entries("")}
-    return sorted({file.name for file in named_files()} - there)
