@@ -59,25 +59,19 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, Refused):
         set_rollback()
         return Response(error.answer(), status=error.status)
-    error = _translated(error)
+    if isinstance(error, PoolFull):
+        error = Busy(error)
+    elif isinstance(error, RequestDataTooBig):
+        error = TooLarge(str(error))
+    elif isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
+        error = exceptions.ParseError(f"The request cannot be read: {error}")
+    elif isinstance(error, ValidationError) and hasattr(error, "error_dict"):
+        error = exceptions.ValidationError(error.message_dict)
     response = rest_exception_handler(error, context)
     if response is None:
         return None
     response.data = _shaped(error, response.data)
     return response
-
-
-def _translated(error: Exception) -> Exception:
-    """What Django raises while it reads a request, in the words of the REST framework."""
-    if isinstance(error, PoolFull):
-        return Busy(error)
-    if isinstance(error, RequestDataTooBig):
-        return TooLarge(str(error))
-    if isinstance(error, SuspiciousOperation | BadRequest | MultiPartParserError | UnreadablePostError):
-        return exceptions.ParseError(f"The request cannot be read: {error}")
-    if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
-        return exceptions.ValidationError(error.message_dict)
-    return error
 
 
 def _shaped(error: Exception, data: Any) -> dict[str, Any]:

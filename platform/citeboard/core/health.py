@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import redis
@@ -44,8 +45,37 @@ class Missing:
 
 def missing(clock: float | None) -> list[Missing]:
     """All of it; ``clock`` is what `clock_skew` has found."""
-    found = (_database(clock), _storage(), _disk(), _redis(), _redis_cache())
-    return [each for each in found if each is not None]
+    return list(_missing(clock))
+
+
+def _missing(clock: float | None) -> Iterator[Missing]:
+    if clock is None:
+        yield Missing(what="database", reason="the database does not answer", stops=PARTS)
+    elif clock > LARGEST_SKEW:
+        reason = f"this machine and the database differ by {clock:.1f} s"
+        yield Missing(what="clock", reason=reason, stops=PARTS)
+    try:
+        # Asked and not written to, since probes come every few seconds.
+        storage.runs.exists("probe")
+    except OSError as fault:
+        reason = f"the storage does not answer ({fault.strerror})"
+        lacks = "uploads, downloads, and charts of stored files"
+        yield Missing(what="storage", reason=reason, stops=(WORKER,), lacks=lacks)
+    try:
+        free = shutil.disk_usage(settings.DATA_DIR).free
+        if free < LEAST_FREE:
+            reason = f"{free / GIGABYTE:.2f} GB are free in the data folder"
+            yield Missing(what="disk", reason=reason, lacks="room for uploads and scores")
+    except OSError as fault:
+        reason = f"the data folder is not there ({fault.strerror})"
+        yield Missing(what="disk", reason=reason, stops=PARTS)
+    if trouble := _trouble_of(settings.REDIS_URL):
+        lacks = "the shared cache and prompt wakes; workers look for runs in the database"
+        yield Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
+    is_another = settings.REDIS_CACHE_URL != settings.REDIS_URL
+    if is_another and (trouble := _trouble_of(settings.REDIS_CACHE_URL)):
+        reason = f"the Redis of cached results does not answer ({trouble})"
+        yield Missing(what="cache", reason=reason, lacks="cached results that processes share")
 
 
 def clock_skew() -> float | None:
@@ -55,56 +85,6 @@ def clock_skew() -> float | None:
     except DatabaseTrouble:
         connection.close()
         return None
-
-
-def _database(clock: float | None) -> Missing | None:
-    if clock is None:
-        return Missing(what="database", reason="the database does not answer", stops=PARTS)
-    if clock > LARGEST_SKEW:
-        reason = f"this machine and the database differ by {clock:.1f} s"
-        return Missing(what="clock", reason=reason, stops=PARTS)
-    return None
-
-
-def _storage() -> Missing | None:
-    """Asked and not written to, since probes come every few seconds."""
-    try:
-        storage.runs.exists("probe")
-    except OSError as trouble:
-        return Missing(
-            what="storage",
-            reason=f"the storage does not answer ({trouble.strerror})",
-            stops=(WORKER,),
-            lacks="uploads, downloads, and charts of stored files",
-        )
-    return None
-
-
-def _disk() -> Missing | None:
-    try:
-        free = shutil.disk_usage(settings.DATA_DIR).free
-    except OSError as trouble:
-        return Missing(what="disk", reason=f"the data folder is not there ({trouble.strerror})", stops=PARTS)
-    if free < LEAST_FREE:
-        reason = f"{free / GIGABYTE:.2f} GB are free in the data folder"
-        return Missing(what="disk", reason=reason, lacks="room for uploads and scores")
-    return None
-
-
-def _redis() -> Missing | None:
-    if trouble := _trouble_of(settings.REDIS_URL):
-        lacks = "the shared cache and prompt wakes; workers look for runs in the database"
-        return Missing(what="redis", reason=f"Redis does not answer ({trouble})", lacks=lacks)
-    return None
-
-
-def _redis_cache() -> Missing | None:
-    if settings.REDIS_CACHE_URL == settings.REDIS_URL:
-        return None
-    if trouble := _trouble_of(settings.REDIS_CACHE_URL):
-        reason = f"the Redis of cached results does not answer ({trouble})"
-        return Missing(what="cache", reason=reason, lacks="cached results that processes share")
-    return None
 
 
 def _trouble_of(address: str) -> str:

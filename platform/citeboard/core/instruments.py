@@ -11,7 +11,6 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from citeboard.core.middleware import Middleware
 
 #: The variable by which the client library learns of it, when it is imported.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -44,11 +45,8 @@ PAGES = Counter(
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestMetricsMiddleware:
+class RequestMetricsMiddleware(Middleware):
     """Times each request under the name of its route, never its address, of which there is no end."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
+from citeboard.core.middleware import Middleware
 
 ENGLISH = "en"
 #: Programs, probes and the operator's tables; and files, which are kept, cited and read by programs. The
@@ -24,11 +23,8 @@ _IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
 _SECONDS = 365 * 24 * 3600
 
 
-class LanguageMiddleware:
+class LanguageMiddleware(Middleware):
     """A page says which language it is in, and that browsers who ask for another get another."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):

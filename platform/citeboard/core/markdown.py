@@ -135,28 +135,15 @@ def search(text: str) -> list[Found]:
     words = text.casefold().split()
     if not words:
         return []
-    ranked = sorted(
-        (
-            (-_weight(section, words), place, guide, section)
-            for place, (guide, section) in enumerate(_all_sections())
-            if all(word in f"{section.title} {section.text}".casefold() for word in words)
-        ),
-        key=lambda found: found[:2],
-    )
-    return [
-        Found(guide, section, _excerpt(section.text, words)) for _, _, guide, section in ranked[:MAX_FOUND]
-    ]
-
-
-def _all_sections() -> Iterator[tuple[Guide, Section]]:
+    hits = []
     for guide in guides().values():
         for section in guide.sections:
-            yield guide, section
-
-
-def _weight(section: Section, words: Sequence[str]) -> int:
-    title, text = section.title.casefold(), section.text.casefold()
-    return sum(10 * (word in title) + min(5, text.count(word)) for word in words)
+            title, body = section.title.casefold(), section.text.casefold()
+            if all(word in f"{title} {body}" for word in words):
+                weight = sum(10 * (word in title) + min(5, body.count(word)) for word in words)
+                hits.append((-weight, len(hits), guide, section))
+    hits.sort(key=lambda hit: hit[:2])
+    return [Found(guide, section, _excerpt(section.text, words)) for _, _, guide, section in hits[:MAX_FOUND]]
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import datetime as dt
 import gzip
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.conf import settings
@@ -28,11 +28,13 @@ GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
 
 
-class RequestIdMiddleware:
-    """Names the request in the log, on the answer as `X-Request-ID`, and to views as `request.id`."""
-
+class Middleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+
+
+class RequestIdMiddleware(Middleware):
+    """Names the request in the log, on the answer as `X-Request-ID`, and to views as `request.id`."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
@@ -47,11 +49,8 @@ class RequestIdMiddleware:
         return response
 
 
-class PrivateByDefaultMiddleware:
+class PrivateByDefaultMiddleware(Middleware):
     """What is answered to somebody who has signed in stays in no cache, unless the view says otherwise."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -60,14 +59,14 @@ class PrivateByDefaultMiddleware:
         return response
 
 
-class SecurityHeadersMiddleware:
+class SecurityHeadersMiddleware(Middleware):
     """Sends the content security policy and the permissions policy with every answer.
 
     A view that needs less strictness sets the header itself, and that stands.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.policy = "; ".join(
             f"{name} {' '.join(sources)}" for name, sources in settings.CONTENT_SECURITY_POLICY.items()
         )
@@ -79,11 +78,8 @@ class SecurityHeadersMiddleware:
         return response
 
 
-class FullPoolMiddleware:
+class FullPoolMiddleware(Middleware):
     """Answers 503 where a file cannot be read because too many are; nothing was stored or counted."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
@@ -104,23 +100,26 @@ SECONDS = 3600
 LEVEL = 5
 
 
-class CompressionMiddleware:
+class CompressionMiddleware(Middleware):
     """A page with a validator is compressed once for all who get it."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if not _may_be_compressed(request, response):
+        holds_secret = settings.SESSION_COOKIE_NAME in request.COOKIES or "CSRF_COOKIE" in request.META
+        if holds_secret or response.streaming or response.has_header("Content-Encoding"):
+            return response
+        if len(response.content) < MIN_BYTES or not response.get("Content-Type", "").startswith(TYPES):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
         if "gzip" not in request.headers.get("Accept-Encoding", ""):
             return response
         tag = response.get("ETag", "")
-        response.content = (
-            _kept(tag, response.content) if tag else gzip.compress(response.content, LEVEL, mtime=0)
-        )
+        content: bytes | None = caches["pages"].get(f"gzip:{tag}") if tag else None
+        if content is None:
+            content = gzip.compress(response.content, LEVEL, mtime=0)
+            if tag:
+                caches["pages"].set(f"gzip:{tag}", content, SECONDS)
+        response.content = content
         response["Content-Encoding"] = "gzip"
         response["Content-Length"] = str(len(response.content))
         if tag.startswith('"'):
@@ -128,43 +127,17 @@ class CompressionMiddleware:
         return response
 
 
-def _may_be_compressed(request: HttpRequest, response: HttpResponse) -> bool:
-    return (
-        settings.SESSION_COOKIE_NAME not in request.COOKIES
-        and "CSRF_COOKIE" not in request.META
-        and not response.streaming
-        and not response.has_header("Content-Encoding")
-        and len(response.content) >= MIN_BYTES
-        and response.get("Content-Type", "").startswith(TYPES)
-    )
-
-
-def _kept(tag: str, content: bytes) -> bytes:
-    key = f"gzip:{tag}"
-    found: bytes | None = caches["pages"].get(key)
-    if found is None:
-        found = gzip.compress(content, LEVEL, mtime=0)
-        caches["pages"].set(key, found, SECONDS)
-    return found
-
-
-class OnlyPostedMiddleware:
+class OnlyPostedMiddleware(Middleware):
     """A page of the site in place of an empty 405."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code != 405 or request.method not in ("GET", "HEAD") or _says_something(response):
+        says_something = response.streaming or bool(response.content)
+        if response.status_code != 405 or request.method not in ("GET", "HEAD") or says_something:
             return response
         page = render(request, "405.html", {"back": page_above(request.path)}, status=405)
         page["Allow"] = response["Allow"]
         return page
-
-
-def _says_something(response: HttpResponse) -> bool:
-    return response.streaming or bool(response.content)
 
 
 def page_above(path: str) -> str:
@@ -186,19 +159,14 @@ def page_above(path: str) -> str:
     return reverse("season", args=[season]) if season else reverse("home")
 
 
-def _methods_of(view: Callable[..., Any]) -> Collection[str] | None:
-    for wrapped in _unwrapped(view):
-        for cell in wrapped.__closure__ or ():
-            found = cell.cell_contents
-            if isinstance(found, list) and "POST" in found:
-                return found
-    return None
-
-
-def _unwrapped(view: Callable[..., Any]) -> Iterator[Any]:
+def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
+    """Those that Django's decorators let through; None where there is none of these."""
     while view is not None:
-        yield view
-        view = getattr(view, "__wrapped__", None)  # type: ignore[assignment]
+        for cell in getattr(view, "__closure__", None) or ():
+            if isinstance(cell.cell_contents, list) and "POST" in cell.cell_contents:
+                return cell.cell_contents
+        view = getattr(view, "__wrapped__", None)
+    return None
 
 
 #: No upload takes longer; a statement that is older than that is a mistake.
@@ -206,11 +174,8 @@ MAX_AGE = dt.timedelta(hours=6)
 _STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
 
-class RequestStartMiddleware:
+class RequestStartMiddleware(Middleware):
     """Notes it as `request.begun_at`, before anything else looks at the request."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.begun_at = begun_at(request, timezone.now())  # type: ignore[attr-defined]

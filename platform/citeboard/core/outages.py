@@ -77,14 +77,12 @@ def _of_files(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or _is_ours(error.filename):
+    # Another program may have taken away or closed what lies in the data folder.
+    name = error.filename
+    is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
+    if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
         return Outage(AWAY, words_of(error), SOON)
     return None
-
-
-def _is_ours(filename: object) -> bool:
-    """Whether it lies in the data folder, which another program may have taken away or closed."""
-    return isinstance(filename, str) and Path(filename).is_relative_to(settings.DATA_DIR)
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"

@@ -85,7 +85,9 @@ class Server:
     def serve(self) -> None:
         """Until nobody can send orders any more; what is under way then ends with its sender."""
         while os.getppid() == self._parent:
-            for key, _ in self._selector.select(self._patience()):
+            deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
+            left = min(deadlines, default=math.inf) - time.monotonic()
+            for key, _ in self._selector.select(max(0.0, min(left, ORPHANED_FOR))):
                 if key.fileobj is self._orders:
                     if not self._take_order():
                         self._end()
@@ -96,7 +98,10 @@ class Server:
                     # Nobody says anything on a line: its other end was closed.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
-            self._kill_late()
+            for running in self._running.values():
+                if time.monotonic() > running.deadline and not running.is_out_of_time:
+                    running.is_out_of_time = True
+                    self._kill(running.pid)
             self._reap()
         self._end()
 
@@ -104,16 +109,15 @@ class Server:
         for pid in self._running:
             self._kill(pid)
 
-    def _patience(self) -> float:
-        deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
-        left = min(deadlines, default=math.inf) - time.monotonic()
-        return max(0.0, min(left, ORPHANED_FOR))
-
     def _take_order(self) -> bool:
         header, descriptors, _, _ = socket.recv_fds(self._orders, _LENGTH, 2)
         if len(header) < _LENGTH or len(descriptors) != 2:
             return False
-        order = _decoded(_received(self._orders, int.from_bytes(header, "big")))
+        message, length = b"", int.from_bytes(header, "big")
+        while len(message) < length and (part := self._orders.recv(length - len(message))):
+            message += part
+        given = json.loads(message)
+        order = Order(given["program"], given["arguments"], given["shared"], Limits(**given["limits"]))
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
             shared = _shared(order.shared) if order.shared else None
@@ -158,12 +162,6 @@ class Server:
             # Between fork and setsid it is in our own group.
             os.kill(pid, signal.SIGKILL)
 
-    def _kill_late(self) -> None:
-        for running in self._running.values():
-            if time.monotonic() > running.deadline and not running.is_out_of_time:
-                running.is_out_of_time = True
-                self._kill(running.pid)
-
     def _reap(self) -> None:
         while self._running:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -175,21 +173,6 @@ class Server:
             how = OUT_OF_TIME if running.is_out_of_time else str(os.waitstatus_to_exitcode(status))
             _tell(running.line, how)
             running.line.close()
-
-
-def _decoded(message: bytes) -> Order:
-    given = json.loads(message)
-    return Order(given["program"], given["arguments"], given["shared"], Limits(**given["limits"]))
-
-
-def _received(orders: socket.socket, length: int) -> bytes:
-    message = b""
-    while len(message) < length:
-        part = orders.recv(length - len(message))
-        if not part:
-            break
-        message += part
-    return message
 
 
 def _tell(line: socket.socket, words: str) -> None:

@@ -143,41 +143,33 @@ class Pool:
 
     @contextmanager
     def _place(self, owner: str | None) -> Iterator[None]:
-        self._enter(owner)
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._busy -= 1
-                self._running[owner or ""] -= 1
-                self._present[owner or ""] -= 1
-                self._turn.notify_all()
-
-    def _enter(self, owner: str | None) -> None:
+        """A place, once one is free, if there is room to wait for it. Raises PoolFull."""
         name = owner or ""
+        share = max(1, self._size - 1)
         with self._turn:
-            if owner is not None:
-                self._refuse_crowd(name)
+            if owner is not None and self._present.total() >= PRESENT_PER_PLACE * self._size:
+                raise PoolFull(by_owner=False)
+            if owner is not None and self._present[name] >= (PRESENT_PER_PLACE - 1) * self._size:
+                raise PoolFull(by_owner=True)
             self._present[name] += 1
             patience = None if owner is None else PATIENCE
-            if not self._turn.wait_for(lambda: self._has_place(owner), patience):
+            is_free = self._turn.wait_for(
+                lambda: self._busy < self._size and (owner is None or self._running[name] < share), patience
+            )
+            if not is_free:
                 self._present[name] -= 1
                 raise PoolFull(by_owner=self._busy < self._size)
             self._busy += 1
             self._running[name] += 1
             self._turn.notify_all()
-
-    def _share(self) -> int:
-        return max(1, self._size - 1)
-
-    def _has_place(self, owner: str | None) -> bool:
-        return self._busy < self._size and (owner is None or self._running[owner] < self._share())
-
-    def _refuse_crowd(self, owner: str) -> None:
-        if self._present.total() >= PRESENT_PER_PLACE * self._size:
-            raise PoolFull(by_owner=False)
-        if self._present[owner] >= (PRESENT_PER_PLACE - 1) * self._size:
-            raise PoolFull(by_owner=True)
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._busy -= 1
+                self._running[name] -= 1
+                self._present[name] -= 1
+                self._turn.notify_all()
 
     def _run(self, work: Work, folder: Path) -> int | None:
         """Done a second time if the server was lost over the first."""
@@ -202,16 +194,13 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                self._remove_leftovers()
+                # Folders of work whose process was killed, by an age that no work reaches.
+                for folder in self._folder.glob("*-*"):
+                    with suppress(OSError):
+                        if folder.stat().st_mtime < time.time() - SAFE_AGE:
+                            shutil.rmtree(folder, ignore_errors=True)
                 self._server = ForkServer(self._setup)
             return self._server
-
-    def _remove_leftovers(self) -> None:
-        """Folders of work whose process was killed, by an age that no work reaches."""
-        for folder in self._folder.glob("*-*"):
-            with suppress(OSError):
-                if folder.stat().st_mtime < time.time() - SAFE_AGE:
-                    shutil.rmtree(folder, ignore_errors=True)
 
     def _replace(self, lost: ForkServer) -> None:
         with self._starting:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.core.files.storage import Storage
 
@@ -54,30 +54,19 @@ def copy_all(
                 elif is_dry_run:
                     _count(done, entry, is_new=entry.name not in there)
                 else:
-                    _copy(source, target, entry, done, note, tell)
+                    try:
+                        is_new = copied(source, target, entry.name)
+                    except FileNotFoundError:
+                        # An upload that was refused, or a scoring that was replaced, took its file away.
+                        continue
+                    except NotCopied as refused:
+                        done.refused.append(str(refused))
+                        continue
+                    note(entry)
+                    _count(done, entry, is_new=is_new)
+                    if is_new:
+                        tell(entry.name)
     return done
-
-
-def _copy(
-    source: Storage,
-    target: Storage,
-    entry: Entry,
-    done: Copied,
-    note: Callable[[Entry], None],
-    tell: Callable[[str], object],
-) -> None:
-    try:
-        is_new = copied(source, target, entry.name)
-    except FileNotFoundError:
-        # An upload that was refused, or a scoring that was replaced, took its file away.
-        return
-    except NotCopied as refused:
-        done.refused.append(str(refused))
-        return
-    note(entry)
-    _count(done, entry, is_new=is_new)
-    if is_new:
-        tell(entry.name)
 
 
 def _count(done: Copied, entry: Entry, *, is_new: bool) -> None:
@@ -131,9 +120,9 @@ def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entr
     journal.parent.mkdir(mode=0o700, exist_ok=True)
     with journal.open("a", encoding="utf-8") as lines:
         lines.write("\n")
-        yield known, lambda entry: _write(lines, entry)
 
+        def note(entry: Entry) -> None:
+            lines.write(f"{json.dumps([entry.name, *_state(entry)])}\n")
+            lines.flush()
 
-def _write(lines: IO[str], entry: Entry) -> None:
-    lines.write(f"{json.dumps([entry.name, *_state(entry)])}\n")
-    lines.flush()
+        yield known, note
