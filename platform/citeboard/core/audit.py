@@ -19,8 +19,6 @@ from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
 
 @dataclass(frozen=True)
 class Change:
-    """What an act turned into what, each as JSON has it; None stands for nothing."""
-
     key: str
     before: Any
     after: Any

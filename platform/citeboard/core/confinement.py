@@ -56,7 +56,6 @@ def limits_for_runs() -> Limits:
 
 
 def limits_for_organisers() -> Limits:
-    """Gold, labels and the like may be large, and those who send them are few and known."""
     seconds = PATIENCE_WITH_ORGANISERS * settings.CHECK_SECONDS
     return _limits(seconds, settings.SCORING_MEMORY_MB, file_mb=1024)
 

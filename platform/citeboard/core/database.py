@@ -44,7 +44,6 @@ LARGEST_SKEW = 2.0  # seconds; deadlines are judged by the clock of each machine
 
 
 def skew() -> float:
-    """In seconds; 0 where the difference is no more than the time that the database took to answer."""
     before = timezone.now().timestamp()
     theirs = database_now().timestamp()
     # However long the database took to answer, its clock was read between these two moments.
@@ -93,8 +92,6 @@ class NewerSchema(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaState:
-    """Migrations as `app.name`: ``missing`` ones the database lacks, ``unknown`` ones it alone has."""
-
     applied: list[str]
     missing: list[str]
     unknown: list[str]
@@ -117,7 +114,6 @@ def unknown_migrations(names: list[str], executor: MigrationExecutor | None = No
 
 
 def refuse_newer_schema() -> None:
-    """Raises NewerSchema where a migration has taken away what this release uses."""
     table = SchemaEpoch._meta.db_table  # noqa: SLF001  (public by name)
     if table not in connection.introspection.table_names():
         return

@@ -77,7 +77,6 @@ class Environment:
         return self._read(name, default, within, f"a {kind} {bounds}")
 
     def proxies(self, name: str, about: str) -> int:
-        """How many proxies stand before the site; `yes` is one, `no` is none."""
         self._declare(name, "yes, no or a number", "no", about)
 
         def count(text: str) -> int:
@@ -101,7 +100,6 @@ class Environment:
         return self._read(name, default, absolute, "an absolute path")
 
     def markdown(self, name: str, about: str) -> str:
-        """What a file says, read at the start; empty where none is named."""
         self._declare(name, "absolute path", "none", about)
 
         def content(text: str) -> str:
@@ -231,8 +229,6 @@ ADDRESSING = ("auto", "path", "virtual")
 
 @dataclass(frozen=True, kw_only=True)
 class Bucket:
-    """A bucket, and the beginning of the names in it that are the site's own."""
-
     name: str
     prefix: str = ""
     endpoint: str | None = None
@@ -274,7 +270,6 @@ def _is_server(address: str | None) -> bool:
 
 
 def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
-    """The entry of STORAGES for runs, gold and statistics, which are for the site's own user alone."""
     if bucket is None:
         return {
             "BACKEND": "citeboard.core.storage.Disk",
@@ -316,7 +311,6 @@ def data_folder(path: Path) -> Path:
 
 
 def default_work_folder(data: Path) -> Path:
-    """Of this user and this data folder; not in `/tmp`, which may be memory."""
     digest = hashlib.sha256(str(data).encode()).hexdigest()
     return Path("/var/tmp") / f"citeboard-{os.geteuid()}-{digest[:8]}"  # noqa: S108  (checked when it is used)
 

@@ -30,8 +30,6 @@ NOTHING_HERE = "There is nothing here, or nothing that you may see."
 
 
 class Refusal(exceptions.APIException):
-    """An error with members of its own beside the sentence."""
-
     status_code: int = status.HTTP_400_BAD_REQUEST
 
     def __init__(self, detail: str, **members: object) -> None:
@@ -91,7 +89,6 @@ def _shaped(error: Exception, data: Any) -> dict[str, Any]:
 
 
 def _sentences(errors: Any) -> list[str]:
-    """All of one field, those of a list's items named by their places."""
     if isinstance(errors, Mapping):
         return [f"{place}: {words}" for place, below in errors.items() for words in _sentences(below)]
     if isinstance(errors, list):

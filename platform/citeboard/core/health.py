@@ -44,7 +44,6 @@ class Missing:
 
 
 def missing(clock: float | None) -> list[Missing]:
-    """All of it; ``clock`` is what `clock_skew` has found."""
     return list(_missing(clock))
 
 
@@ -79,7 +78,6 @@ def _missing(clock: float | None) -> Iterator[Missing]:
 
 
 def clock_skew() -> float | None:
-    """How far the database's clock is away, in seconds; None where the database does not answer."""
     try:
         return skew()
     except DatabaseTrouble:

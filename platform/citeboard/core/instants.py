@@ -91,7 +91,6 @@ def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
 
 
 def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
-    """As the forms show it; seconds only where there are some."""
     local = at.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 

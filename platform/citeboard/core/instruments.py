@@ -53,7 +53,12 @@ class RequestMetricsMiddleware(Middleware):
         response = self.get_response(request)
         seconds = time.perf_counter() - began
         method = request.method if request.method in METHODS else "other"
-        REQUESTS.labels(_route(request), method, response.status_code).observe(seconds)
+        match = request.resolver_match
+        if match is not None:
+            route = match.view_name or match.route
+        else:
+            route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+        REQUESTS.labels(route, method, response.status_code).observe(seconds)
         return response
 
 
@@ -69,10 +74,6 @@ def forget_counts(site: str) -> None:
 
 
 def answered_so_far(folder: str) -> int:
-    """Requests that the processes of the site have answered since `serve` began, by what they counted.
-
-    0 where a process has only begun to write its file.
-    """
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     with suppress(OSError, struct.error):
@@ -83,10 +84,3 @@ def answered_so_far(folder: str) -> int:
 
 def _prefix(site: str) -> str:
     return f"citeboard-metrics-{site}-"
-
-
-def _route(request: HttpRequest) -> str:
-    match = request.resolver_match
-    if match is not None:
-        return match.view_name or match.route
-    return "static" if request.path_info.startswith(settings.STATIC_URL) else "none"

@@ -12,8 +12,6 @@ from django.views.decorators.http import require_safe
 
 @dataclass(frozen=True)
 class Notice:
-    """``name`` is what its address and its setting call it; ``text`` is Markdown."""
-
     name: str
     title: str
     text: str

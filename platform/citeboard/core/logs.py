@@ -45,16 +45,12 @@ class RefusalFilter(logging.Filter):
 
 
 class TextLines(logging.Formatter):
-    """Words for people. What has several lines, such as a traceback, carries the request's id on each."""
-
     def format(self, record: logging.LogRecord) -> str:
         before = f"\n    [{getattr(record, 'request_id', '-')}] "
         return super().format(record).replace("\n", before)
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object on one line; what a caller passed as `extra` becomes members of its own."""
-
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),

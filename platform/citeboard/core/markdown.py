@@ -85,8 +85,6 @@ _READER = MarkdownIt("commonmark").enable("table")
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with the plain text below it, up to the next; the first has the document's own title."""
-
     title: str
     anchor: str
     text: str
@@ -131,7 +129,6 @@ def groups() -> list[tuple[str, list[Guide]]]:
 
 
 def search(text: str) -> list[Found]:
-    """The sections that have every word, those with a word in their title and with more of them first."""
     words = text.casefold().split()
     if not words:
         return []

@@ -60,11 +60,6 @@ class PrivateByDefaultMiddleware(Middleware):
 
 
 class SecurityHeadersMiddleware(Middleware):
-    """Sends the content security policy and the permissions policy with every answer.
-
-    A view that needs less strictness sets the header itself, and that stands.
-    """
-
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
         self.policy = "; ".join(
@@ -128,8 +123,6 @@ class CompressionMiddleware(Middleware):
 
 
 class OnlyPostedMiddleware(Middleware):
-    """A page of the site in place of an empty 405."""
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         says_something = response.streaming or bool(response.content)

@@ -47,7 +47,6 @@ class Outage:
 
 
 def outage_of(error: BaseException | None) -> Outage | None:
-    """What is away, if that is why a request failed; None for a fault of ours."""
     while error is not None:
         found = _of_database(error) or _of_files(error)
         if found is not None:

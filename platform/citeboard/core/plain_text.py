@@ -39,7 +39,6 @@ def plain_paragraphs(text: str) -> str:
 
 
 def checked_description(text: str) -> str:
-    """Made plain. Raises ValidationError by field."""
     plain = plain_paragraphs(text)
     if len(plain) > MAX_DESCRIPTION:
         words = _("the description has %(found)s characters; at most %(most)s fit")

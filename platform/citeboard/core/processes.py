@@ -66,7 +66,6 @@ class ProcessGroup:
         log.info("The %s is started as process group %s", self.name, self._process.pid)
 
     def start_when_due(self) -> None:
-        """Start it if it is not running, sooner or later by how often it was started in vain."""
         if self._process is None and time.monotonic() >= self._not_before:
             self.start()
 
@@ -156,15 +155,11 @@ def _told_apart(pid: int) -> str:
         # The second field is the command, in brackets, and may hold anything.
         started = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except OSError:
-        started = _started_without_proc(pid)
+        try:
+            started = f"{psutil.Process(pid).create_time():.0f}"
+        except psutil.NoSuchProcess:
+            started = "gone"
     return f"{pid}.{started}"
-
-
-def _started_without_proc(pid: int) -> str:
-    try:
-        return f"{psutil.Process(pid).create_time():.0f}"
-    except psutil.NoSuchProcess:
-        return "gone"
 
 
 def complaint(address: str, port: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
@@ -28,7 +28,6 @@ class Query:
 
     @classmethod
     def of(cls, given: QueryDict) -> Self:
-        """What an address asks for. A value that cannot be meant is passed over."""
         found: dict[str, Any] = {}
         for own in fields(cls) if given else ():
             values = [
@@ -48,7 +47,9 @@ class Query:
             value = getattr(wanted, own.name)
             if value in (own.default, None, "", ()):
                 continue
-            texts = [own.metadata["word"]] if isinstance(value, bool) else _listed(value)
+            texts = value if isinstance(value, tuple) else (value,)
+            if isinstance(value, bool):
+                texts = (own.metadata["word"],)
             pairs += [(own.metadata["name"], str(text)) for text in texts]
         return pairs
 
@@ -64,7 +65,6 @@ class Query:
         /,
         **changes: object,
     ) -> list[Choice]:
-        """A link for each value of a field; each makes the ``changes`` as well."""
         return [
             Choice(value, label(value), self.with_(**{field_name: value}, **changes), value == current)
             for value in values
@@ -98,7 +98,6 @@ def numbers_from(name: str) -> Any:
 
 
 def switch_from(name: str, word: str, *, default: bool) -> Any:
-    """The ``word`` turns it; without it the default holds."""
     return _parameter(name, default, lambda given: given == word, word)
 
 
@@ -109,7 +108,3 @@ def _parameter(name: str, default: object, read: Callable[[str], object], word: 
 def whole_number(given: str) -> int:
     """0 where the text is no number that a column of ids could hold."""
     return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_DIGITS else 0
-
-
-def _listed(value: object) -> Sequence[object]:
-    return value if isinstance(value, tuple) else (value,)

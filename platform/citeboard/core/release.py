@@ -18,7 +18,6 @@ SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg"}
 
 @cache
 def release() -> str:
-    """Ten hexadecimal digits, the same in every process that runs the same files."""
     digest = hashlib.sha256()
     base = Path(settings.BASE_DIR)
     for folder in FOLDERS:
@@ -36,7 +35,6 @@ PREFIX = "vendor"
 
 
 def carried_file(name: str) -> Path | None:
-    """Where the file is installed, found without importing the package that carries it."""
     if name not in CARRIED:
         return None
     package, inside = CARRIED[name]
@@ -75,8 +73,6 @@ class VendorFinder(BaseFinder):
 
 
 class _OneFile(FileSystemStorage):
-    """A storage in which any name means the one carried file; collectstatic reads it under our name."""
-
     prefix = PREFIX
 
     def __init__(self, *, location: str, name: str) -> None:

@@ -29,28 +29,25 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
     """Delete a row with all that hangs on it. Raises ProtectedError where something must not go."""
     with transaction.atomic():
         present = type(row)._default_manager.select_for_update().get(pk=row.pk)  # noqa: SLF001  (documented)
-        note_deletion(row=present, place=place, by=by)
+        nested = NestedObjects(using=DEFAULT_DB_ALIAS)
+        nested.collect([present])
+        if nested.protected:
+            raise ProtectedError(f"{present} holds what is not deleted", nested.protected)
+        nested.sort()
+        # What others refer to comes first, as it has to when the rows are written again.
+        rows = [part for model in reversed(list(nested.data)) for part in nested.data[model]]
+        kept = [_as_json(part) for part in serializers.serialize("python", rows)]
+        kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
+        has_sentence = f"{DELETED}/{kind}" in ACTIONS
+        audit.record(
+            f"{DELETED}/{kind}" if has_sentence else DELETED,
+            actor=by,
+            subject=present,
+            place=place,
+            facts={"name": present} if has_sentence else {"name": present, "kind": kind},
+            changes=[audit.Change(ROWS, kept, None)],
+        )
         present.delete()
-
-
-def note_deletion(*, row: Model, place: Model, by: Any) -> AuditEntry:
-    found = NestedObjects(using=DEFAULT_DB_ALIAS)
-    found.collect([row])
-    if found.protected:
-        raise ProtectedError(f"{row} holds what is not deleted", found.protected)
-    found.sort()
-    # What others refer to comes first, as it has to when the rows are written again.
-    rows = [own for model in reversed(list(found.data)) for own in found.data[model]]
-    kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
-    has_sentence = f"{DELETED}/{kind}" in ACTIONS
-    return audit.record(
-        f"{DELETED}/{kind}" if has_sentence else DELETED,
-        actor=by,
-        subject=row,
-        place=place,
-        facts={"name": row} if has_sentence else {"name": row, "kind": kind},
-        changes=[audit.Change(ROWS, [_as_json(own) for own in serializers.serialize("python", rows)], None)],
-    )
 
 
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:

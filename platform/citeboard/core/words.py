@@ -48,7 +48,6 @@ def file_size(size: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """About so long, in the largest unit that says enough."""
     if seconds < 1.5:
         return gettext("a second")
     if seconds < 90:
@@ -61,7 +60,6 @@ def duration(seconds: float) -> str:
 
 
 def exact_duration(lasted: dt.timedelta) -> str:
-    """`2 days, 3 hours and 1 second`; of what is shorter than a second, its milliseconds."""
     seconds = int(lasted.total_seconds())
     if seconds < 1:
         return counted(max(1, lasted // dt.timedelta(milliseconds=1)), "millisecond")
@@ -74,14 +72,12 @@ def exact_duration(lasted: dt.timedelta) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
     if len(names) < 2:
         return "".join(names)
     return gettext("%(names)s and %(last)s") % {"names": ", ".join(names[:-1]), "last": names[-1]}
 
 
 def sentence(clause: object) -> str:
-    """What a service says in a clause, as a page says it."""
     text = str(clause)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 

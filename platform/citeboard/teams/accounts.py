@@ -142,7 +142,9 @@ class AccountAdapter(DefaultAccountAdapter):
         links = {name: public_address(link) for name, link in context.items() if name.endswith("_url")}
         site = PublicSite(urlsplit(settings.BASE_URL).netloc)
         # Anybody may ask for a mail to an address, in any language.
-        with translation.override(_language_of(context.get("user"))):
+        reader = context.get("user")
+        own = reader.language if isinstance(reader, User) else ""
+        with translation.override(own or translation.get_language()):
             super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
 
     def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
@@ -151,11 +153,6 @@ class AccountAdapter(DefaultAccountAdapter):
         if isinstance(user, User) and user.language:
             language.remember(response, user.language)
         return response
-
-
-def _language_of(reader: object) -> str:
-    own = reader.language if isinstance(reader, User) else ""
-    return own or translation.get_language()
 
 
 def public_address(link: str) -> str:

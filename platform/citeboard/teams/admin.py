@@ -19,8 +19,6 @@ from citeboard.teams.tokens import revoke_token
 
 @admin.register(User)
 class UserAdmin(NotedAdmin):
-    """Accounts are made by signing up; a password is changed by its owner."""
-
     list_display = ["email", "name", "is_active", "is_staff", "date_joined"]
     list_filter = ["is_active", "is_staff"]
     search_fields = ["email", "name"]
@@ -42,8 +40,6 @@ class EmailAddressAdmin(FactsAdmin):
 
 
 class MembershipInline(PartsInline):
-    """Members are added and removed; who leads is handed over on the team's own page."""
-
     model = Membership
     extra = 0
     fields = ["user", "role", "joined_at"]

@@ -65,7 +65,6 @@ def note_use(token: Token) -> None:
 
 
 def person(request: Request) -> User:
-    """Who is signed in, where the view lets nobody else in."""
     assert isinstance(request.user, User)
     return request.user
 

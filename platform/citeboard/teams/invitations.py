@@ -133,7 +133,6 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
 
 
 def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
-    """The link ends, and a mail that was not sent yet is not sent; once more changes nothing."""
     _end(invitation, State.WITHDRAWN, by)
 
 
@@ -161,7 +160,6 @@ def mailed_secret(invitation: MailedInvitation) -> str:
 
 
 def invitations_for(user: User) -> QuerySet[MailedInvitation]:
-    """Those that wait for the person's answer, by the addresses that they have confirmed."""
     confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(lower=Lower("email"))
     return MailedInvitation.objects.select_related("team", "created_by").filter(
         address__in=confirmed.values("lower"),

@@ -32,7 +32,6 @@ class MembershipRefused(Refused):
 
 
 def add_member(*, team: Team, user: User) -> Membership:
-    """The person's place in the team; one who is in it already keeps the place they have."""
     with transaction.atomic():
         membership, is_new = Membership.objects.get_or_create(team=locked(team), user=user)
         if is_new:
@@ -48,7 +47,14 @@ def leave_team(*, team: Team, user: User) -> None:
     with transaction.atomic():
         own = _membership(locked(team), user)
         if not Membership.objects.filter(team=team).exclude(pk=own.pk).exists():
-            _dissolve(team)
+            try:
+                team.delete()
+            except ProtectedError as kept:
+                words = _(
+                    "you are the last of %(team)s, which takes part in a season; invite somebody and hand "
+                    "the lead over, or take its entry back first"
+                )
+                raise MembershipRefused(words % {"team": team}) from kept
             return
         if own.role == Role.LEAD:
             raise MembershipRefused(_("hand the lead over to another member before you leave"))
@@ -95,22 +101,10 @@ def _membership(team: Team, user: User) -> Membership:
     return found
 
 
-def _dissolve(team: Team) -> None:
-    try:
-        team.delete()
-    except ProtectedError as kept:
-        words = _(
-            "you are the last of %(team)s, which takes part in a season; invite somebody and hand the lead "
-            "over, or take its entry back first"
-        )
-        raise MembershipRefused(words % {"team": team}) from kept
-
-
 MAX_NAME = 80
 
 
 def found_team(*, name: str, founder: User) -> Team:
-    """A new team that the founder leads. Raises ValidationError where the name cannot be taken."""
     name = " ".join(_printable(name).split())
     slug = slugify(name)[:MAX_NAME]
     if not slug:

@@ -68,8 +68,6 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Team(models.Model):
-    """Those who compete together; its name is public, and so is what it says of itself."""
-
     name = models.CharField(max_length=80, unique=True)
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="", db_default="")
@@ -171,15 +169,12 @@ class TokenQuerySet(models.QuerySet["Token"]):
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
 
     def issue(self, *, user: User, name: str, secret: str | None = None, **limits: Any) -> tuple[Token, str]:
-        """A new token and its secret, which is shown once and stored nowhere; ``limits`` are its fields."""
         secret = secret or secrets.token_urlsafe(30)
         token = self.create(user=user, name=name, digest=token_digest(secret), hint=secret[:4], **limits)
         return token, secret
 
 
 class Token(models.Model):
-    """What a program signs in with in its user's name, until it is revoked or expires."""
-
     class Scope(models.TextChoices):
         READ = "read", _("read")
         SUBMIT = "submit", _("read and submit")

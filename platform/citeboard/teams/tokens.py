@@ -85,7 +85,6 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("secret")
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The list; after making one, the answer itself shows the secret, which is kept nowhere else."""
     assert request.user.is_authenticated
     form = TokenForm(request.POST or None)
     secret = None

@@ -158,7 +158,6 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def describe(request: HttpRequest, slug: str) -> HttpResponse:
-    """For every member: what the public page says beside the results."""
     team = team_for_member(request.user, slug)
     said = request.POST
     try:

@@ -55,8 +55,6 @@ class Order:
 
 @dataclass
 class Running:
-    """One confined process, whose end is told on ``line``."""
-
     pid: int
     line: socket.socket
     deadline: float
@@ -83,7 +81,6 @@ class Server:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Until nobody can send orders any more; what is under way then ends with its sender."""
         while os.getppid() == self._parent:
             deadlines = [running.deadline for running in self._running.values() if not running.is_out_of_time]
             left = min(deadlines, default=math.inf) - time.monotonic()
@@ -225,7 +222,6 @@ def preload(names: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """What is told on the command line is for this process alone; work is told over the socket."""
     given = json.loads(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # Requests under way come to their end; then the socket closes.

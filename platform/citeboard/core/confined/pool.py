@@ -42,8 +42,6 @@ log = logging.getLogger(__name__)
 
 
 class PoolFull(Exception):
-    """Nothing was done; the same may be asked again after so many seconds."""
-
     retry_after = RETRY_AFTER
     is_upload = True
 
@@ -85,7 +83,6 @@ class Done:
     folder: Path
 
     def file(self, name: str) -> Path:
-        """A file that the function wrote. Raises ProgramFailed for anything else, such as a link."""
         path = self.folder / name
         try:
             is_file = stat.S_ISREG(path.lstat().st_mode)
@@ -250,7 +247,6 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
 
 
 def _read(path: Path, length: int) -> bytes:
-    """The beginning of a file that a confined process left, which may be anything but a plain file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -286,8 +282,6 @@ class Setup:
 
 
 class ForkServer:
-    """One server process, started at once; it gets ready by itself while nobody waits for it."""
-
     def __init__(self, setup: Setup) -> None:
         ours, theirs = socket.socketpair()
         self._orders = ours
@@ -377,7 +371,6 @@ def _heard(line: socket.socket, seconds: float) -> str:
 
 
 def environment(path: Sequence[Path]) -> dict[str, str]:
-    """All that a server and its processes are told of the machine."""
     return {
         "LANG": "C.UTF-8",
         "PATH": os.defpath,

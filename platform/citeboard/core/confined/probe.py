@@ -10,7 +10,6 @@ from typing import Any
 
 
 def attempt(given: Mapping[str, Any]) -> dict[str, bool]:
-    """By name what is closed: a file of ours, the network, other processes, and the superuser's rights."""
     return {
         "files": _is_refused(lambda: Path(given["file"]).read_bytes()),
         "network": _is_refused(lambda: socket.socket().close()),

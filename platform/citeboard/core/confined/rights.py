@@ -29,7 +29,6 @@ class Rights:
 
 
 def give_up(rights: Rights) -> None:
-    """Keep the rights and no others. What the kernel does not offer is passed over."""
     _control(_NO_NEW_PRIVILEGES, 1)
     restrict_files(readable=[*interpreter_folders(), *rights.readable], writable=rights.writable)
     restrict_calls(may_start_processes=rights.may_start_processes)

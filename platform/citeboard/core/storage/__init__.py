@@ -94,7 +94,6 @@ class FolderStorage(Storage):
             return default_storage.listdir(self._inside(path))
 
     def entries(self, path: str) -> Iterator[Entry]:
-        """All files below a folder, which need not be there; of all folders where none is named."""
         with told(path):
             for entry in default_storage.entries(self._inside(path).rstrip("/")):  # type: ignore[attr-defined]
                 yield Entry(entry.name.removeprefix(f"{self.folder}/"), entry.size, entry.modified)
@@ -116,7 +115,6 @@ FOLDERS = (runs, gold, statistics)
 
 
 def local_copy(storage: Storage, name: str, folder: Path) -> Path:
-    """The file on this machine, in ``folder``, under the last part of its name. Raises OSError."""
     path = folder / PurePosixPath(name).name
     with storage.open(name, "rb") as stored, path.open("wb") as copy:
         shutil.copyfileobj(stored, copy, CHUNK)
@@ -139,7 +137,6 @@ class Disk(FileSystemStorage):
         return name
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        """All files below the folder, which need not be there; in no order."""
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):

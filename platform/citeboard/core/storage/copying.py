@@ -110,7 +110,6 @@ def _state(entry: Entry) -> list[Any]:
 
 @contextmanager
 def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
-    """What is known by name, and how to add to it; a line that a killed process has cut off is left out."""
     known: dict[str, list[Any]] = {}
     if journal.exists():
         for line in journal.read_text(encoding="utf-8").splitlines():

@@ -37,7 +37,6 @@ class _Part:
 def download(
     request: HttpRequest, storage: FolderStorage, name: str, *, filename: str, content_type: str
 ) -> HttpResponseBase:
-    """The file for whoever may have it, which the view has decided. Raises StorageAway."""
     # What stands under a name is never written again.
     tag = f'"{hashlib.sha256(name.encode()).hexdigest()[:32]}"'
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:

@@ -96,7 +96,6 @@ def zone(name: str) -> str:
 
 @register.simple_tag
 def words_of_scripts() -> SafeString:
-    """What scripts say, where it is not the English that stands in them."""
     if get_language() == ENGLISH:
         return SafeString("")
     return json_script({english: str(word) for english, word in WORDS.items()}, "words")
