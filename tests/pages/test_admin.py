@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from citeboard.core.admin import FactsAdmin
 from citeboard.core.audit import history, record
+from citeboard.core.models import AuditEntry
 from citeboard.teams.invitations import invite_by_mail, renew_invitation
 from citeboard.teams.models import Team, Token, User
 from scoring.models import Evaluation, Paper, Reported, Score
@@ -50,7 +51,8 @@ def address(model, what, *arguments) -> str:
 
 
 def test_everything_is_registered_that_an_operator_looks_for():
-    assert {Submission, Job, Gold, Registration, Evaluation, Reported, Paper, User, Token} <= set(OURS)
+    wanted = {Submission, Job, Gold, Registration, Evaluation, Reported, Paper, User, Token, AuditEntry}
+    assert wanted <= set(OURS)
 
 
 @pytest.mark.parametrize("model", OURS)

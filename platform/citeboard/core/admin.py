@@ -1,15 +1,13 @@
-"""Django's admin as this site has it: its own sign-in and rows, and facts that are never changed there."""
+"""Facts in Django's admin: shown, and never changed there; and the history, from which rows come back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from allauth.account.decorators import secure_admin_login
 from django.contrib import admin, messages
-from django.contrib.admin import AdminSite
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from citeboard.core import audit, undelete
 from citeboard.core.models import AuditEntry
@@ -69,22 +67,6 @@ class FactsAdmin(CreatedElsewhere):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
-
-
-OURS = ("citeboard.", "tasks.", "scoring.")
-
-
-class OwnAdminSite(AdminSite):
-    """It has no sign-in of its own, which would count no attempts and ask for no second factor."""
-
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        answer: HttpResponse = secure_admin_login(super().login)(request, extra_context)
-        return answer
-
-    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """What packages register stays out: rows made or changed there would pass by our services."""
-        if admin_class is not None and admin_class.__module__.startswith(OURS):
-            super().register(model_or_iterable, admin_class, **options)
 
 
 @admin.register(AuditEntry)

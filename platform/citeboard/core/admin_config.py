@@ -2,4 +2,4 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class OwnAdminConfig(AdminConfig):
-    default_site = "citeboard.core.admin.OwnAdminSite"
+    default_site = "citeboard.core.admin_site.OwnAdminSite"
