@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, Problems, quoted
 
 CHUNK = 1 << 20
 #: Left behind by file managers and version control; never part of an input.
@@ -52,10 +52,16 @@ class InputFile:
         """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
         for number, line in enumerate(self._chunks(lambda stream: stream.readline(longest)), start=1):
             if len(line) == longest:
-                raise InputRefused(
-                    [Problem(file=self.shown, line=number, message=f"a line of more than {longest:,} bytes")]
-                )
+                raise InputRefused([self.problem(f"a line of more than {longest:,} bytes", line=number)])
             yield line
+
+    def problem(
+        self, message: str, expected: str = "", *, line: int | None = None, raw: str = "", fatal: bool = True
+    ) -> Problem:
+        """A problem of this file; ``raw`` is the line itself, of which the beginning is quoted."""
+        return Problem(
+            file=self.shown, line=line, message=message, expected=expected, quote=quoted(raw), fatal=fatal
+        )
 
     def _chunks(self, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
         try:
@@ -63,9 +69,7 @@ class InputFile:
                 while chunk := read(stream):
                     yield chunk
         except (zipfile.BadZipFile, zlib.error, EOFError) as damage:
-            raise InputRefused(
-                [Problem(file=self.shown, message=f"the archive is damaged: {damage}")]
-            ) from damage
+            raise InputRefused([self.problem(f"the archive is damaged: {damage}")]) from damage
 
 
 @dataclass(frozen=True, kw_only=True)

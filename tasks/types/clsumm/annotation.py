@@ -41,9 +41,7 @@ class Unreadable(Exception):
         self.message, self.expected = message, expected
 
     def at(self, file: InputFile, number: int, line: str) -> Problem:
-        return Problem(
-            file=file.shown, line=number, message=self.message, expected=self.expected, quote=quoted(line)
-        )
+        return file.problem(self.message, self.expected, line=number, raw=line)
 
 
 class CharacterRanges(Unreadable):
@@ -102,24 +100,52 @@ def _annotation(line: str, topic: str | None, number: int, source: Source) -> An
     for name in NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED:
         if name not in fields:
             raise Unreadable(f"the line has no field “{name}”", f"`{name}: …` between bars")
-    reference = article(fields["Reference Article"])
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
         raise CharacterRanges(ranges[0])
+    texts: Mapping[str, str] = {}
+    if source is not Source.INPUTS:
+        field = fields["Reference Text"]
+        elements = [(_sid(attributes), text) for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)]
+        for place, (sid, text) in enumerate(elements, start=1):
+            if not text.strip():
+                raise Unreadable(
+                    f"the <S> element of sentence {sid or place} is empty", "the sentence inside"
+                )
+        if elements:
+            texts = texts_by_id(elements, sentences)
+        elif field and source is Source.GOLD:
+            # The older gold quotes without elements, and its pieces need not be whole sentences.
+            texts = {f"piece {place}": piece for place, piece in enumerate(field.split(PIECES_JOIN))}
+        else:
+            raise Unreadable("the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`')
+    name = line_citance_name(fields)
     return Annotation(
-        topic=topic or reference,
-        name=CitanceName(
-            reference=reference,
-            citing=article(fields["Citing Article"]),
-            marker=marker_offset(fields["Citation Marker Offset"]),
-            number=fields.get("Citance Number", fields.get("Citation Number", "")),
-        ),
+        topic=topic or name.reference,
+        name=name,
         sentences=sentences,
         facets=tuple(map(compared_facet, facets)),
         facets_as_written=facets,
-        texts={} if source is Source.INPUTS else _texts(fields["Reference Text"], sentences, source),
+        texts=texts,
         line=number,
+    )
+
+
+def line_citance_name(fields: Mapping[str, str]) -> CitanceName:
+    return _citance_name(fields, fields.get("Citance Number", fields.get("Citation Number", "")))
+
+
+def citance_name(row: Row) -> CitanceName:
+    return _citance_name(row.values, row.values.get("Citance Number", "").strip())
+
+
+def _citance_name(fields: Mapping[str, str], number: str) -> CitanceName:
+    return CitanceName(
+        reference=article(fields["Reference Article"]),
+        citing=article(fields["Citing Article"]),
+        marker=marker_offset(fields["Citation Marker Offset"]),
+        number=number,
     )
 
 
@@ -141,27 +167,7 @@ def line_fields(line: str) -> dict[str, str]:
     return fields
 
 
-def _texts(field: str, sentences: tuple[str, ...], source: Source) -> Mapping[str, str]:
-    elements = list(quoted_elements(field))
-    if not elements and field and source is Source.GOLD:
-        return _pieces(field)
-    if not elements:
-        raise Unreadable("the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`')
-    for place, (sid, text) in enumerate(elements, start=1):
-        if not text.strip():
-            raise Unreadable(f"the <S> element of sentence {sid or place} is empty", "the sentence inside")
-    return texts_by_id(elements, sentences)
-
-
-def _pieces(field: str) -> Mapping[str, str]:
-    """The older gold quotes without elements, and its pieces need not be whole sentences."""
-    return {f"piece {place}": piece for place, piece in enumerate(field.split(PIECES_JOIN))}
-
-
-#: The fields that participants get; whatever else stands on a line stays on the server.
-PUBLIC_FIELDS = (
-    "Citance Number",
-    "Citation Number",
+_SHOWN = (
     "Reference Article",
     "Citing Article",
     "Citation Marker Offset",
@@ -169,6 +175,10 @@ PUBLIC_FIELDS = (
     "Citation Offset",
     "Citation Text",
 )
+#: The fields and columns that participants get; whatever else stands on a line stays on the server.
+PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
+PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
+ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
 def public_lines(file: InputFile) -> Iterator[str]:
@@ -178,20 +188,6 @@ def public_lines(file: InputFile) -> Iterator[str]:
         if line:
             fields = line_fields(line)
             yield " | ".join(f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields) + " |"
-
-
-#: What participants get is in these columns; whatever else stands in a row stays on the server.
-PUBLIC_COLUMNS = (
-    "Citance Number",
-    "Reference Article",
-    "Citing Article",
-    "Citation Marker Offset",
-    "Citation Marker",
-    "Citation Offset",
-    "Citation Text",
-    "Citation Text Clean",
-)
-ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
 @dataclass(frozen=True)
@@ -207,49 +203,29 @@ def read_rows(file: InputFile, problems: list[Problem], source: Source) -> Itera
 
     What stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
     """
-    try:
-        yield from _rows(file, problems, source)
-    except csv.Error as fault:
-        problems.append(Problem(file=file.shown, message=f"not readable as CSV: {fault}"))
-
-
-def _rows(file: InputFile, problems: list[Problem], source: Source) -> Iterator[Row]:
     reader = csv.reader(decoded(line) for line in file.lines())
-    header = [name.strip() for name in next(filter(None, reader), [])]
-    if not header:
-        return
-    needed = NEEDED_OF_INPUTS if source is Source.INPUTS else (*NEEDED, "Discourse Facet")
-    missing = [name for name in needed if name not in header]
-    if missing:
-        problems.append(_no_column(file, reader.line_num, missing, header))
-        return
-    line = reader.line_num + 1
-    for values in reader:
-        if len(values) == len(header):
-            yield Row(line, dict(zip(header, values, strict=True)))
-        elif values and source is Source.RUN:
-            problems.append(
-                Problem(
-                    file=file.shown,
-                    line=line,
-                    message=f"passed over: a row of {len(values)} fields",
-                    expected=f"{len(header)}, as the header has",
-                    quote=quoted(",".join(values)),
-                    fatal=False,
-                )
-            )
+    try:
+        header = [name.strip() for name in next(filter(None, reader), [])]
+        if not header:
+            return
+        needed = NEEDED_OF_INPUTS if source is Source.INPUTS else (*NEEDED, "Discourse Facet")
+        if missing := ", ".join(f"“{name}”" for name in needed if name not in header):
+            message = f"the header has no column {missing}"
+            expected = "comma separated values under the header of the annotation files"
+            problems.append(file.problem(message, expected, line=reader.line_num, raw=",".join(header)))
+            return
         line = reader.line_num + 1
-
-
-def _no_column(file: InputFile, line: int, missing: list[str], header: list[str]) -> Problem:
-    names = ", ".join(f"“{name}”" for name in missing)
-    return Problem(
-        file=file.shown,
-        line=line,
-        message=f"the header has no column {names}",
-        expected="comma separated values under the header of the annotation files",
-        quote=quoted(",".join(header)),
-    )
+        for values in reader:
+            if len(values) == len(header):
+                yield Row(line, dict(zip(header, values, strict=True)))
+            elif values and source is Source.RUN:
+                message = f"passed over: a row of {len(values)} fields"
+                expected = f"{len(header)}, as the header has"
+                raw = ",".join(values)
+                problems.append(file.problem(message, expected, line=line, raw=raw, fatal=False))
+            line = reader.line_num + 1
+    except csv.Error as fault:
+        problems.append(file.problem(f"not readable as CSV: {fault}"))
 
 
 def read_csv_annotations(
@@ -277,15 +253,6 @@ def annotation(row: Row, topic: str | None) -> Annotation:
         line=row.line,
         is_quoted=is_quoted,
         has_key=text != NO_REFERENCE,
-    )
-
-
-def citance_name(row: Row) -> CitanceName:
-    return CitanceName(
-        reference=article(row.values["Reference Article"]),
-        citing=article(row.values["Citing Article"]),
-        marker=marker_offset(row.values["Citation Marker Offset"]),
-        number=row.values.get("Citance Number", "").strip(),
     )
 
 
@@ -321,19 +288,13 @@ def line_facets(text: str | None) -> tuple[str, ...]:
     """
     if text is None:
         return ("none",)
-    if not text:
-        return ()
-    return tuple(_listed(text) if text.startswith("[") else [text])
+    return csv_facets(text) if not text or text.startswith("[") else (text,)
 
 
 def csv_facets(text: str) -> tuple[str, ...]:
     """The facets as written. Empty: no facet. Otherwise split at commas, with brackets or without."""
     text = text.strip()
-    return tuple(_listed(text)) if text else ()
-
-
-def _listed(text: str) -> list[str]:
-    return text.removeprefix("[").removesuffix("]").split(",")
+    return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
 
 
 def compared_facet(text: str) -> str:
@@ -346,12 +307,6 @@ def _unquoted(text: str) -> str:
     if text[:1] in ("'", '"'):
         text = text[1:]
     return text[:-1] if text[-1:] in ("'", '"') else text
-
-
-def quoted_elements(text: str) -> Iterator[tuple[str | None, str]]:
-    """The sid, where it has one, and the text of every `<S>` element, entities as they stand."""
-    for _, attributes, own in _tags(_ELEMENT, _NEXT_TAG, text):
-        yield _sid(attributes), own
 
 
 def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:

@@ -96,23 +96,22 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
 def _official(
     topic: Topic, number: int, file: GoldFile, answers: Iterable[Annotation], key: Key
 ) -> Iterator[CitancePair]:
-    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known."""
+    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known.
+
+    Of citances with one key the last line counts, as marked; under the other form's key the last number.
+    """
     known = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], Annotation] = {}
     for citance in file.citances:
         if citance.is_quoted:
-            gold[key(citance)] = max(gold.get(key(citance), citance), citance, key=_precedence)
+            same = gold.get(key(citance), citance), citance
+            gold[key(citance)] = max(same, key=lambda one: (one.is_last, numbered(one.name)))
     given = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
         yield CitancePair(topic, number, citance, given.get(name))
     for name, answer in given.items():
         if name not in gold:
             yield CitancePair(topic, number, None, answer, is_known=name in known)
-
-
-def _precedence(citance: Annotation) -> tuple[bool, tuple[int, CitanceName]]:
-    """Of citances with one key the last line, as marked; under the other form's key the last number."""
-    return citance.is_last, numbered(citance.name)
 
 
 def _corrected(
@@ -158,34 +157,30 @@ _OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
 _NEW_ID = re.compile(r"(\d{4})\.")
 
 
-def facet_classes(pair: CitancePair) -> tuple[str, ...]:
-    return merged_facets(pair.gold.facets) if pair.gold else ()
+def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
+    """Each pair's classes by dimension."""
+    classes = [_classes(pair) for pair in pairs]
+    return {name: [of_pair.get(name, ()) for of_pair in classes] for name in DIMENSIONS}
 
 
-def gold_sentence_classes(pair: CitancePair) -> tuple[str, ...]:
-    if pair.gold is None:
-        return ()
-    count = len(set(pair.gold.sentences))
-    return (str(count) if count < 4 else "4 or more",)
-
-
-def section_classes(pair: CitancePair) -> tuple[str, ...]:
-    """The kinds of section in which the gold's sentences stand, where the reference paper is at hand."""
-    if pair.gold is None:
-        return ()
-    sections = pair.topic.sections
-    kinds = (section_kind(sections[sid]) for sid in pair.gold.sentences if sid in sections)
-    return tuple(dict.fromkeys(kinds))
+def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
+    # Sections are those of the gold's sentences, where the reference paper is at hand.
+    classes: dict[str, tuple[str, ...]] = {"topic": (pair.topic.name,)}
+    if pair.annotator:
+        classes["annotator"] = (pair.annotator,)
+    if gold := pair.gold:
+        count, sections = len(set(gold.sentences)), pair.topic.sections
+        kinds = (section_kind(sections[sid]) for sid in gold.sentences if sid in sections)
+        classes["facet"] = merged_facets(gold.facets)
+        classes["gold_sentences"] = (str(count) if count < 4 else "4 or more",)
+        classes["section"] = tuple(dict.fromkeys(kinds))
+        if year := publication_year(gold.name.citing):
+            classes["year"] = (str(year),)
+    return classes
 
 
 def section_kind(name: str) -> str:
     return next((kind for words, kind in _SECTIONS if re.search(words, name, re.IGNORECASE)), _OWN_WORK)
-
-
-def year_classes(pair: CitancePair) -> tuple[str, ...]:
-    """The year in which the citing paper appeared, where its ACL Anthology id tells."""
-    year = publication_year(pair.gold.name.citing) if pair.gold else None
-    return (str(year),) if year else ()
 
 
 def publication_year(article: str) -> int | None:
@@ -195,22 +190,6 @@ def publication_year(article: str) -> int | None:
         # The oldest papers of the Anthology appeared in 1952; ids of this form end with 2020.
         return int(match[1]) + (1900 if int(match[1]) > 50 else 2000)
     return None
-
-
-def annotator_classes(pair: CitancePair) -> tuple[str, ...]:
-    return (pair.annotator,) if pair.annotator else ()
-
-
-def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
-    """Each pair's classes by dimension."""
-    return {
-        "topic": [(pair.topic.name,) for pair in pairs],
-        "facet": [facet_classes(pair) for pair in pairs],
-        "gold_sentences": [gold_sentence_classes(pair) for pair in pairs],
-        "section": [section_classes(pair) for pair in pairs],
-        "year": [year_classes(pair) for pair in pairs],
-        "annotator": [annotator_classes(pair) for pair in pairs],
-    }
 
 
 Order = Callable[[Iterable[str]], list[str]]
@@ -243,7 +222,14 @@ def python2_order(keys: Iterable[str]) -> list[str]:
         table[place] = key
         used += 1
         if used * 3 >= len(table) * 2:
-            table = _grown(table, used)
+            size = _SMALLEST_TABLE
+            while size <= used * (2 if used > _MANY_KEYS else 4):
+                size *= 2
+            grown: Table = [None] * size
+            for member in table:
+                if member is not None:
+                    grown[_place(grown, member)] = member
+            table = grown
     return [key for key in table if key is not None]
 
 
@@ -292,14 +278,10 @@ def quoted_lines(annotation: Annotation, topic: Topic, rules: str, order: Order)
     texts = dict(annotation.texts)
     if rules == OFFICIAL_2018:
         texts = {sid: text.replace("&amp;", "&") for sid, text in texts.items()}
-    texts = texts or dict(_own_texts(annotation.sentences, topic))
+    if not texts:
+        cited = (sid for sid in annotation.sentences if sid in topic.order)
+        texts = {sid: topic.sentences[topic.order[sid]].text for sid in cited}
     return [texts[sid] for sid in order(texts)]
-
-
-def _own_texts(ids: Sequence[str], topic: Topic) -> Iterator[tuple[str, str]]:
-    for sid in ids:
-        if sid in topic.order:
-            yield sid, topic.sentences[topic.order[sid]].text
 
 
 def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
@@ -336,15 +318,3 @@ def _place(table: Table, key: str) -> int:
         slot = (slot * 5 + perturb + 1) & _WORD
         perturb >>= _PERTURB_SHIFT
     return slot & mask
-
-
-def _grown(table: Table, used: int) -> Table:
-    wanted = used * (2 if used > _MANY_KEYS else 4)
-    size = _SMALLEST_TABLE
-    while size <= wanted:
-        size *= 2
-    grown: Table = [None] * size
-    for key in table:
-        if key is not None:
-            grown[_place(grown, key)] = key
-    return grown

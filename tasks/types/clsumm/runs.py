@@ -18,7 +18,6 @@ from tasks.types.clsumm.citances import (
     CitanceName,
     Matcher,
     canonical_facet,
-    has_reference,
     named_sentences,
     spans,
 )
@@ -52,34 +51,30 @@ class Run:
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The answers, and everything that is wrong with the files.
-
-    The run is only meant where nothing is fatal.
-    """
+    """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems()
     answers: list[Annotation] = []
     topics: set[str] = set()
-    left = MORE_ANSWERS + 10 * sum(len(topic["citances"]) for topic in index["topics"].values())
+    most = MORE_ANSWERS + 10 * sum(len(topic["citances"]) for topic in index["topics"].values())
     for file in _run_files(files, problems):
         topic = file.stem if file.stem in index["topics"] else None
         before = problems.found
         try:
-            found = list(_limited(_answers(file, topic, index, problems, options), left - len(answers), file))
+            read = list(_answers(file, topic, index, problems, options, most - len(answers)))
         except InputRefused as refused:
             problems.extend(refused.problems)
             continue
-        if not found and topic is None and problems.found == before:
-            problems.append(Problem(file=file.shown, message="no answers in this file", expected=FORMS))
-        problems.extend(_doubts(file, found, index, options))
-        answers.extend(found)
-        topics.update(answer.topic for answer in found)
+        if not read and topic is None and problems.found == before:
+            problems.append(file.problem("no answers in this file", FORMS))
+        problems.extend(_doubts(file, read, index, options))
+        answers.extend(read)
+        topics.update(answer.topic for answer in read)
         topics.update([topic] if topic else [])
     if not topics & set(index["topics"]) and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
-        expected = f"one of {some(list(index['topics']))}"
-        problems.append(
-            Problem(file=shown, message="none of the split's topics is answered", expected=expected)
-        )
+        expected = f"one of {some(index['topics'])}"
+        message = "none of the split's topics is answered"
+        problems.append(Problem(file=shown, message=message, expected=expected))
     run = Run(tuple(answers), frozenset(topics))
     if not fatal(problems):
         problems.extend(_missing(run, index))
@@ -87,27 +82,21 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
-    """The files that carry answers to Task 1; summaries and notes beside them are passed over."""
     readable = 0
     for file in files:
         if "Task2" in file.parts[:-1] or ".system." in file.parts[-1]:
             continue
-        if is_json_run(file, files) or (file.suffix in (".txt", ".csv") and not _is_readme(file)):
+        is_readme = file.stem.lower().startswith("readme")
+        if is_json_run(file, files) or (file.suffix in (".txt", ".csv") and not is_readme):
             readable += 1
             yield file
         elif len(files) == 1:
-            message = f"a “{PurePosixPath(file.name).suffix or 'nameless'}” file"
-            problems.append(Problem(file=file.shown, message=message, expected=FORMS))
+            problems.append(file.problem(f"a “{PurePosixPath(file.name).suffix or 'nameless'}” file", FORMS))
             return
         else:
-            message = "passed over: it holds no answers"
-            problems.append(Problem(file=file.shown, message=message, expected=FORMS, fatal=False))
+            problems.append(file.problem("passed over: it holds no answers", FORMS, fatal=False))
     if not readable:
         problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
-
-
-def _is_readme(file: InputFile) -> bool:
-    return file.stem.lower().startswith("readme")
 
 
 def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
@@ -116,24 +105,19 @@ def is_json_run(file: InputFile, files: Sequence[InputFile]) -> bool:
 
 
 def _answers(
-    file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options
+    file: InputFile, topic: str | None, index: Index, problems: list[Problem], options: Options, most: int
 ) -> Iterator[Annotation]:
+    """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
     if file.suffix in (*JSON_SUFFIXES, ".json"):
         with_probabilities = options.get(CALIBRATION.name) == "yes"
-        return read_json_answers(file, index, problems, with_probabilities=with_probabilities)
-    if file.suffix == ".csv":
-        return read_csv_annotations(file, topic, problems, Source.RUN)
-    return read_annotations(file, topic, problems, Source.RUN)
-
-
-def _limited(answers: Iterator[Annotation], most: int, file: InputFile) -> Iterator[Annotation]:
-    """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
+        answers = read_json_answers(file, index, problems, with_probabilities=with_probabilities)
+    else:
+        read = read_csv_annotations if file.suffix == ".csv" else read_annotations
+        answers = read(file, topic, problems, Source.RUN)
     for number, answer in enumerate(answers, start=1):
         if number > most:
             message = "the run has more answers than the split has citances, many times over"
-            expected = "one answer for each citance"
-            problem = Problem(file=file.shown, line=answer.line, message=message, expected=expected)
-            raise TooManyProblems([problem])
+            raise TooManyProblems([file.problem(message, "one answer for each citance", line=answer.line)])
         yield answer
 
 
@@ -145,89 +129,67 @@ def _doubts(
     by_topic: dict[str, list[Annotation]] = defaultdict(list)
     for answer in answers:
         by_topic[answer.topic].append(answer)
-    for topic, own in by_topic.items():
+    for topic, of_topic in by_topic.items():
         if topic not in known:
-            for answer in own:
-                yield _warning(file, answer, f"topic {topic} is not in this split", f"one of {some(known)}")
+            message = f"topic {topic} is not in this split"
+            for answer in of_topic:
+                yield file.problem(message, f"one of {some(known)}", line=answer.line, fatal=False)
             continue
-        yield from _name_doubts(file, own, Matcher.of_index(known[topic]))
+        lines: dict[int, int] = {}
+        places = Matcher.of_index(known[topic]).places([answer.name for answer in of_topic])
+        for answer, place in zip(of_topic, places, strict=True):
+            if place is None:
+                message = f"topic {topic} has no citance {_shown(answer.name)}"
+                yield file.problem(message, "a citance of the inputs", line=answer.line, fatal=False)
+                continue
+            if place in lines:
+                message = f"the citance of line {lines[place]} again: the later line counts"
+                yield file.problem(message, "one line each", line=answer.line, fatal=False)
+            lines[place] = answer.line
         order = {sid: place for place, sid in enumerate(known[topic]["sentences"])}
-        for answer in own:
-            yield from _sentence_doubts(file, answer, order, options)
-            yield from _form_doubts(file, answer)
+        for answer in of_topic:
+            for message, expected, is_fatal in _answer_doubts(answer, order, options):
+                yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
 
 
-def _name_doubts(file: InputFile, answers: Sequence[Annotation], matcher: Matcher) -> Iterator[Problem]:
-    seen: dict[int, int] = {}
-    for answer, place in zip(answers, matcher.places([answer.name for answer in answers]), strict=True):
-        if place is None:
-            message = f"topic {answer.topic} has no citance {_shown(answer.name)}"
-            yield _warning(file, answer, message, "a citance of the inputs")
-        elif place in seen:
-            message = f"the citance of line {seen[place]} again: the later line counts"
-            yield _warning(file, answer, message, "one line each")
-        if place is not None:
-            seen[place] = answer.line
-
-
-def _form_doubts(file: InputFile, answer: Annotation) -> Iterator[Problem]:
-    if has_reference(answer) and not answer.is_quoted:
-        message = (
-            "the Reference Text quotes no sentence or an empty one: the program of 2018 passes the row over"
-        )
-        yield _warning(file, answer, message, '`<S sid="…">sentence</S>`')
-    for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
-        if canonical_facet(facet) is None and facet not in NO_FACET:
-            message = f"“{quoted(written)}” is not a facet"
-            yield _warning(file, answer, message, f"one of {', '.join(FACETS)}")
-
-
-def _sentence_doubts(
-    file: InputFile, answer: Annotation, order: dict[str, int], options: Options
-) -> Iterator[Problem]:
+def _answer_doubts(
+    answer: Annotation, order: dict[str, int], options: Options
+) -> Iterator[tuple[str, str, bool]]:
+    """What was found, what was expected, and whether it refuses the run."""
+    named = dict.fromkeys(named_sentences(answer))
     unknown = [sid for sid in named_sentences(answer) if order and sid not in order]
     if unknown:
-        yield _warning(
-            file,
-            answer,
-            f"{answer.topic} has no sentence {some(unknown)}",
-            f"ids from {next(iter(order))} to {next(reversed(order))}",
-        )
+        ids = f"ids from {next(iter(order))} to {next(reversed(order))}"
+        yield f"{answer.topic} has no sentence {some(unknown)}", ids, False
     is_fatal = options["over_limit"] == "refuse"
-    distinct = set(named_sentences(answer))
-    if len(distinct) > MAX_SENTENCES:
-        yield _warning(
-            file, answer, f"{len(distinct)} sentences", f"at most {MAX_SENTENCES}", is_fatal=is_fatal
-        )
+    if len(named) > MAX_SENTENCES:
+        yield f"{len(named)} sentences", f"at most {MAX_SENTENCES}", is_fatal
     if order and (count := spans(answer.sentences, order)) > MAX_SPANS:
-        yield _warning(file, answer, f"{count} separate spans", f"at most {MAX_SPANS}", is_fatal=is_fatal)
+        yield f"{count} separate spans", f"at most {MAX_SPANS}", is_fatal
+    if named and not answer.is_quoted:
+        message = "quotes no sentence or an empty one: the program of 2018 passes the row over"
+        yield f"the Reference Text {message}", '`<S sid="…">sentence</S>`', False
+    for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
+        if canonical_facet(facet) is None and facet not in NO_FACET:
+            yield f"“{quoted(written)}” is not a facet", f"one of {', '.join(FACETS)}", False
 
 
 def _missing(run: Run, index: Index) -> Iterator[Problem]:
-    topics = [topic for topic in index["topics"] if topic not in run.topics]
-    if topics:
-        yield Problem(
-            message=f"no answers for {len(topics)} of {len(index['topics'])} topics: {some(topics)}",
-            fatal=False,
-        )
-    missing, first = 0, ""
+    known = index["topics"]
+    if topics := [topic for topic in known if topic not in run.topics]:
+        message = f"no answers for {len(topics)} of {len(known)} topics: {some(topics)}"
+        yield Problem(message=message, fatal=False)
     names: dict[str, list[CitanceName]] = defaultdict(list)
     for answer in run.answers:
         names[answer.topic].append(answer.name)
-    for topic in sorted(run.topics & index["topics"].keys()):
-        unanswered = Matcher.of_index(index["topics"][topic]).unanswered(names[topic])
-        missing += len(unanswered)
-        first = first or next((f"{_shown(name)} of {topic}" for name in unanswered), "")
+    missing = [
+        f"{_shown(name)} of {topic}"
+        for topic in sorted(run.topics & known.keys())
+        for name in Matcher.of_index(known[topic]).unanswered(names[topic])
+    ]
     if missing:
-        yield Problem(
-            message=f"{missing} citances of the answered topics have no answer, one is {first}", fatal=False
-        )
-
-
-def _warning(
-    file: InputFile, answer: Annotation, message: str, expected: str, *, is_fatal: bool = False
-) -> Problem:
-    return Problem(file=file.shown, line=answer.line, message=message, expected=expected, fatal=is_fatal)
+        message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
+        yield Problem(message=message, fatal=False)
 
 
 def _shown(name: CitanceName) -> str:
@@ -261,19 +223,39 @@ def read_json_answers(
                 probabilities = read_probabilities(record, FACETS, canonical_facet)
             except ProbabilitiesRefused as refused:
                 faults.append((refused.message, refused.expected))
-        problems.extend(
-            Problem(file=file.shown, line=number, message=message, expected=expected, quote=quoted(raw))
-            for message, expected in faults
+        problems.extend(file.problem(*fault, line=number, raw=raw) for fault in faults)
+        if faults:
+            continue
+        topic, citing, marker, citance = (
+            "" if record.get(key) is None else str(record[key])
+            for key in ("topic", "citing", "marker", "citance")
         )
-        if not faults:
-            answers.append(replace(_answer(record, number), probabilities=probabilities))
+        facets = record.get("facets")
+        answers.append(
+            Annotation(
+                topic=topic,
+                name=CitanceName("", citing, marker_offset(marker), citance),
+                sentences=tuple(str(sid) for sid in record["sentences"]),
+                facets=("none",) if facets is None else tuple(map(_facet_name, facets)),
+                facets_as_written=() if facets is None else tuple(map(str, facets)),
+                texts={},
+                line=number,
+                probabilities=probabilities,
+            )
+        )
     names, in_order = _named(answers, index)
     if in_order:
         message = f"{in_order} lines fit several citances and were matched with them in order"
-        expected = "“citing”, “marker” and “citance” on each line"
-        problems.append(Problem(file=file.shown, message=message, expected=expected, fatal=False))
+        problems.append(file.problem(message, "“citing”, “marker” and “citance” on each line", fatal=False))
     for answer, name in zip(answers, names, strict=True):
         yield replace(answer, name=name)
+
+
+def _facet_name(spelling: object) -> str:
+    """A bare name as the annotation files spell it; what is no facet keeps its own spelling."""
+    word = str(spelling).strip().lower().replace(" ", "_")
+    bare = canonical_facet(word)
+    return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
 def _named(answers: Sequence[Annotation], index: Index) -> tuple[list[CitanceName], int]:
@@ -331,33 +313,6 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(_is_name(item) for item in value)
 
 
-def _answer(record: Mapping[str, Any], line: int) -> Annotation:
-    topic, citing, marker, number = (
-        _text(record.get(key)) for key in ("topic", "citing", "marker", "citance")
-    )
-    facets = record.get("facets")
-    return Annotation(
-        topic=topic,
-        name=CitanceName("", citing, marker_offset(marker), number),
-        sentences=tuple(str(sid) for sid in record["sentences"]),
-        facets=("none",) if facets is None else tuple(map(_facet_name, facets)),
-        facets_as_written=() if facets is None else tuple(map(str, facets)),
-        texts={},
-        line=line,
-    )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _facet_name(spelling: object) -> str:
-    """A bare name as the annotation files spell it; what is no facet keeps its own spelling."""
-    word = str(spelling).strip().lower().replace(" ", "_")
-    bare = canonical_facet(word)
-    return f"{bare.lower()}_citation" if bare and "_" not in word else word
-
-
 #: Lines that are looked at for one that is a record.
 LOOKED_AT = 100
 LONGEST = 1 << 20
@@ -374,7 +329,10 @@ def accepts_citances(files: Sequence[InputFile]) -> bool:
 def accepts_facets(files: Sequence[InputFile]) -> bool:
     """The same, with facets anywhere among what is looked at."""
     look = _Look(files)
-    return any(look.answers_citances(file) and look.finds(file, _names_facets) for file in files)
+    return any(
+        look.answers_citances(file) and look.finds(file, lambda line: b"facet" in line.lower())
+        for file in files
+    )
 
 
 def accepts_summaries(files: Sequence[InputFile]) -> bool:
@@ -402,11 +360,18 @@ class _Look:
         if file.suffix in (*JSON_SUFFIXES, ".json"):
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
         return file.suffix in (".txt", ".csv") and (
-            "Task1" in file.parts[:-1] or self.finds(file, _names_citances)
+            "Task1" in file.parts[:-1] or self.finds(file, lambda line: b"Citing Article" in line)
         )
 
     def has_key(self, file: InputFile, key: str) -> bool:
-        return self.finds(file, lambda line: key in _record(line), most=LOOKED_AT)
+        def has(line: bytes) -> bool:
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                return False
+            return isinstance(record, dict) and key in record
+
+        return self.finds(file, has, most=LOOKED_AT)
 
     def finds(self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None) -> bool:
         """Whether a line is of this kind; a file that cannot be read has none, which its own check says."""
@@ -420,21 +385,5 @@ class _Look:
                 if is_one(line):
                     return True
         except InputRefused:
-            return False
+            pass
         return False
-
-
-def _record(line: bytes) -> dict[str, object]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _names_facets(line: bytes) -> bool:
-    return b"facet" in line.lower()
-
-
-def _names_citances(line: bytes) -> bool:
-    return b"Citing Article" in line

@@ -9,13 +9,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from tasks.types.base import HumanEvaluation, Index, Options, Sources, Split
 from tasks.types.clsumm.annotation import Source, tags_removed
 from tasks.types.clsumm.runs import JSON_SUFFIXES, is_json_run, some
 from tasks.types.clsumm.topics import (
-    InputTopic,
     TopicFolder,
     annotator,
     chosen_annotation,
@@ -27,7 +25,7 @@ from tasks.types.clsumm.topics import (
     topic_name,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, fatal, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, fatal
 from tasks.types.run_forms import RunForm, binary_kind
 from tasks.types.text import decoded, json_kind, json_lines, unescaped
 
@@ -88,11 +86,16 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     if problems:
         raise InputRefused(problems)
     content = tuple(topics[name] for name in sorted(topics))
+    facts = [
+        [topic.name, [[r.kind, r.annotator, hashlib.sha256(r.raw).hexdigest()] for r in topic.references]]
+        for topic in content
+    ]
+    canonical = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
     return Split(
         content=content,
         instances=len(content),
         index=_index({topic.name: topic.abstract for topic in content}),
-        digest=_digest(content),
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=tuple(notes),
     )
 
@@ -104,11 +107,12 @@ def _topic(folder: TopicFolder, notes: list[str]) -> SummaryTopic | None:
     name = _name(folder, files[0][1])
     references: dict[tuple[str, str], Reference] = {}
     for kind, file in files:
-        reference = _reference(kind, file, name)
-        key = (kind, reference.annotator)
+        key = kind, annotator(file, name)
+        raw = file.read()
         if key in references:
             notes.append(f"{file.shown} passed over: {references[key].file} is the same summary")
-        references.setdefault(key, reference)
+        else:
+            references[key] = Reference(*key, file.parts[-1], raw, summary_lines(decoded(raw)))
     return SummaryTopic(name, tuple(references.values()), _abstract(folder, name))
 
 
@@ -120,37 +124,27 @@ def _summary_files(folder: TopicFolder) -> list[tuple[str, InputFile]]:
 
 def _name(folder: TopicFolder, first: InputFile) -> str:
     """The topic: what the annotation or the paper is called, since some summaries are misnamed."""
-    chosen = chosen_annotation(folder, "auto", Source.GOLD)
-    if chosen:
+    if chosen := chosen_annotation(folder, "auto", Source.GOLD):
         return chosen.topic
     papers = folder.papers
     return papers[0].stem if len(papers) == 1 else topic_name(folder, first)
 
 
-def _reference(kind: str, file: InputFile, topic: str) -> Reference:
-    raw = file.read()
-    return Reference(kind, annotator(file, topic), file.parts[-1], raw, summary_lines(decoded(raw)))
-
-
 def summary_lines(text: str) -> tuple[str, ...]:
     """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded.
 
-    Twice, since some of the gold has its entities encoded a second time (`&amp;quot;`).
+    Twice, since some of the gold has its entities encoded a second time (`&amp;quot;`). Once an element does
+    not end, no later one does.
     """
-    found = [tags_removed(_TAG, element) for element in _elements(text)] or text.split("\n")
-    lines = (" ".join(unescaped(unescaped(line)).split()) for line in found)
-    return tuple(line for line in lines if line)
-
-
-def _elements(text: str) -> Iterator[str]:
-    """What stands in each element. Once one does not end, no later one does."""
-    place = 0
+    found, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (begin := text.find(">", tag.end()) + 1):
         end = _END.search(text, begin)
         if end is None:
-            return
-        yield text[begin : end.start()]
+            break
+        found.append(tags_removed(_TAG, text[begin : end.start()]))
         place = end.end()
+    lines = (" ".join(unescaped(unescaped(line)).split()) for line in found or text.split("\n"))
+    return tuple(line for line in lines if line)
 
 
 def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:
@@ -162,15 +156,6 @@ def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:
 
 def _index(abstracts: Mapping[str, Sequence[int]]) -> Index:
     return {"topics": {name: {"abstract": list(own)} for name, own in abstracts.items()}}
-
-
-def _digest(topics: Sequence[SummaryTopic]) -> str:
-    content = [
-        [topic.name, [[r.kind, r.annotator, hashlib.sha256(r.raw).hexdigest()] for r in topic.references]]
-        for topic in topics
-    ]
-    canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
@@ -277,7 +262,7 @@ def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[
             yield file
         elif file.suffix == ".txt" and "Task2" in file.parts[:-1]:
             message = "passed over: its name does not say that it is a system's summary"
-            problems.append(Problem(file=file.shown, message=message, expected=FORMS, fatal=False))
+            problems.append(file.problem(message, FORMS, fatal=False))
     if not readable:
         shown = files[0].shown if len(files) == 1 else ""
         problems.append(Problem(file=shown, message="no file that can be a summary", expected=FORMS))
@@ -294,54 +279,35 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
 
 
 def _bounded(file: InputFile) -> bytes:
-    chunks, size = [], 0
+    raw = b""
     for chunk in file.chunks():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size >= MAX_SUMMARY:
-            raise InputRefused([Problem(file=file.shown, message=TOO_LONG, expected=LIMIT)])
-    raw = b"".join(chunks)
+        raw += chunk
+        if len(raw) >= MAX_SUMMARY:
+            raise InputRefused([file.problem(TOO_LONG, LIMIT)])
     if kind := binary_kind(raw):
-        message = f"this is {kind}, which is no summary"
-        raise InputRefused([Problem(file=file.shown, message=message, expected=LIMIT)])
+        raise InputRefused([file.problem(f"this is {kind}, which is no summary", LIMIT)])
     return raw
 
 
 def _json_summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     for number, record, raw in json_lines(file, problems):
-        faults = list(_faults(record))
-        problems.extend(
-            Problem(file=file.shown, line=number, message=message, expected=EXAMPLE, quote=quoted(raw))
-            for message in faults
-        )
-        if faults:
-            continue
-        summary = _text(record["summary"]).encode("utf-8", "replace")
-        if len(summary) < MAX_SUMMARY:
-            yield SystemSummary(str(record["topic"]), summary, file.shown, number)
-        else:
-            problems.append(
-                Problem(file=file.shown, line=number, message=TOO_LONG, expected=LIMIT, quote=quoted(raw))
-            )
-
-
-def _faults(record: Mapping[str, Any]) -> Iterator[str]:
-    if not isinstance(record.get("topic"), str):
-        yield "“topic” is missing" if "topic" not in record else f"“topic” is {json_kind(record['topic'])}"
-    summary = record.get("summary")
-    if "summary" not in record:
-        yield "“summary” is missing"
-    elif not isinstance(summary, str) and not _is_lines(summary):
-        yield f"“summary” is {json_kind(summary)}, not a text or a list of sentences"
-
-
-def _is_lines(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(line, str) for line in value)
-
-
-def _text(summary: str | list[str]) -> str:
-    """A list of sentences has one on each line."""
-    return summary if isinstance(summary, str) else "\n".join(" ".join(line.split()) for line in summary)
+        topic, summary = record.get("topic"), record.get("summary")
+        faults = []
+        if not isinstance(topic, str):
+            faults.append(f"“topic” is {json_kind(topic) if 'topic' in record else 'missing'}")
+        if isinstance(summary, list) and all(isinstance(line, str) for line in summary):
+            summary = "\n".join(" ".join(line.split()) for line in summary)
+        if "summary" not in record:
+            faults.append("“summary” is missing")
+        elif not isinstance(summary, str):
+            faults.append(f"“summary” is {json_kind(summary)}, not a text or a list of sentences")
+        problems.extend(file.problem(fault, EXAMPLE, line=number, raw=raw) for fault in faults)
+        if not faults:
+            text = str(summary).encode("utf-8", "replace")
+            if len(text) < MAX_SUMMARY:
+                yield SystemSummary(str(topic), text, file.shown, number)
+            else:
+                problems.append(file.problem(TOO_LONG, LIMIT, line=number, raw=raw))
 
 
 def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[Problem]:
@@ -393,19 +359,21 @@ def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
 
 def sources(files: Sequence[InputFile]) -> Mapping[str, Sources]:
     """By topic, from the public inputs, which hold no summary."""
-    topics = read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True)
-    return {topic.name: tuple(_sources(topic)) for topic in topics}
+    by_topic = {}
+    for topic in read_input_topics(files, {"annotation": "auto"}, with_papers_alone=True):
+        shown = [
+            (section or "Without a heading", " ".join(sentence.text for sentence in sentences))
+            for section, sentences in groupby(topic.sentences, key=lambda sentence: sentence.section)
+        ]
+        if topic.citances:
+            cited = "\n\n".join(citance.text for citance in topic.citances)
+            shown.insert(0, ("What later papers say where they cite it", cited))
+        by_topic[topic.name] = tuple(shown)
+    return by_topic
 
 
 def texts(run: SummaryRun) -> Mapping[str, str]:
     return {name: decoded(summary.raw).strip() for name, summary in run.summaries.items()}
-
-
-def _sources(topic: InputTopic) -> Iterator[tuple[str, str]]:
-    if topic.citances:
-        yield "What later papers say where they cite it", "\n\n".join(own.text for own in topic.citances)
-    for section, sentences in groupby(topic.sentences, key=lambda sentence: sentence.section):
-        yield section or "Without a heading", " ".join(sentence.text for sentence in sentences)
 
 
 HUMAN_EVALUATION = HumanEvaluation(sources=sources, texts=texts)

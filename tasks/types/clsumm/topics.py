@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm.annotation import (
@@ -20,10 +19,9 @@ from tasks.types.clsumm.annotation import (
     Row,
     Source,
     annotation,
-    article,
     citance_name,
+    line_citance_name,
     line_fields,
-    marker_offset,
     public_lines,
     read_annotations,
     read_rows,
@@ -150,24 +148,29 @@ def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The topics as gold, with the index that checks a run and holds none of it."""
-    found = read_topics(files, options)
-    topics = found.topics
-    canonical = json.dumps(
-        [_facts(topic) for topic in topics], ensure_ascii=False, separators=(",", ":"), sort_keys=True
-    )
+    read = read_topics(files, options)
+    # Whatever of a topic a number can depend on, which the order of its lines is not.
+    content = [
+        [
+            topic.name,
+            [[file.annotator, sorted(map(facts, file.citances))] for file in topic.files],
+            [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
+        ]
+        for topic in read.topics
+    ]
+    canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    notes = [f"passed over, no topic: {folder}" for folder in read.passed_over]
+    notes += [
+        f"topic {topic.name} has no Reference_XML: sentence ids are not checked"
+        for topic in read.topics
+        if not topic.sentences
+    ]
     return Split(
-        content=topics,
-        instances=sum(len(topic.asked) for topic in topics),
-        index=_index(topics),
+        content=read.topics,
+        instances=sum(len(topic.asked) for topic in read.topics),
+        index=_index(read.topics),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        notes=(
-            *(f"passed over, no topic: {folder}" for folder in found.passed_over),
-            *(
-                f"topic {topic.name} has no Reference_XML: sentence ids are not checked"
-                for topic in topics
-                if not topic.sentences
-            ),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -189,15 +192,6 @@ def _index(topics: Sequence[Topic]) -> Index:
     }
 
 
-def _facts(topic: Topic) -> list[Any]:
-    """Whatever of a topic a number can depend on, which the order of its lines is not."""
-    return [
-        topic.name,
-        [[file.annotator, sorted(map(facts, file.citances))] for file in topic.files],
-        [[sentence.sid, sentence.text, sentence.section] for sentence in topic.sentences],
-    ]
-
-
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers as they are, and the citances without reference and facet."""
     for folder in topic_folders(files):
@@ -211,23 +205,17 @@ def public_topic(folder: TopicFolder, topic: str, chosen: Chosen | None) -> Iter
         for file in folder.files(kind):
             if file.suffix == ".xml":
                 yield f"{topic}/{kind}/{file.parts[-1]}", file.read()
-    if chosen is None:
-        return
-    if chosen.version == CSV:
-        yield f"{topic}/annotation/{topic}.csv", _public_csv(chosen).encode()
-    else:
+    if chosen and chosen.version == CSV:
+        rows = [list(read_rows(file, [], Source.GOLD)) for _, file in chosen.files]
+        written = io.StringIO()
+        writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
+        writer.writeheader()
+        for row in asked_rows(rows, Source.GOLD):
+            writer.writerow({name: row.values.get(name, "") for name in PUBLIC_COLUMNS})
+        yield f"{topic}/annotation/{topic}.csv", written.getvalue().encode()
+    elif chosen:
         lines = public_lines(chosen.files[0][1])
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
-
-
-def _public_csv(chosen: Chosen) -> str:
-    rows = asked_rows([list(read_rows(file, [], Source.GOLD)) for _, file in chosen.files], Source.GOLD)
-    written = io.StringIO()
-    writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: row.values.get(name, "") for name in PUBLIC_COLUMNS})
-    return written.getvalue()
 
 
 #: Versions of the annotation in order of preference; `ann` has sentence ids only in the later releases.
@@ -294,24 +282,21 @@ def passed_over(files: Sequence[InputFile]) -> set[str]:
 
 
 def chosen_annotation(folder: TopicFolder, wanted: str, source: Source) -> Chosen | None:
-    """The annotation of a topic: `auto` takes the newest text form, then the CSV form."""
+    """The annotation of a topic: `auto` takes the newest text form, then the CSV form.
+
+    In the CSV form every annotator's file under `gold`; where there is none, and of inputs, the one under
+    `annotation`.
+    """
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
-            return _csv_files(folder, source)
+            files = folder.files("gold/Task1") if source is Source.GOLD else []
+            files = [file for file in files or folder.files("annotation") if file.suffix == ".csv"]
+            topic = topic_name(folder, files[0]) if files else ""
+            return Chosen(topic, CSV, [(annotator(file, topic), file) for file in files]) if files else None
         for file in folder.files("annotation"):
             if file.name.endswith(f".{version}.txt"):
                 return Chosen(file.stem, version, [("", file)])
     return None
-
-
-def _csv_files(folder: TopicFolder, source: Source) -> Chosen | None:
-    """Every annotator's file under `gold`; where there is none, and of inputs, the one under `annotation`."""
-    files = folder.files("gold/Task1") if source is Source.GOLD else []
-    files = [file for file in files or folder.files("annotation") if file.suffix == ".csv"]
-    if not files:
-        return None
-    topic = topic_name(folder, files[0])
-    return Chosen(topic, CSV, [(annotator(file, topic), file) for file in files])
 
 
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
@@ -349,10 +334,7 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     Read tag by tag rather than as XML, since some released papers leave elements open, mix encodings or put
     blanks around the equals signs; none of that loses a sentence here.
     """
-    return list(_sentences(decoded(file.read())))
-
-
-def _sentences(text: str) -> list[Sentence]:
+    text = decoded(file.read())
     sentences: list[Sentence] = []
     section = TITLE
     tags = list(_TAG.finditer(text))
@@ -415,48 +397,34 @@ def read_input_topics(
         papers = {file.stem: file for file in folder.papers}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
-            paper = papers.get(name) or next(iter(papers.values()))
+            citing = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
             topics.append(
                 InputTopic(
                     name=name,
-                    sentences=tuple(read_sentences(paper)),
+                    sentences=tuple(read_sentences(papers.get(name) or next(iter(papers.values())))),
                     citances=tuple(_citances(chosen)) if chosen else (),
-                    papers=_citing_papers(folder),
+                    papers={file.stem: read_sentences(file) for file in citing},
                 )
             )
     return sorted(topics, key=lambda topic: topic.name)
 
 
-def _citing_papers(folder: TopicFolder) -> dict[str, list[Sentence]]:
-    files = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
-    return {file.stem: read_sentences(file) for file in files}
-
-
 def _citances(chosen: Chosen) -> Iterator[InputCitance]:
     if chosen.version == CSV:
         rows = [list(read_rows(file, [], Source.INPUTS)) for _, file in chosen.files]
-        has_gold = any(row.values.get("Reference Offset") for own in rows for row in own)
+        has_gold = any(row.values.get("Reference Offset") for of_file in rows for row in of_file)
         for row in asked_rows(rows, Source.GOLD if has_gold else Source.INPUTS):
             text = row.values.get("Citation Text Clean") or row.values.get("Citation Text", "")
             marker = unescaped(row.values.get("Citation Marker", "")).strip()
             yield InputCitance(citance_name(row), unescaped(text), (), marker)
         return
     for raw in chosen.files[0][1].lines():
-        line = decoded(raw).strip()
-        if line:
-            yield _line_citance(line_fields(line))
-
-
-def _line_citance(fields: Mapping[str, str]) -> InputCitance:
-    return InputCitance(
-        name=CitanceName(
-            reference=article(fields["Reference Article"]),
-            citing=article(fields["Citing Article"]),
-            marker=marker_offset(fields["Citation Marker Offset"]),
-            number=fields.get("Citance Number", fields.get("Citation Number", "")),
-        ),
-        # Some quote a sentence in elements and again without; all of it is the citance.
-        text=unescaped(without_tags(fields.get("Citation Text", ""))),
-        offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
-        marker=unescaped(fields.get("Citation Marker", "")).strip(),
-    )
+        if line := decoded(raw).strip():
+            fields = line_fields(line)
+            yield InputCitance(
+                name=line_citance_name(fields),
+                # Some quote a sentence in elements and again without; all of it is the citance.
+                text=unescaped(without_tags(fields.get("Citation Text", ""))),
+                offsets=tuple(sid for sid in sentence_ids(fields.get("Citation Offset", "")) if sid),
+                marker=unescaped(fields.get("Citation Marker", "")).strip(),
+            )

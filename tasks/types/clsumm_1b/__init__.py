@@ -85,19 +85,15 @@ def prevalent_only(pairs: Sequence[CitancePair], topics: Sequence[Topic]) -> lis
         for citance in file.citances
         for facet in merged_facets(citance.facets)
     )
-    order = sorted(FACETS, key=lambda facet: -counts[facet])
+    ranks = {facet: rank for rank, facet in enumerate(sorted(FACETS, key=lambda facet: -counts[facet]))}
 
     def one(annotation: Annotation | None) -> Annotation | None:
         if annotation is None or not annotation.facets:
             return annotation
-        named = merged_facets(annotation.facets)
-        return replace(annotation, facets=tuple(sorted(named, key=lambda f: _rank(f, order))[:1]))
+        named = sorted(merged_facets(annotation.facets), key=lambda facet: ranks.get(facet, len(ranks)))
+        return replace(annotation, facets=tuple(named[:1]))
 
     return [replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs]
-
-
-def _rank(facet: str, order: Sequence[str]) -> int:
-    return order.index(facet) if facet in order else len(order)
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -112,30 +111,35 @@ def summary_answer(summary: SystemSummary, rules: str, options: Options) -> Summ
 def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
     """One row a topic; under the official program only the topics that the run has."""
     topics: Sequence[SummaryTopic] = split.content
-    notes: Counter[str] = Counter(missing_topics=sum(topic.name not in run.summaries for topic in topics))
     known = {topic.name for topic in topics}
-    notes["answers_to_other_topics"] = len(run.summaries.keys() - known)
+    notes = {
+        "missing_topics": len(known - run.summaries.keys()),
+        "answers_to_other_topics": len(run.summaries.keys() - known),
+        "empty_summaries": 0,
+        "over_the_limit": 0,
+        "copies_of_the_abstract": 0,
+    }
     if rules == OFFICIAL_2018:
         topics = [topic for topic in topics if topic.name in run.summaries]
-    given = [run.summaries.get(topic.name) for topic in topics]
-    for topic, summary in zip(topics, given, strict=True):
-        notes["empty_summaries"] += summary is not None and not summary.words
-        notes["over_the_limit"] += summary is not None and summary.words > MAX_WORDS
-        notes["copies_of_the_abstract"] += summary is not None and _is_copy(summary, topic)
+    names = [topic.name for topic in topics]
+    summaries = [run.summaries.get(name) for name in names]
+    for topic, summary in zip(topics, summaries, strict=True):
+        if summary is not None:
+            notes["empty_summaries"] += not summary.words
+            notes["over_the_limit"] += summary.words > MAX_WORDS
+            # Of the gold's abstract, whatever the paper's own is.
+            prints = prints_of(summary.lines)
+            abstracts = (prints_of(reference.lines) for reference in topic.of_kind("abstract"))
+            copied = any(copied_share(prints, abstract) >= COPIED for abstract in abstracts)
+            notes["copies_of_the_abstract"] += copied
     return Pairs(
         gold=[gold_summaries(topic, rules, options) for topic in topics],
-        answers=[summary and summary_answer(summary, rules, options) for summary in given],
-        units=[topic.name for topic in topics],
-        features={"topic": [(topic.name,) for topic in topics]},
-        names=[topic.name for topic in topics],
+        answers=[summary and summary_answer(summary, rules, options) for summary in summaries],
+        units=names,
+        features={"topic": [(name,) for name in names]},
+        names=names,
         notes={**notes, **stopword_notes(rules, options)},
     )
-
-
-def _is_copy(summary: SystemSummary, topic: SummaryTopic) -> bool:
-    """Of the gold's abstract, whatever the paper's own is."""
-    own = prints_of(summary.lines)
-    return any(copied_share(own, prints_of(summary.lines)) >= COPIED for summary in topic.of_kind("abstract"))
 
 
 def _range_metrics(rules: str, options: Options) -> MetricRefs:
