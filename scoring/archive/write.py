@@ -46,7 +46,7 @@ class FolderInUse(Exception):
 
 @dataclass(frozen=True)
 class Written:
-    """What stands in an archive. ``withheld`` names phases without their runs and their splits' gold."""
+    """``withheld`` names phases without their runs and their splits' gold."""
 
     boards: int
     runs: int
@@ -378,7 +378,6 @@ class OptionFiles:
         self._written: dict[tuple[str, str], str | None] = {}
 
     def of(self, options: Mapping[str, str]) -> dict[str, str]:
-        """By option the path in the archive."""
         paths = {}
         for name, value in options.items():
             if (name, value) not in self._written:

@@ -1,8 +1,4 @@
-"""Pages that change only when a score, a deadline or a choice does, with strong validators and kept bodies.
-
-What follows from the clock ("14 minutes ago") is drawn in the browser, so that a page stays the same until
-its facts change.
-"""
+"""Pages that change only when a score, a deadline or a choice does: strong validators, kept bodies."""
 
 from __future__ import annotations
 
@@ -38,10 +34,7 @@ def phase_page(
     *more: object,
     content_type: str = HTML,
 ) -> HttpResponse:
-    """A page of the phase, made anew where something that it shows has changed.
-
-    ``query`` is what the view has read from the address, ``more`` what the page follows from besides.
-    """
+    """``query`` is what the view has read from the address, ``more`` what the page follows from besides."""
     facts = phase_facts(phase, audience)
     return page_of_facts(request, phase, facts, query, body, *more, content_type=content_type)
 
@@ -55,13 +48,11 @@ def page_of_facts(
     *more: object,
     content_type: str = HTML,
 ) -> HttpResponse:
-    """The same where the facts of the phase are known. A page for one person names that person too."""
     tag = tag_of(request, query, *facts, _person(request), *more)
     return answered(request, tag, body, is_public=is_public(phase), content_type=content_type)
 
 
 def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
-    """All of a phase that its pages follow from, and what their reader is to it."""
     at, task = now(), phase.task
     shown = [fact for row in (phase, task, task.season) for fact in row.board_facts(at)]
     marked = organisers_in_teams(task.season_id)
@@ -69,7 +60,6 @@ def phase_facts(phase: Phase, audience: Audience) -> tuple[object, ...]:
 
 
 def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -> Phase:
-    """The phase under these facts, a copy for each who asks; looked up where there are none."""
     if facts is None:
         return look_up()
     key = f"phase:{digest_of(facts)}"
@@ -81,11 +71,7 @@ def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -
 
 
 def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
-    """A strong validator: of the facts, the path, what was read from the query, the language, the release and
-    the foot of pages.
-
-    Parameters that no view reads change no page, so they are no part of it.
-    """
+    """A strong validator. Parameters that no view reads change no page, so they are no part of it."""
     part = bool(request.headers.get("HX-Request"))
     foot = [notice.name for notice in notices()]
     return f'"{digest_of(facts, request.path, query, part, get_language(), release(), foot)}"'
@@ -96,7 +82,6 @@ def digest_of(*facts: object) -> str:
 
 
 def is_visitor(request: HttpRequest) -> bool:
-    """Whoever has no session is signed out; one who has may be."""
     return settings.SESSION_COOKIE_NAME not in request.COOKIES
 
 
@@ -108,11 +93,7 @@ def answered(
     is_public: bool,
     content_type: str = HTML,
 ) -> HttpResponse:
-    """The page, 304 where the reader has it already, or the body that was made for somebody else before.
-
-    A page that has a message to show is made for this once. What a signed-in reader sees and others do not is
-    left to `PrivateByDefaultMiddleware`, so that no browser keeps it.
-    """
+    """The page, 304 or a kept body; a page that has a message to show is made for this once."""
     if request.COOKIES.get("messages"):
         return HttpResponse(_made(body), content_type=content_type)
     response = get_conditional_response(request, etag=tag)
@@ -132,7 +113,6 @@ def answered(
 def kept_for_visitors(
     request: HttpRequest, facts: str, body: Callable[[], str | bytes], seconds: int
 ) -> HttpResponse:
-    """The page for who has no session, kept for so many seconds; its validator is that of what it says."""
     if request.COOKIES.get("messages"):
         return HttpResponse(_made(body), content_type=HTML)
     made = _kept(request, facts, body, seconds)

@@ -44,7 +44,6 @@ def value_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
 
 
 def ranking_chart(board: Board) -> Dots | None:
-    """The ranking number of each row with its interval; None where the board has none."""
     ranking = board.ranking
     if ranking is None or not board.rows:
         return None
@@ -62,11 +61,7 @@ def ranking_chart(board: Board) -> Dots | None:
 
 
 def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label: str = "") -> HeatMap:
-    """Classes down, systems across, as on the board.
-
-    ``leading`` are the evaluations that are significantly best, by class; an asterisk marks them. ``label``
-    is what a publication calls its measure.
-    """
+    """``leading`` has by class the significantly best evaluation; ``label`` names a publication's measure."""
 
     def text(name: str, row: System) -> str:
         value = table.value(name, row)
@@ -89,8 +84,6 @@ def heat_map(table: ClassTable, leading: Mapping[str, int] | None = None, label:
 
 
 def system_bars(table: ClassTable, label: str = "") -> Bars:
-    """One group a class, one bar a system, with its interval where that is known."""
-
     def bar(name: str, row: System) -> Measured:
         low, high = table.intervals.get((name, row.evaluation), (None, None))
         return Measured(value=table.value(name, row), low=low, high=high, text=table.text(name, row))
@@ -115,10 +108,6 @@ def _by_dimension(table: ClassTable, label: str) -> str:
 
 
 def quality_against(board: Board, ranking: Column, told: TeamReported, measure: TeamMeasure) -> Scatter:
-    """The ranking metric of each run against what its team reports that it cost; the best stand up left.
-
-    Colours, symbols and names tell few runs apart; many are told by the table beside.
-    """
     points = [
         Point(name=row.system, x=Measured(value=cost), y=_of_cell(cell))
         for row in told.rows
@@ -146,7 +135,6 @@ def quality_against(board: Board, ranking: Column, told: TeamReported, measure: 
 
 
 def one_against_another(pairing: Pairing) -> Scatter:
-    """A point for each system with its intervals; a line of equal values where both metrics share a scale."""
     series = [
         PointSeries(
             name=name,
@@ -204,7 +192,6 @@ def history(points: Sequence[tuple[dt.datetime, float, str]], label: str, scale:
 
 
 def in_words(table: ClassTable) -> str:
-    """What the charts show, for those who do not see them and for those in a hurry."""
     means = [(mean, name.label) for name in table.classes if (mean := table.mean(name.label)) is not None]
     if not means:
         return _("No class has a value yet.")
@@ -246,7 +233,6 @@ def in_words(table: ClassTable) -> str:
 
 
 def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
-    """In how many classes a system is significantly better than every other of the board."""
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
     told = [
@@ -263,8 +249,6 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """Rows that have a value of both metrics; ``left_out`` counts those of the board that lack one."""
-
     across: Column
     up: Column
     points: Sequence[tuple[Row, Cell, Cell]]
@@ -292,7 +276,6 @@ class Pairing:
 
 
 def pairings_of(board: Board) -> list[Pairing]:
-    """Those whose metrics both stand on the board, in the order of the task type."""
     columns = {column.name: column for column in board.columns}
     pairings = []
     for across, up in board.phase.task.task_type.scatter_pairs:
@@ -319,10 +302,6 @@ class SweepPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """The values of one system with the rows of the board computed with them, the lowest first; ``missing``
-    are those that are not computed.
-    """
-
     name: str
     source: str
     swept: str
@@ -344,7 +323,6 @@ class Sweep:
 
 
 def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
-    """Every sweep of the task's type. ``built_in`` names the baseline of each submission that is one."""
     rows = {name: row for row in board.rows if (name := built_in.get(row.submission)) and row.scores}
     steps_of: dict[str, list[Baseline]] = {}
     for baseline in baselines().values():
@@ -367,7 +345,6 @@ def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
 
 
 def sweep_chart(sweep: Sweep) -> Scatter:
-    """A line a metric, with its intervals; the values stand apart evenly, since they grow by factors."""
     scale = sweep.columns[0].scale
     drawn = [column for column in sweep.columns if column.scale == scale][:DRAWN]
 
@@ -397,7 +374,6 @@ def sweep_chart(sweep: Sweep) -> Scatter:
 
 
 def sweep_in_words(sweep: Sweep) -> str:
-    """At which value the ranking metric is best."""
     column = sweep.columns[0]
     values = [
         (cell.value, at)

@@ -1,7 +1,4 @@
-"""Who compares the rows of a board, and since which version of its phase nothing is missing.
-
-A sweep asks again where a wake was lost, a worker died, or a board changed without a run being scored.
-"""
+"""Who compares the rows of a board, and since which version of its phase nothing is missing."""
 
 from __future__ import annotations
 
@@ -46,13 +43,11 @@ def ask(phase_id: int, rules: str) -> bool:
 
 
 def next_asked() -> int | None:
-    """The board that has waited longest since somebody asked, for workers whose wakes are lost."""
     free = BoardOrder.objects.filter(_is_free(), asked_at__isnull=False)
     return free.order_by("asked_at", "pk").values_list("pk", flat=True).first()
 
 
 def ask_again() -> int:
-    """Ask about the boards that have changed since they were compared; returns about how many."""
     orders = {(order.phase_id, order.rules): order for order in BoardOrder.objects.all()}
     now, asked = database_now(), 0
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
@@ -77,7 +72,6 @@ def _is_free() -> Q:
 
 
 def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
-    """For each rule set when something was last found of the classes: another page stands there since."""
     orders = BoardOrder.objects.filter(phase=phase_id).order_by("rules")
     return list(orders.values_list("rules", "classes_at"))
 
@@ -91,5 +85,4 @@ def finish(order: BoardOrder, version: int) -> bool:
 
 
 def release(order: BoardOrder) -> None:
-    """There is more to compare, later."""
     BOARDS.end_lease(order)

@@ -50,10 +50,7 @@ def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
 
 
 def trials_for(units: int, comparisons: int = 1) -> int:
-    """The same for every two runs with so many units, so that anybody can compute it again.
-
-    Doubled until a p-value can be significant among so many comparisons.
-    """
+    """The same for every two runs with so many units, so that anybody can compute it again."""
     trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
     while trials < TRIALS_PER_COMPARISON * comparisons:
         trials *= 2
@@ -61,7 +58,6 @@ def trials_for(units: int, comparisons: int = 1) -> int:
 
 
 def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -> Statistics:
-    """Raises Unreadable."""
     try:
         with storage.statistics.open(evaluation.statistics) as kept:
             return load_statistics(kept, only)
@@ -72,11 +68,7 @@ def statistics_of(evaluation: Evaluation, only: Collection[str] | None = None) -
 def compared(
     metric: Metric, one: Evaluation, others: Sequence[Evaluation], *, comparisons: int = 1
 ) -> list[Comparison]:
-    """One evaluation with the others, or the first of them where there are too many units for all at once.
-
-    ``comparisons`` is how many of them a row's p-values are corrected for. Nothing is saved yet. Raises
-    Unreadable.
-    """
+    """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
     own = _rows_of(one, metric)
     others = others[: max(1, MAX_ROWS // max(1, len(own.unit_names)))]
     theirs = [_rows_of(other, metric) for other in others]
@@ -132,10 +124,7 @@ def _or_none(value: float) -> float | None:
 
 
 def save_comparisons(found: Sequence[Comparison]) -> int:
-    """Keep them, unless an evaluation was scored anew since it was read; returns how many were kept.
-
-    To be called in a transaction. It holds the evaluations, so that scoring one anew either waits or is seen.
-    """
+    """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
     assert transaction.get_connection().in_atomic_block
     read = {
         evaluation.pk: evaluation.statistics for pair in found for evaluation in (pair.first, pair.second)
@@ -162,10 +151,7 @@ def forget_comparisons(evaluation: Evaluation) -> None:
 
 
 def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
-    """The older and the newer of every two whose p-value more trials may make small enough by now.
-
-    A board that has grown corrects for more comparisons than when these two were compared.
-    """
+    """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
     found = Comparison.objects.filter(
         first__in=evaluations,
@@ -184,7 +170,6 @@ def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[
 
 
 def known_pairs(evaluations: Collection[int], metric: str) -> list[tuple[int, int, float | None]]:
-    """The older, the newer and the p-value, of every two of these that have been compared."""
     return list(
         Comparison.objects.filter(first__in=evaluations, second__in=evaluations, metric=metric)
         .order_by()
@@ -209,11 +194,6 @@ class FirstTwo:
 
 @dataclass(frozen=True)
 class Ranks:
-    """A standing for each row, in the order of the rows; ``is_complete`` once each two have been compared.
-
-    ``first_two`` is None until these have been.
-    """
-
     rows: tuple[int, ...]
     standings: list[Standing]
     is_complete: bool
@@ -221,11 +201,7 @@ class Ranks:
 
 
 def ranks_of(key: str, rows: Sequence[int], values: Sequence[float | None], metric: str) -> Ranks:
-    """From the comparisons of these evaluations; ``values`` are turned so that higher is better.
-
-    Kept under ``key``, which must name whatever changes with a comparison or a row. Two rows that are still
-    to be compared count as not different, and as asked, so that no rank is promised too early.
-    """
+    """Higher ``values`` are better; pairs that are not compared yet count as not different."""
     name = f"ranks:{release()}:{key}"
     kept: Ranks | None = caches["results"].get(name)
     if kept is not None and kept.rows == tuple(rows):

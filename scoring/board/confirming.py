@@ -31,9 +31,7 @@ State = ResultConfirmation.State
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The result of a run that counts. ``said`` is what its team says of it; ``has_fallen`` where it said
-    something of other numbers than these.
-    """
+    """``has_fallen`` where the team has said something of other numbers than these."""
 
     run: CountingRun
     gold: Gold
@@ -52,8 +50,6 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmation:
-    """Results are preliminary until they are official. Numbers of teams are None where they are hidden."""
-
     official_since: dt.datetime | None
     confirmed: int | None
     teams: int | None
@@ -93,7 +89,6 @@ class Confirmation:
 
 
 def results_of(phase: Phase) -> list[Result]:
-    """Of the runs that count under the ranking rules, by team."""
     gold = board_gold(phase) if phase.task.rules else None
     if gold is None:
         return []
@@ -147,7 +142,6 @@ def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | N
 
 
 def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
-    """How many teams have confirmed all that counts of theirs, and how many there are."""
     own: dict[str | None, list[bool]] = defaultdict(list)
     for result in results:
         own[result.run.team_slug].append(result.is_confirmed)
@@ -198,8 +192,6 @@ MAX_TEXT = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """What was wrong, and what holds now; it never changes."""
-
     text: str
     published_at: dt.datetime
 

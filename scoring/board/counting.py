@@ -30,10 +30,7 @@ def turnout(phase: Phase) -> Turnout:
 
 
 def board_gold(phase: Phase) -> Gold | None:
-    """The version a phase's board stands on: the newest against which all its scored runs have been settled.
-
-    While a new version is being scored, the board stays as it was; it moves when the last run is through.
-    """
+    """The newest against which all scored runs are settled: the board moves when the last run is through."""
     golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
     versions = list(golds[:2])
     if len(versions) < 2:
@@ -49,7 +46,6 @@ def board_gold(phase: Phase) -> Gold | None:
 
 
 def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
-    """The version that the board stood on then: the newest against which all runs scored by then had been."""
     rules = phase.task.ranking_rules if phase.task.rules else ""
     noted = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=instant).select_related("gold")
     if found := noted.first():
@@ -238,7 +234,6 @@ def organisers_in_teams(season: int) -> object:
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
-    """All of a public phase that its pages depend on, and whether it is open; None where there is none."""
     return _first_row(_FACTS, {"season": season, "task": task, "phase": phase})
 
 
@@ -251,12 +246,7 @@ def _first_row(statement: str, values: dict[str, str | int]) -> tuple[Any, ...] 
 
 
 def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None = None) -> list[CountingRun]:
-    """The runs that count for each team, by the phase's choice; baselines and human line as last scored.
-
-    Contrastive runs never count; where the phase shows them they stand beside those that do. Where teams
-    select, nothing stands for one that has not. With ``at`` those that stood there at that instant, at which
-    the board was frozen.
-    """
+    """By the phase's choice, with baselines and human line; ``at`` is when the board was frozen."""
     noted = FrozenBoard.objects.filter(phase=phase, rules=rules, gold=gold, frozen_from=at) if at else None
     stood = noted.values_list("evaluations", flat=True).first() if noted is not None else None
     if stood == []:

@@ -27,8 +27,6 @@ EVERY = "all"
 
 @dataclass(frozen=True)
 class Class:
-    """Instances that share a feature. ``support`` is how many of the gold there are."""
-
     label: str
     support: int
 
@@ -45,11 +43,7 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ClassTable:
-    """``values`` goes by class and evaluation; a value of None is undefined, and one may be missing.
-
-    ``intervals`` does too, where the ends are known; ``infinite`` are those that are undefined for being so.
-    ``has_hidden`` says that classes of few instances are left out.
-    """
+    """``values`` go by class and evaluation; None is undefined, infinite where ``infinite`` has the key."""
 
     dimension: str
     metric: str
@@ -79,17 +73,13 @@ class ClassTable:
         return [row for row in self.systems if known.get(row.evaluation) == top]
 
     def mean(self, label: str) -> float | None:
-        """Over the systems, for finding the classes that are hard for all; infinite where one of them is."""
         if any((label, row.evaluation) in self.infinite for row in self.systems):
             return math.inf
         known = [value for row in self.systems if (value := self.value(label, row)) is not None]
         return fmean(known) if known else None
 
     def over_classes(self, row: System) -> float | None:
-        """A system's mean over the classes that are shown, each counting alike.
-
-        Infinite where one of its values is, and None where one is missing.
-        """
+        """The mean over the shown classes: infinite where one of the values is, None where one is missing."""
         if any((shown_class.label, row.evaluation) in self.infinite for shown_class in self.classes):
             return math.inf
         values = [self.value(shown_class.label, row) for shown_class in self.classes]
@@ -98,7 +88,6 @@ class ClassTable:
 
 
 def in_order_of(table: ClassTable, row: System, *, is_reversed: bool = False) -> ClassTable:
-    """The classes in the order of a system's values, best first; those without a value come last."""
     sign = -1.0 if (table.higher_is_better is False) == is_reversed else 1.0
 
     def place(row_class: Class) -> tuple[bool, float]:
@@ -135,7 +124,6 @@ def system_head(
 
 
 def dimensions_of(board: Board) -> list[str]:
-    """The dimensions that the leading run was broken down by, in the order of the task type."""
     if not board.rows:
         return []
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation).order_by()
@@ -144,7 +132,6 @@ def dimensions_of(board: Board) -> list[str]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    """Those by which systems can differ: with two classes or more, where any has so many."""
     known = dimensions_of(board)
     first = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in board.rows[:1]]).order_by()
     labels = dict(first.values_list("classes__dimension", "classes__labels"))
@@ -152,7 +139,6 @@ def offered_dimensions(board: Board) -> list[str]:
 
 
 def metrics_of(board: Board, dimension: str) -> list[str]:
-    """The metrics of which some class has a number, in the board's order."""
     if not board.rows:
         return []
     evaluations = [row.evaluation for row in board.rows]
@@ -164,7 +150,6 @@ def metrics_of(board: Board, dimension: str) -> list[str]:
 
 
 def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
-    """The dimension and the metric that a reader asks for, else the first of each; empty where none is."""
     dimensions = offered_dimensions(board)
     dimension = query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
     metrics = metrics_of(board, dimension)
@@ -172,7 +157,6 @@ def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
 
 
 def class_table(board: Board, rows: Sequence[Row], dimension: str, metric: str) -> ClassTable:
-    """One metric over the classes of a dimension as the board's viewer may see them."""
     evaluations = [row.evaluation for row in board.rows]
     hidden = hidden_classes(evaluations, board.phase, board.audience).get(dimension, frozenset())
     supports: dict[str, int] = {}
@@ -214,10 +198,7 @@ HiddenClasses = Mapping[str, frozenset[str]]
 
 
 def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audience) -> HiddenClasses:
-    """What the viewer may not see of these evaluations' classes; nothing where they may see instances.
-
-    The size of a class is that of the metric that counts fewest instances there.
-    """
+    """What the viewer may not see; a class is as large as the metric says that counts fewest there."""
     if may_see_instances(phase, audience):
         return {}
     sizes: dict[str, dict[str, int]] = {}
@@ -229,11 +210,7 @@ def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audienc
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
-    """The classes of fewer instances, and those without which one of them would follow from a total.
-
-    What is left of a total after the shown classes are taken away is two classes or more, and as many
-    instances as one class must have. In crossed dimensions that holds for each row and column too.
-    """
+    """Those of fewer instances, and those without which one of them would follow from a shown total."""
     hidden = {label for label, size in sizes.items() if size < min_size}
     groups = list(_groups(sizes))
     is_settled = False
@@ -268,7 +245,6 @@ _BELOW = re.compile(r"(?:fewer|less|under|below|up to)\b|[<≤]", re.IGNORECASE)
 
 
 def natural_order(labels: Sequence[str]) -> list[str]:
-    """The same labels; what belongs to no class stands last."""
     named = [label for label in labels if label != NO_CLASS]
     rest = [label for label in labels if label == NO_CLASS]
     if all(map(_NUMBERED.match, named)):
@@ -307,10 +283,7 @@ class Transfer:
 
 
 def transfer_of(board: Board, metric: str) -> Transfer | None:
-    """Under this metric, or the first that has numbers by data set.
-
-    None where the task has no data sets apart, or no run of the board says what it was trained on.
-    """
+    """None where the task has no data sets apart, or no run of the board says what it was trained on."""
     rows = [row for row in board.rows if trained_on(row.card)]
     metrics = metrics_of(board, DATA_SET) if rows and DATA_SET in dimensions_of(board) else []
     if not metrics:
@@ -345,7 +318,6 @@ def _saw(row: Row, label: str) -> bool:
 
 
 def _best_of_others(table: ClassTable, label: str) -> set[int]:
-    """The evaluations with the best value among the runs that were not trained on the data set."""
     values = {
         row.evaluation: value
         for row in table.systems

@@ -1,7 +1,4 @@
-"""A board to take away, its classes, and a season overall: CSV and JSON unrounded, and LaTeX for a paper.
-
-LaTeX needs the rules of the package booktabs, and nothing else.
-"""
+"""A board to take away, its classes, and a season overall: CSV and JSON unrounded, and LaTeX for a paper."""
 
 from __future__ import annotations
 
@@ -105,7 +102,6 @@ def described(row: Row) -> dict[str, Any]:
 
 
 def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
-    """One line a row; each metric with the ends of its interval; what teams say of their runs stands last."""
     reported = [measure for measure in EVERY if any(measure in figures for figures in of_teams.values())]
     card_fields = [name for name in CARD if any(name in row.card for row in rows)]
     outside = outside_of(board, rows)
@@ -196,13 +192,7 @@ def as_json(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> str:
-    """The rows as they are shown, rounded; the ranking number has its interval. Column keys are in comments.
-
-    The best number of each column is bold, what is no team's stands in italics, and a dagger marks systems
-    that the paired tests leave in one group with the first. What was measured elsewhere stands last and is
-    marked so. The comments say whether results are official, and the caption that they are preliminary, where
-    it is ours. Raises UnknownColumn.
-    """
+    """The rows as they are shown, after comments that name the columns' keys. Raises UnknownColumn."""
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
     columns = chosen_columns(board, choice.columns)
@@ -267,12 +257,10 @@ def _best_of_teams(rows: Sequence[Row], column: Column) -> float | None:
 
 
 def preliminary(confirmation: Confirmation | None) -> str:
-    """The sentence of a caption; nothing of official results, and where teams are not asked."""
     return f"{confirmation.sentence}. " if confirmation and confirmation.is_preliminary else ""
 
 
 def as_table(tabular: str, caption: str, label: str) -> str:
-    """It floats, with its caption; ``label`` is for references to it."""
     about = f"\\caption{{{set_in_latex(caption)}}}\n\\label{{tab:{label}}}\n"
     return f"\\begin{{table}}\n\\centering\n{about}{tabular}\\end{{table}}\n"
 
@@ -335,7 +323,6 @@ def _class_tables(board: Board) -> Iterator[ClassTable]:
 
 
 def classes_csv(board: Board) -> str:
-    """A line for each class, metric and system of the board, unrounded."""
     gold = f"v{board.gold.number}" if board.gold else ""
 
     def lines() -> Iterator[list[object]]:
@@ -355,8 +342,6 @@ def classes_csv(board: Board) -> str:
 
 
 def classes_json(board: Board) -> str:
-    """The same by dimension and metric: each class with the number of each system."""
-
     def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
@@ -398,11 +383,7 @@ def classes_json(board: Board) -> str:
 def classes_latex(
     board: Board, table: ClassTable, leading: Mapping[str, int], choice: TableChoice = ALL
 ) -> str:
-    """A table as the page shows it, each number with its interval where that is known.
-
-    The best of each class is bold, and marked where it is significantly better than every other system of the
-    board: ``leading`` has the evaluation of that one by class. The names of baselines are in italics.
-    """
+    """``leading`` has by class the evaluation that is significantly better than every other of the board."""
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"
     title = f"{phase.task.season}: {phase.task}, {phase}; {about}"
@@ -439,7 +420,6 @@ def classes_latex(
 
 
 def overall_values(table: Overall) -> dict[str, Any]:
-    """What the API gives."""
     return {
         "boards": [
             {

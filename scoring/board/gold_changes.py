@@ -28,7 +28,6 @@ class Change:
 
     @property
     def moved(self) -> str:
-        """`up`, `down`, or empty where the rank is the same or there is none; as a page says it."""
         if self.rank_before is None or self.rank_after is None or self.rank_before == self.rank_after:
             return ""
         return _("up") if self.rank_after < self.rank_before else _("down")
@@ -43,11 +42,7 @@ def version_before(gold: Gold) -> Gold | None:
 
 
 def changes(before: Board, after: Board) -> list[Change]:
-    """Row by row in the order of the later board, then what is on the earlier one alone.
-
-    A team is found by its name, since another of its runs may count now, and where all of them stand each run
-    by itself; a baseline by its system.
-    """
+    """A team is found by its name, since another of its runs may count now; a baseline by its system."""
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
     new = {_key(row, all_stand=all_stand): row for row in after.rows}
@@ -83,8 +78,6 @@ def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Ch
 
 @dataclass(frozen=True, kw_only=True)
 class RunChange:
-    """A run's ranking number and rank under two versions of the gold, and why there is a second one."""
-
     metric: str
     before: str
     after: str
@@ -103,10 +96,7 @@ class RunChange:
 
 
 def change_of_run(submission: Submission, newest: Evaluation, viewer: object) -> RunChange | None:
-    """What the gold that a run was last scored against has changed for it; None where it met no other before.
-
-    Ranks are those that the viewer may see.
-    """
+    """None where the run met no other gold before. Ranks are those that the viewer may see."""
     earlier = (
         Evaluation.objects.filter(
             submission=submission, rules=newest.rules, gold__number__lt=newest.gold.number
@@ -140,7 +130,6 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> int
 def boards(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> tuple[Board, Board] | None:
-    """The phase's board on the version before and on this one; None where this is the first."""
     before = version_before(gold)
     if before is None:
         return None

@@ -17,8 +17,6 @@ from tasks.models import Phase
 
 @dataclass(frozen=True)
 class HumanColumn:
-    """A criterion's column: by run the score with value and the ends of its interval."""
-
     metric: str
     key: str
     scale: float
@@ -30,9 +28,6 @@ SCALE = float(HIGHEST)
 
 
 def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None:
-    """The one that stands on the board: the newest that is published, or was by then; nothing is asked of
-    other tasks.
-    """
     if phase.task.task_type.human_evaluation is None:
         return None
     sheets = Sheet.objects.published().filter(phase=phase)
@@ -42,7 +37,6 @@ def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None
 
 
 def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySet[JudgedRun]:
-    """Those of its runs that stand on the board, or did by then; nothing is asked of other tasks."""
     if not phase.task.task_type.has_claims:
         return JudgedRun.objects.none()
     found = JudgedRun.objects.published().filter(submission__phase=phase)
@@ -50,10 +44,7 @@ def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySe
 
 
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
-    """In the order of the criteria; none where nothing is published.
-
-    The cells name their scores by negative numbers, which no score of the offline scorer has.
-    """
+    """The cells name their scores by negative numbers, which no score of the offline scorer has."""
     rated: list[HumanColumn] = []
     sheet = published_sheet(phase, at)
     if sheet is not None:
@@ -103,7 +94,6 @@ def column_parts(sheet: Sheet) -> dict[str, object]:
 
 
 def judged_parts(kind: str) -> dict[str, object]:
-    """What may share a column: ratings of responses on one scale, whoever gave them."""
     return {"ratings": f"{RATINGS[kind][0]}-{RATINGS[kind][-1]}", "v": 1}
 
 

@@ -51,7 +51,6 @@ class LabelCounts:
         return int(self._of(side, dataset).sum())
 
     def divergence(self, dataset: str = "") -> float:
-        """The run's own sentences against the gold's, there; NaN where undefined."""
         return float(divergence(shares(self._of(RUN, dataset)), shares(self._of(GOLD, dataset))))
 
     def published_divergence(self, dataset: str) -> float:
@@ -134,7 +133,6 @@ def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) ->
 
 
 def shares_of_run(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    """By scheme the shares of one run over all data sets, beside the gold's where these may be seen."""
     names = [score.metric for score in evaluation.scores.all()]
     found = []
     for scheme in schemes_of(names):
@@ -171,7 +169,6 @@ def share_bars(labels: Sequence[str], lines: Lines) -> Bars:
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    """What a run's own page shows of its labels: by scheme the bars and the table behind them."""
     return [
         {
             **share,
@@ -192,7 +189,6 @@ def written(lines: Lines) -> list[dict[str, Any]]:
 def divergence_map(
     systems: Sequence[str], datasets: Sequence[str], values: Sequence[Sequence[float | None]]
 ) -> HeatMap:
-    """Systems down, data sets across; infinite is the strongest colour and says so, undefined is empty."""
     finite = [value for line in values for value in line if value is not None and math.isfinite(value)]
     top = max([*finite, 0.1])
     return HeatMap(

@@ -1,9 +1,4 @@
-"""The best run of each class, and whether it is significantly better than every other of the board.
-
-Each class is a family of its own: the best run is tested against each other one on the class's units, and
-Holm's correction is over these tests. The run with the next best value is tested first; where it does not
-differ, no other can make the best stand apart, and no more is tested. So most classes take one test.
-"""
+"""The best run of each class, and whether it is significantly better than every other of the board."""
 
 from __future__ import annotations
 
@@ -70,7 +65,6 @@ class Question:
 
 
 def open_question(board: Board) -> Question | None:
-    """The first whose answer is missing or out of date; None where all are answered."""
     leaders = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold).order_by()
     answers = leaders.values_list("dimension", "metric", "among").distinct()
     among = {(dimension, metric): systems for dimension, metric, systems in answers}
@@ -81,11 +75,7 @@ def open_question(board: Board) -> Question | None:
 
 
 def questions(board: Board) -> Iterator[Question]:
-    """One for each dimension and metric that two runs or more of the board were broken down by.
-
-    Only metrics that are better one way, rest on the class alone and have rows that can be exchanged; only
-    numbers that may share a column.
-    """
+    """One for each dimension and metric that two runs or more of the board were broken down by."""
     evaluations = Evaluation.objects.in_bulk([row.evaluation for row in board.systems])
     broken_down = {
         (row.evaluation_id, row.classes.dimension, metric)
@@ -123,7 +113,6 @@ class Leaders:
 
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
-    """What is known of the board as it stands now."""
     own = {row.evaluation for row in board.systems if metric in row.scores}
     compared = (
         Breakdown.objects.filter(evaluation__in=own, classes__dimension=dimension)
@@ -153,8 +142,6 @@ def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
 
 @dataclass
 class Matrices:
-    """The statistics of evaluations, kept while they are few enough to be held."""
-
     statistic: str
     dimension: str
     _kept: OrderedDict[int, tuple[Statistics, Mapping[str, NDArray[np.intp]]]] = field(
@@ -212,9 +199,7 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 
 
 def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices) -> float | None:
-    """The largest corrected p-value of the first against each other one; the next best's own where it is too
-    large already. None where there are fewer than two, or a value is undefined.
-    """
+    """The next best is tested first: where it does not differ, no other can make the best stand apart."""
     if len(ordered) < 2:
         return None
     best, others = ordered[0], ordered[1:]

@@ -69,10 +69,7 @@ def outside_of(board: Board, rows: Sequence[Row]) -> Outside:
 def enter_measure(
     *, phase: Phase, name: str, higher_is_better: bool, source: str, values: str, by: User
 ) -> OutsideMeasure | None:
-    """A measure with all of its values, `RUN VALUE` on each line; it takes the place of one of the same name.
-
-    Without values it is taken away, and nothing is given back. Raises ValidationError by field.
-    """
+    """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
     name, source = one_line(name), one_line(source)
     entered = _values(phase, values)
     faults = {}
@@ -196,8 +193,6 @@ def _number(text: str) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamReported:
-    """The rows of a board that have such numbers, in its order, and the measures that occur."""
-
     measures: list[TeamMeasure]
     rows: list[Row]
     #: By submission and the measure's name.
@@ -216,7 +211,6 @@ def has_team_figures(phase: Phase) -> bool:
 
 
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
-    """By submission and name, in one query."""
     found: dict[int, dict[str, float]] = defaultdict(dict)
     figures = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
     for submission, name, value in figures.values_list("submission_id", "name", "value"):

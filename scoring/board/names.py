@@ -22,7 +22,6 @@ AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 @cache
 def display_names() -> dict[str, str]:
-    """What the task types say of their metrics and dimensions, as far as all that have the name agree."""
     said: dict[str, set[str]] = defaultdict(set)
     for own in task_types().values():
         for name in {*own.metrics, *own.dimensions, *own.display_names}:
@@ -50,7 +49,6 @@ def metric_label(name: str) -> str:
 
 
 def dimension_label(name: str) -> str:
-    """`gold_sentences` is read as `gold sentences`."""
     return display_names().get(name, name.replace("_", " "))
 
 

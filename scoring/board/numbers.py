@@ -28,7 +28,6 @@ def shown(value: float | None, scale: float = 1.0, *, is_infinite: bool = False)
 
 
 def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
-    """`0.2871 to 0.3402`, or nothing where there is no interval."""
     if low is None or high is None:
         return ""
     return gettext("%(low)s to %(high)s") % {"low": shown(low, scale), "high": shown(high, scale)}

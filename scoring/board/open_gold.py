@@ -16,10 +16,7 @@ from tasks.seasons.access import may_have_inputs, may_organise
 
 
 def may_have_gold(phase: Phase, viewer: object) -> bool:
-    """Where the phase gives it out, the viewer sees the numbers and may have the inputs (the season's terms
-    are accepted, where it has some), and no phase needs it secret any more: none on it is open, keeps it
-    under an embargo or has a frozen board, since whoever has the gold can compute what is not shown.
-    """
+    """Only where whoever has the gold cannot compute what an open, embargoed or frozen phase hides."""
     if not phase.gold_is_public or visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
         return False
     if not may_have_inputs(viewer, phase):
@@ -71,9 +68,7 @@ class DescribedSplit:
 
 
 def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
-    """For organisers every split that has gold; for others those that have released their inputs, and with
-    what follows from the gold alone where they may have that.
-    """
+    """Organisers see every split; others those with released inputs, and of gold what they may have."""
     return list(_described(task, viewer, is_organiser=may_organise(viewer, task.season)))
 
 

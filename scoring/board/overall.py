@@ -53,10 +53,7 @@ class Overall:
 
 
 def overall(season: Season) -> Overall:
-    """The same for every viewer: what is hidden from some contributes nothing.
-
-    Of each task that board counts of the last phase which everybody sees and on which teams are ranked.
-    """
+    """Of each task the last phase counts on which everybody sees who has which rank."""
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
@@ -85,13 +82,11 @@ def overall(season: Season) -> Overall:
 
 
 def contributes(phase: Phase) -> bool:
-    """Whether everybody sees who has which rank."""
     is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
     return is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
 def _places(board: Board, teams: dict[str, OverallRow]) -> dict[str, Place]:
-    """By team the place of its best row, since a team may have several; ``teams`` grows by who is new."""
     best: dict[str, Row] = {}
     for row in board.rows:
         if row.rank is not None and row.team_slug and row.team:

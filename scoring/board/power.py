@@ -1,6 +1,4 @@
-"""What the test set behind a board can show: whether any two systems can differ, and what it would take to
-tell the first two apart.
-"""
+"""What the test set behind a board can show, and what it would take to tell the first two apart."""
 
 from __future__ import annotations
 
@@ -29,10 +27,7 @@ MANY_TIMES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """``unit`` is what the field draws, such as a topic; a row's p-values are corrected for ``comparisons``.
-
-    ``more_units`` would probably separate first and second; None where they differ, or nothing would.
-    """
+    """``unit`` is what the field draws; ``more_units`` would probably separate the first two."""
 
     unit: str
     units: int

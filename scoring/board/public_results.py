@@ -1,8 +1,4 @@
-"""A team's and a system's results over all seasons, as everybody may read them on the boards.
-
-Whatever a board hides from visitors is not here: rows come from the public standings alone, and belong to a
-team where these name it.
-"""
+"""A team's and a system's results over all seasons, from what everybody may read on the boards."""
 
 from __future__ import annotations
 
@@ -36,10 +32,7 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """A row of a public board; ``place`` reads `rank 2–4 of 18` and is empty for what has no rank.
-
-    Metric and numbers are None where ranks alone are shown.
-    """
+    """``place`` reads `rank 2–4 of 18`; metric and numbers are None where ranks alone are shown."""
 
     submission: int
     system: str
@@ -104,8 +97,6 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTeam:
-    """What everybody may read of a team, newest phases first; ``seasons`` are those that list it."""
-
     team: Team
     seasons: list[Season]
     results: list[Result]
@@ -147,7 +138,6 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
 
 
 def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
-    """With the newest run of the system on a board, which says what the system is. Raises Http404."""
     found = public_team(None, slug)
     results = found.of_system(system)
     if not results:
@@ -157,13 +147,11 @@ def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Sub
 
 
 def names_publicly(phase: Phase) -> bool:
-    """Whether everybody reads on the board whose each system is."""
     is_shown = visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING
     return phase.task.season.is_public and is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
 def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
-    """By team its rows on the board as everybody sees it; kept until the board changes."""
     if not names_publicly(phase):
         return {}
 
@@ -193,7 +181,6 @@ def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
 
 
 def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: object) -> Kept:
-    """What everybody sees of the board, kept until it changes."""
     visibility = visibility_of(phase, Audience.PUBLIC)
     parts = [what, release(), phase.pk, phase.version, visibility, phase.is_frozen(), *facts]
     key = ":".join(map(str, parts))
@@ -206,10 +193,7 @@ def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPlace:
-    """A row of rank 1; metric and numbers are None where ranks alone are shown.
-
-    ``tied`` is how many others do not differ significantly, None where that is not known.
-    """
+    """Numbers are None where ranks alone are shown; ``tied`` others do not differ, None if unknown."""
 
     submission: int
     system: str
@@ -224,7 +208,6 @@ class FirstPlace:
 
 
 def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
-    """Of the board as everybody may see it; kept until the board changes."""
     names = "names" if shows_teams(phase, Audience.PUBLIC) else "numbers" if phase.shows_teams else "nothing"
     return _kept_for_public(
         phase, "first-places", lambda: first_places(standings(phase, None, audience=Audience.PUBLIC)), names
@@ -232,8 +215,6 @@ def public_first_places(phase: Phase) -> tuple[FirstPlace, ...]:
 
 
 def shows_baselines_alone(phase: Phase) -> bool:
-    """Whether everybody sees baselines on the board and no run of a team; kept until it changes."""
-
     def baselines_alone() -> bool:
         rows = standings(phase, None, audience=Audience.PUBLIC).rows
         return bool(rows) and all(row.is_baseline for row in rows)
@@ -242,7 +223,6 @@ def shows_baselines_alone(phase: Phase) -> bool:
 
 
 def first_places(board: Board) -> tuple[FirstPlace, ...]:
-    """Several where their values are equal; the one that was there first comes first."""
     ranking = board.ranking
     places = []
     for row in board.first:

@@ -28,11 +28,7 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(Query):
-    """``sort`` is a column, best or newest or A first; a minus sign before it turns it round.
-
-    ``by`` is what ranks go by. ``order`` is the run that orders the classes, as ``sort`` does the rows.
-    ``figure`` is a figure of the page as a file, `heat-map.svg`.
-    """
+    """A minus sign before ``sort`` or ``order`` turns it round; ``figure`` is a file, `heat-map.svg`."""
 
     rules: str | None = text_from("rules", default=None)
     gold: int | None = number_from("gold")
@@ -66,7 +62,6 @@ class BoardQuery(Query):
 
 
 def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
-    """The rows that the reader asks for, in the order they ask for. Ranks stay those of the whole board."""
     wanted = query.text.casefold()
     rows = [
         row

@@ -22,11 +22,7 @@ UNSETTLED = (Submission.Status.CHECKING, Submission.Status.QUEUED, Submission.St
 
 
 def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
-    """The board as everybody sees it, or as organisers do where everybody sees less; None of an empty one.
-
-    It is read anew for that audience, since a team's member sees the hidden name of the own team. Raises
-    CitedTooOften.
-    """
+    """Read anew for an audience: a member sees the hidden name of the own team. Raises CitedTooOften."""
     if board.gold is None or not board.rows:
         return None
     is_as_of_now = board.frozen_at == frozen_at(board.phase, Audience.PUBLIC)
@@ -52,7 +48,6 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
 
 
 def keep_cited(board: Board) -> Snapshot | None:
-    """For a citation, which names the board's own address where none can be kept."""
     try:
         return keep(board, Snapshot.Occasion.CITED)
     except CitedTooOften:
@@ -66,7 +61,6 @@ def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
 
 
 def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
-    """What was kept at close and of older gold, newest first."""
     snapshots = _readable(phase, audience).exclude(occasion=Snapshot.Occasion.CITED)
     return list(snapshots.defer("packed"))
 
@@ -87,13 +81,7 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 
 
 def keep_due() -> int:
-    """Keeps the boards of phases that have closed, were frozen or revealed, and those that newer gold has
-    replaced; how many.
-
-    A phase that was opened again and closes a second time is kept a second time, and so is one whose board is
-    shown to others after its end: as they see it. A reveal is kept once no run is under way that would change
-    the board at once.
-    """
+    """Returns how many; a phase that closes again, or shows its board later, is kept once more."""
     save_frozen_board()
     at = now()
     scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
@@ -156,10 +144,7 @@ def frozen_phases() -> QuerySet[Phase]:
 
 
 def save_frozen_board(*phases: Phase) -> int:
-    """Notes what stood on the boards that are frozen, of these phases or all; how many.
-
-    Until then it follows from when each run was scored.
-    """
+    """Notes what stood on frozen boards; how many. Until then it follows from when each run was scored."""
     number = 0
     for phase in phases or tuple(frozen_phases()):
         at = phase.frozen_from

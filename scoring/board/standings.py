@@ -1,7 +1,4 @@
-"""The standings of a phase: the counting runs of teams, ranked by the first metric, and the baselines.
-
-Page, charts, exports and API take their rows from here, so that they cannot disagree.
-"""
+"""The standings of a phase: page, charts, exports and API take their rows from here."""
 
 from __future__ import annotations
 
@@ -72,15 +69,7 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """A team's counting run, a contrastive one, a baseline, or the human line.
-
-    ``scores`` goes by the names of columns; it is empty where only ranks show. ``rank_low`` to ``rank_high``
-    are the ranks that the paired tests leave open; rows of one ``group``, counted from 1, do not differ
-    significantly from its first. A team whose name is hidden has none here, or a number in its place, and its
-    ``card`` nothing that may tell it. A baseline,
-    the human line and a contrastive run have no rank, and neither has a run whose
-    ranking number was computed otherwise than most (``is_comparable``).
-    """
+    """``rank_low`` to ``rank_high`` stay open; rows of one ``group`` do not differ from its first."""
 
     evaluation: int
     submission: int
@@ -129,7 +118,6 @@ class Row:
 
     @property
     def display_name(self) -> str:
-        """The team's name, or what stands there in the place of one."""
         if not self.competes:
             return str(Submission.Kind(self.kind).label)
         return self.team or _("a team")
@@ -142,13 +130,7 @@ class Row:
 
 @dataclass
 class Board:
-    """What somebody may see of a phase's standings under one rule set.
-
-    ``by`` says what the ranks go by: value, or significance once each two rows have been compared
-    (``is_compared``). ``separation`` says what the test set can show, once the
-    first two rows have been compared. ``frozen_at`` is the instant at which it stood so; None of one as it
-    stands now.
-    """
+    """``is_compared`` once each two rows have been; ``frozen_at`` is None of a board as it stands now."""
 
     phase: Phase
     audience: Audience
@@ -182,7 +164,6 @@ class Board:
 
     @cached_property
     def filled(self) -> list[Column]:
-        """The columns in which some row has a number, for tables; the ranking one in any case."""
         return [
             column
             for column in self.columns
@@ -192,7 +173,6 @@ class Board:
 
     @cached_property
     def main_first(self) -> list[Column]:
-        """The filled columns, the task type's main metrics before all others."""
         return sorted(self.filled, key=self._place)
 
     @cached_property
@@ -239,12 +219,7 @@ def standings(
     audience: Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """The board of a phase as the viewer may see it, best first. Raises UnknownRules.
-
-    ``rules`` is the ranking rule set unless said otherwise, ``gold`` the version that the board stands on
-    now. ``audience`` spares finding out what the viewer is to the phase where that is known. By significance
-    the rows of a group share the rank of its first.
-    """
+    """As the viewer may see it, best first; ``audience`` where that is known already. Raises UnknownRules."""
     audience = audience or audience_of(phase, viewer)
     board = Board(
         phase=phase,
@@ -285,7 +260,6 @@ def standings(
 
 
 def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, Row] | None:
-    """A run's row with scores, under the ranking rules or others on whose board it stands alone."""
     audience = audience_of(phase, viewer)
     for rules in phase.task.rules or [None]:
         board = standings(phase, viewer, rules, audience=audience)
@@ -296,7 +270,6 @@ def standing_of(phase: Phase, viewer: object, submission: int) -> tuple[Board, R
 
 
 def checked(phase: Phase, rules: str | None) -> str | None:
-    """The rule set that is asked for, or the ranking one, if the task has any. Raises UnknownRules."""
     rule_sets = phase.task.rules
     name = None if rules is None else current_rules(rules)
     if name is not None and name not in rule_sets:
@@ -308,12 +281,7 @@ def checked(phase: Phase, rules: str | None) -> str | None:
 
 
 def rank(rows: list[Row]) -> None:
-    """Sorts the rows by their values, higher first, and gives each its rank.
-
-    Equal values share a rank, and the next one counts all before it (1, 1, 3). Undefined values come last
-    and share the last rank. What does not compete stands where its value puts it, runs that cannot be
-    compared at the end.
-    """
+    """Equal values share a rank, and the next one counts all before it (1, 1, 3); undefined come last."""
     keys = {
         id(row): (row.value is None, -significant(row.value) if row.value is not None else 0.0)
         for row in rows
@@ -333,7 +301,6 @@ def rank(rows: list[Row]) -> None:
 
 
 def _give_ranges(board: Board, by: str) -> None:
-    """What the comparisons of the ranked rows say, and the ranks themselves where they go by significance."""
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
@@ -359,7 +326,6 @@ def significant(value: float) -> float:
 
 
 def _fill(board: Board) -> None:
-    """The columns with the numbers of each row: those of the scorer, and what people said of the texts."""
     scores = scores_of([row.evaluation for row in board.rows])
     scored, names = _columns(scores, board)
     rated = human_columns(board.phase, board.frozen_at)
@@ -396,9 +362,7 @@ def _fill(board: Board) -> None:
 def _traits(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
-    """Whether higher is better, None where nothing is and where the program has no such metric any more; and
-    whether the rows of two runs can be exchanged.
-    """
+    """Whether higher is better, None of a metric that is no more; and whether rows can be exchanged."""
     try:
         own_type = task_types()[task_type]
         made = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
@@ -408,10 +372,7 @@ def _traits(
 
 
 def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], dict[int, str]]:
-    """The columns as the scorer orders them, and for each signature the name of its column.
-
-    The key that most rows share goes by the metric's name, the others by the whole key.
-    """
+    """The columns and each signature's: the key that most rows share goes by the metric's name."""
     counts = Counter(map(itemgetter(2), scores))
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}

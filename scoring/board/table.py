@@ -45,7 +45,6 @@ def table(
     compare: str = "",
     own: Collection[str] = (),
 ) -> Table:
-    """Of these rows; ``own`` are the slugs of the viewer's teams."""
     board = writers.board
     columns = shown_columns(board, query)
     writer = writers.of(columns, compare)
@@ -60,7 +59,6 @@ def table(
 
 
 def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
-    """The main ones and what the table is sorted by, or all of them."""
     if query.all_columns:
         return board.main_first
     main = board.main
@@ -96,10 +94,7 @@ def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
 
 
 def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, mark: str = "") -> str:
-    """A head that sorts. An arrow and aria-sort say the direction, the caption says it in words.
-
-    ``rises`` says that values grow down the page before the order is turned round.
-    """
+    """``rises`` says that values grow down the page before the order is turned round."""
     sort = arrow = ""
     if query.column == name:
         sign, aria = ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")
@@ -136,8 +131,6 @@ MAX_WRITERS = 8
 
 @dataclass(frozen=True)
 class Writers:
-    """Those of one board, as somebody may see it."""
-
     board: Board
     known: dict[object, Writer] = field(default_factory=dict)
 
@@ -163,8 +156,6 @@ class Writers:
 
 @dataclass(frozen=True)
 class Writer:
-    """What is the same for every row of a board, in one language, and the rows that it has written."""
-
     board: Board
     axis: Axis | None
     compare: str
@@ -224,7 +215,6 @@ class Writer:
         return f'<span class="team"><span>{name}</span>{unfold}{beside}</span>'
 
     def _first(self, row: Row) -> str:
-        """The interval stands in figures too, for narrow pages and paper; wide ones have it drawn."""
         if self.ranking is None:
             return ""
         cell = row.scores.get(self.ranking.name)
@@ -246,10 +236,7 @@ class Writer:
         return _form(self.ranking) if self.ranking else ""
 
     def _others(self, row: Row) -> str:
-        """One loop without a call for each number: there are thousands of them.
-
-        By keyboard one gets to all of them through the row's first links.
-        """
+        """One loop without a call for each number: there are thousands of them."""
         begin = f'<td class="n rest"><a tabindex="-1" href="runs/{row.submission}/#s'
         scores, mark = row.scores, self._mark
         out = []
@@ -277,7 +264,6 @@ class Writer:
 
 
 def _form(column: Column) -> str:
-    """How numbers of the column are written, as `format` takes it; what rounds to zero has no sign."""
     return f"z.{decimals(column.scale)}f"
 
 
@@ -289,15 +275,12 @@ STEP_OF_COUNTS = 5.0
 
 @dataclass(frozen=True)
 class Axis:
-    """The common scale of the intervals: from ``low`` to ``high``, both round numbers."""
-
     low: float
     high: float
     scale: float
 
     @classmethod
     def over(cls, cells: Iterable[Cell], scale: float) -> Axis | None:
-        """A scale on which every number has its place; None where there is no number."""
         ends = [
             end
             for cell in cells
@@ -313,7 +296,6 @@ class Axis:
 
     @property
     def ends(self) -> list[str]:
-        """Both ends as they are written over the drawings."""
         return [f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS) for end in (self.low, self.high)]
 
     def place(self, value: float) -> float:
@@ -321,7 +303,6 @@ class Axis:
 
 
 def whisker(cell: Cell | None, axis: Axis | None, ends: str) -> str:
-    """The value and its interval as a drawing; ``ends`` say it to those who do not see it."""
     if cell is None or axis is None or cell.value is None:
         return ""
     line, label = "", ' aria-hidden="true"'
@@ -337,11 +318,7 @@ def whisker(cell: Cell | None, axis: Axis | None, ends: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnRun:
-    """A row of the viewer's team, its place as in `rank 2–4 of 18`, and the ranked row above it.
-
-    ``gap`` and ``p`` are empty where the numbers are not shown, or the two have not been compared yet; ``p``
-    is that of this single comparison.
-    """
+    """``gap`` and ``p`` are empty where numbers are hidden or not compared; ``p`` is of these two alone."""
 
     row: Row
     place: str
@@ -364,7 +341,6 @@ class OwnRun:
 
 
 def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
-    """The ranked rows of these teams, which are given by their slugs."""
     ranked = [row for row in board.rows if row.rank is not None]
     ranking = board.ranking
     runs = []

@@ -1,7 +1,4 @@
-"""All by which pages differ between people, in one statement.
-
-Who shares all of it with another reads the same: a page that is kept under it tells nobody of anybody else.
-"""
+"""All by which pages differ between people, in one statement."""
 
 from __future__ import annotations
 
@@ -48,11 +45,9 @@ class Viewer:
 
     @property
     def seasons(self) -> tuple[int, ...]:
-        """Those that the reader organises or helps with, whose drafts are seen."""
         return tuple(sorted(row for kind, row, _word in self.facts if kind == "runs"))
 
     def audience(self, season: int) -> Audience:
-        """As `audience_of` finds it."""
         if self.is_staff or ("runs", season, Organiser.Role.ORGANISER.value) in self.facts:
             return Audience.ORGANISER
         if season in self.seasons:

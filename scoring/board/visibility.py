@@ -28,7 +28,6 @@ class Visibility(StrEnum):
 
 
 def audience_of(phase: Phase, viewer: object) -> Audience:
-    """Organisers of the season and staff; its helpers; members of a registered team; everybody else."""
     if not isinstance(viewer, User):
         return Audience.PUBLIC
     season = phase.task.season_id
@@ -43,9 +42,7 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
-    """What the phase shows of its board. Who runs the season sees all, whatever it shows to others; a helper
-    nothing that names the gold before its inputs are released.
-    """
+    """Who runs the season sees all, but a helper no name of the gold before its inputs are released."""
     if audience != Audience.ORGANISER and not phase.has_released_inputs():
         # What stands there are baselines, whose signatures name the gold.
         return Visibility.NOTHING
@@ -56,7 +53,6 @@ def visibility_of(phase: Phase, audience: Audience) -> Visibility:
 
 
 def is_public(phase: Phase) -> bool:
-    """Whether everybody sees what its organisers see of the board."""
     is_shown = phase.board_now == Phase.Audience.EVERYONE and not phase.is_frozen()
     return phase.task.season.is_public and is_shown
 
@@ -67,19 +63,14 @@ def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
-    """On which single instances two runs differ, by the names that participants know.
-
-    That tells something of the gold, so it takes more than seeing scores.
-    """
+    """It tells something of the gold, so it takes more than seeing scores."""
     if audience == Audience.ORGANISER:
         return True
     return phase.shows_instances and visibility_of(phase, audience) == Visibility.SCORES
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    """How a run's responses are split into claims: its team and organisers always, and others where the phase
-    shows single instances and the run ``stands`` on the board as they see it.
-    """
+    """Team and organisers; others where the phase shows instances and the run ``stands`` on their board."""
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
     phase = submission.phase
@@ -94,7 +85,6 @@ def may_see_labels(submission: Submission, viewer: object, *, stands: bool) -> b
 
 
 def may_see_passages(submission: Submission, viewer: object) -> bool:
-    """The passages behind the marks, word for word as the gold has them."""
     return may_see_instances(submission.phase, audience_of(submission.phase, viewer))
 
 

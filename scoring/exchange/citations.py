@@ -81,10 +81,7 @@ def of_task(task: Task) -> Citation:
 
 
 def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None) -> Citation:
-    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does.
-
-    ``confirmation`` is that of the board, which a caller has asked for once.
-    """
+    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
     phase, task = board.phase, board.phase.task
     return Citation(
         key="-".join([*place(phase), f"v{phase.version}"]),

@@ -65,8 +65,6 @@ class Archive:
 
 @dataclass(frozen=True)
 class Release:
-    """What a phase has released, under the version of the gold that it goes with."""
-
     phase: Phase
     gold: Gold
     archive: Archive
@@ -317,11 +315,7 @@ class NoLines(Exception):
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
-    """A task's released data in the layout of the Hugging Face Hub, with its card. Raises NoLines.
-
-    https://huggingface.co/docs/hub/datasets-cards. Each file of JSON lines is a configuration with the splits
-    of the task; gold that is given out has configurations of its own. Nothing has to be run to load it.
-    """
+    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines."""
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:
         for split in splits:
@@ -396,11 +390,7 @@ Licence: {licence}
 
 
 def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]) -> None:
-    """A task's released data in the forms of TREC, with what its provider for `ir_datasets` reads.
-
-    Topics are the XML of TREC's later tracks, documents its SGML, qrels and candidates its lines of fields.
-    An id may hold what the lines cannot: blanks and percent signs stand in it as in an address, `%20`.
-    """
+    """In the forms of TREC; blanks and percent signs of ids stand as in an address, `%20`."""
     name = f"citeboard/{task.season.slug}/{task.slug}"
     with zipfile.ZipFile(out, "w") as archive:
 
@@ -468,11 +458,7 @@ LABELS, CARD = "labels.jsonl", "labels.json"
 
 
 def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
-    """The label sets that decide together, the season's own first; none where they are not given out.
-
-    Labels are of pairs, not of phases. So every phase whose runs they decide must give the viewer its gold:
-    those of the season, and those of all seasons for labels that all share.
-    """
+    """None unless every phase whose runs they decide gives the viewer its gold: labels are of pairs."""
     model = stored_model(phase.task.options)
     if model is None or not may_have_gold(phase, viewer):
         return []

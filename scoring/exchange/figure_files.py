@@ -36,7 +36,6 @@ class ConverterBusy(PoolFull):
 
 @cache
 def file_forms() -> tuple[str, ...]:
-    """The forms that figures are drawn in; PDF and PNG need the system's library cairo."""
     try:
         import cairosvg  # noqa: F401
     except OSError:
@@ -51,14 +50,11 @@ def data_forms() -> tuple[str, ...]:
 
 
 def figure_type(wanted: str) -> str:
-    """The media type of `heat-map.svg`."""
     return (TYPES | DATA_TYPES).get(wanted.rpartition(".")[2], TYPES["svg"])
 
 
 def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
-    """The figure of a page that is wanted, `heat-map.svg`. Raises Http404 where there is none, and
-    ConverterBusy.
-    """
+    """Of `heat-map.svg`. Raises Http404 where there is none, and ConverterBusy."""
     name, _, form = wanted.rpartition(".")
     if name in figures and form in DATA_TYPES and not data_forms():
         raise Http404(f"Plotly is not installed here, which writes a figure as {form.upper()}.")

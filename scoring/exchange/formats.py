@@ -47,11 +47,7 @@ UNITS = {1: "proportion", 100: "percent"}
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    """Every Eval Ever, schema 0.2.2: one JSON record for each system, in the folders of its datastore.
-
-    https://github.com/evaleval/every_eval_ever. What its schema has no field for (the column key, the
-    signature) stands in the `additional_details` and `details` that it leaves to the source.
-    """
+    """Schema 0.2.2 of https://github.com/evaleval/every_eval_ever: a record for each system."""
     folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
     files = []
     for row in results.rows:
@@ -63,7 +59,6 @@ def as_every_eval_ever(results: Results) -> bytes:
 
 
 def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
-    """The record of one system, at the moment at which its board last changed."""
     phase, season = results.phase, results.task.season
     model = f"{row.team_slug or row.kind}/{file_name(row.system)}"
     at = f"{phase.updated_at.timestamp():.6f}"
@@ -140,11 +135,7 @@ DATASET = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    """Hugging Face evaluation results: `.eval_results/NAME.yaml` for the repository of each system's model.
-
-    https://huggingface.co/docs/hub/eval-results. A result names a benchmark of the Hub; a season that is none
-    there is named by its own address, and a reader who knows better says `?dataset=`.
-    """
+    """`.eval_results/NAME.yaml` for each system's model: https://huggingface.co/docs/hub/eval-results."""
     dataset = dataset or f"{results.task.season.slug}/{results.task.slug}"
     name = file_name(f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}")
     files = []
@@ -173,10 +164,7 @@ def entries_of(results: Results, row: Row, dataset: str) -> list[dict[str, Any]]
 
 
 def as_ir_metadata(results: Results) -> bytes:
-    """`ir_metadata` of each run on a board, as YAML: what this site knows of it, and nothing made up.
-
-    https://www.ir-metadata.org. Reading it is `tasks.submissions.ir_metadata`.
-    """
+    """`ir_metadata` of each run, https://www.ir-metadata.org; read by `tasks.submissions.ir_metadata`."""
     runs = Submission.objects.in_bulk([row.submission for row in results.rows])
     files = []
     for row in results.rows:
@@ -212,11 +200,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 
 def as_papers_with_code(results: Results) -> str:
-    """The JSON that Papers with Code exchanged its tables in: tasks, their data sets, and a table of each.
-
-    https://github.com/paperswithcode/sota-extractor. A metric goes by its name where all rows share its
-    column key, by the whole key otherwise; the data set's description says which key each name stands for.
-    """
+    """Tables as Papers with Code exchanged them: https://github.com/paperswithcode/sota-extractor."""
     return json_text([papers_with_code_table(results)])
 
 
@@ -265,10 +249,7 @@ MAX_TITLE = 40
 
 
 def badge(board: Board, row: Row | None) -> str:
-    """A team's rank on a board as a small picture for a README: SVG without style, script or font of its own.
-
-    It reads `rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`.
-    """
+    """SVG without style, script or font of its own: `rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`."""
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
     right = "not ranked"

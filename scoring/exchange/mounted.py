@@ -1,8 +1,4 @@
-"""Archives of seasons from other sites, shown here as past seasons that nobody can change.
-
-Each is a copy below the data folder, made once its numbers had been computed again. It is no season of the
-database: nothing in it can be edited, entered or scored.
-"""
+"""Archives of seasons from other sites, shown here as past seasons that nobody can change."""
 
 from __future__ import annotations
 
@@ -34,8 +30,6 @@ class MountRefused(Exception):
 
 @dataclass(frozen=True)
 class BoardLine:
-    """A row of a board: its place, who, and the text of each column's cell."""
-
     rank: object
     system: str
     team: str
@@ -53,8 +47,6 @@ class MountedBoard:
 
 @dataclass(frozen=True)
 class Mounted:
-    """An archive as it is kept here."""
-
     slug: str
     folder: Path
 
@@ -95,7 +87,6 @@ class Mounted:
 
     @cached_property
     def files(self) -> list[str]:
-        """Whatever its checksums name."""
         return sorted(_named(self.content))
 
     def file(self, name: str) -> Path | None:

@@ -89,7 +89,6 @@ class PaperFiles:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether others do not see what it shows."""
         return self.board is not None and not is_public(self.board.phase)
 
 
@@ -109,7 +108,6 @@ class OverviewPaper:
 
     @cached_property
     def boards(self) -> list[Board]:
-        """Each under each rule set, as far as it shows scores and has rows."""
         phases = Phase.objects.filter(task__season=self.season).select_related("task__season")
         boards = []
         for phase in phases.order_by("task__position", "task_id", "position", "opens"):
@@ -169,10 +167,7 @@ class OverviewPaper:
         return "\n".join(citation.bibtex for citation in entries.values())
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
-        """All files; charts of boards past the first ones are there as SVG alone. Raises ConverterBusy.
-
-        ``tell`` hears how far it is. Heat maps of classes are many, and are there as SVG alone as well.
-        """
+        """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""
         converted = {
             f"figures/{_name(board)}.{form}" for board in self.boards[:MAX_CONVERTED] for form in TYPES
         }
@@ -264,9 +259,7 @@ MAX_NAMED = 8
 
 
 def results_text(season: Season, boards: Sequence[Board]) -> str:
-    """What the section on results states, in Markdown: facts alone, of the boards that whoever reads this may
-    see with their scores.
-    """
+    """Facts alone, of the boards that whoever reads this may see with their scores."""
     teams = Registration.objects.filter(season=season).approved().count()
     sent = []
     for board in {board.phase.pk: board for board in boards}.values():
@@ -397,7 +390,6 @@ class Participant:
 
 
 def participants(season: Season, viewer: object) -> list[Participant]:
-    """The approved teams that the viewer may read of, by name."""
     entries = list(listed_entries(viewer, season).approved().marked())
     teams = [entry.team_id for entry in entries]
     memberships = Membership.objects.filter(team__in=teams).select_related("user")
@@ -417,7 +409,6 @@ def participants(season: Season, viewer: object) -> list[Participant]:
 
 
 def participants_csv(found: Sequence[Participant]) -> str:
-    """A line for each person who is named; a team whose people are not has one line."""
     lines = []
     for team in found:
         own = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]

@@ -32,10 +32,7 @@ def place(phase: Phase) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of a board; baselines and the human line are among them where the reader left them in.
-
-    ``choice`` is for tables of papers.
-    """
+    """Rows of a board; baselines and the human line are among them where the reader left them in."""
 
     board: Board
     rows: Sequence[Row]

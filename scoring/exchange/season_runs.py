@@ -30,7 +30,6 @@ HEADS = (
 
 
 def runs_csv(runs: Iterable[Submission]) -> str:
-    """One line a run, with the number that ranks it, unrounded."""
     listed = list(runs)
     scores = ranking_scores(listed)
 
@@ -56,10 +55,7 @@ def runs_csv(runs: Iterable[Submission]) -> str:
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
-    """A zip of the files behind a board's rows, each under its team; what has no file is left out.
-
-    It lies on disk, at its beginning, and goes when it is closed.
-    """
+    """A file on disk that goes when it is closed; what has no file is left out."""
     runs = Submission.objects.in_bulk([row.submission for row in board.systems])
     archive = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  (its reader closes it)
     try:

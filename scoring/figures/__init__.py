@@ -1,7 +1,4 @@
-"""A chart's data, drawn as SVG on the server and by Plotly in the browser; plain Python.
-
-`as_svg(figure)` is the drawing as text: it stands in a page as it is, and is a file by itself.
-"""
+"""A chart's data, drawn as SVG on the server and by Plotly in the browser; plain Python."""
 
 from scoring.figures.description import (
     Axis,

@@ -59,7 +59,6 @@ def span(axis: Axis, numbers: Iterable[float]) -> Span:
 
 
 def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
-    """Values of the axis with what is written beside them."""
     if axis.labels:
         return [(float(place), label) for place, label in enumerate(axis.labels)]
     if axis.kind == "date":
@@ -76,7 +75,6 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
 
 
 def _powers(over: Span) -> Iterator[float]:
-    """Powers of ten; where few of them are in sight, twice and five times those too."""
     factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
     for power in range(math.floor(over.low), math.ceil(over.high) + 1):
         yield from (

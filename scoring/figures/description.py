@@ -37,10 +37,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """``interval`` has places for its ends, ``point`` for a point's name and its value on either axis.
-
-    ``day`` has places for the day and the month; months begin with January.
-    """
+    """``interval`` has places for its ends, ``point`` for a name and its value on either axis."""
 
     decimal_mark: str = "."
     interval: str = "{low} to {high}"
@@ -67,11 +64,7 @@ def bounds_of(scale: float) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """What its numbers are, and how they are written.
-
-    ``bounds`` are ends that the axis does not pass unless a value does. ``labels`` name the places 0, 1, 2
-    and so on; a date is a number of seconds since 1970.
-    """
+    """``bounds`` are passed only where a value does; ``labels`` name places 0, 1, 2; dates are seconds."""
 
     title: str = ""
     decimals: int = 2
@@ -87,10 +80,7 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A value with its interval, where they are known; ``text`` is how a table writes the value.
-
-    ``is_faint`` marks what rests on little: its point is drawn open.
-    """
+    """``text`` is how a table writes the value; ``is_faint`` marks what rests on little."""
 
     value: float | None
     low: float | None = None
@@ -111,18 +101,13 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """``values`` are in the order of the figure's labels."""
-
     name: str
     values: Sequence[Measured]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """``values`` and ``texts`` go by row and column; a value of None leaves its field empty.
-
-    The colour grows from ``low`` to ``high``.
-    """
+    """``values`` and ``texts`` go by row and column; the colour grows from ``low`` to ``high``."""
 
     title: str
     description: str = ""
@@ -134,7 +119,6 @@ class HeatMap:
     high: float = 1.0
 
     def strength(self, value: float) -> float:
-        """0 at the low end of the colours, 1 at the high."""
         width = self.high - self.low
         return min(1.0, max(0.0, (value - self.low) / width)) if width else 0.0
 
@@ -157,18 +141,17 @@ class _ByLabel:
         return (number for series in self.drawn for value in series.values for number in value.numbers)
 
     def hover(self, series: Series, place: int) -> str:
-        """What is said of one value."""
         return f"{series.name}, {self.labels[place]}: {said(series.values[place], self.axis)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(_ByLabel):
-    """A group of bars for each label, one a series, with their intervals."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dots(_ByLabel):
-    """A line for each label, the first at the top, and a dot with its interval for each series."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,8 +176,6 @@ class PointSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class Scatter:
-    """Points and lines over two axes."""
-
     title: str
     description: str = ""
     series: Sequence[PointSeries]
@@ -222,7 +203,6 @@ Figure = HeatMap | Bars | Dots | Scatter
 
 
 def said(measured: Measured, axis: Axis) -> str:
-    """A value in words, with its interval."""
     if measured.value is None:
         return measured.text or axis.wording.undefined
     text = measured.text or axis.written(measured.value)

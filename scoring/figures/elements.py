@@ -52,7 +52,6 @@ def tag(name: str, content: str = "", /, **attributes: object) -> str:
 
 
 def group(kind: str, parts: Iterable[str], **attributes: object) -> str:
-    """Elements of one colour; nothing where there are none."""
     content = "".join(parts)
     return tag("g", content, class_=kind, **PAINT[kind], **attributes) if content else ""
 
@@ -91,7 +90,6 @@ def fitting(text: str, width: float) -> str:
 
 
 def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
-    """A line between the ends of an interval, with caps; ``at`` is its place on the other axis."""
     if is_across:
         path = f"M{_value(low)} {_value(at)}H{_value(high)}" + "".join(
             f"M{_value(end)} {_value(at - 3)}v6" for end in (low, high)
@@ -104,7 +102,6 @@ def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
 
 
 def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
-    """The symbol of a series; an open one is its outline alone."""
     return tag(
         "path",
         d=f"M{_value(x)} {_value(y)}{_SYMBOLS[look.symbol]}",
@@ -144,13 +141,11 @@ def bar(look: Look, x: float, y: float, width: float, height: float, hatch_id: s
 
 
 def hatch(look: Look, name: str) -> str:
-    """The pattern that tells a bar apart besides its colour."""
     line = tag("path", d=_HATCHES[look.pattern], stroke="#ffffff", stroke_width=1.6, stroke_opacity=0.6)
     return tag("pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse")
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """A whole drawing, named for those who do not see it."""
     body = [
         tag("title", plain(title)),
         tag("desc", plain(description)) if description else "",

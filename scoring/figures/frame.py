@@ -24,8 +24,6 @@ RISE, RUN = 0.65, 0.77
 
 @dataclass(frozen=True)
 class Field:
-    """From where to where values are drawn, in pixels of the drawing."""
-
     left: float
     top: float
     right: float
@@ -41,7 +39,6 @@ class Field:
 
 
 def values_across(field: Field, axis: Axis) -> str:
-    """Numbers below the field, a line of the grid at each, and the axis's title."""
     named = [(field.x(at), text) for at, text in ticks(axis, field.across)]
     lines = [tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named]
     # Numbers that would run into the one before are left out.
@@ -61,7 +58,6 @@ def values_across(field: Field, axis: Axis) -> str:
 
 
 def values_up(field: Field, axis: Axis) -> str:
-    """Numbers left of the field, a line of the grid at each, and the axis's title."""
     named = [(field.y(at), text) for at, text in ticks(axis, field.up)]
     lines = [tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named]
     middle = (field.top + field.bottom) / 2
@@ -77,7 +73,6 @@ def values_up(field: Field, axis: Axis) -> str:
 
 
 def left_of(axis: Axis, up: Span) -> float:
-    """What numbers and title of the upright axis need."""
     return (26 if axis.title else 8) + 8 + max((width_of(text) for _, text in ticks(axis, up)), default=0)
 
 
@@ -103,12 +98,10 @@ def is_turned(labels: Sequence[str], room: float) -> bool:
 
 
 def before_names(labels: Sequence[str], room: float) -> float:
-    """How far turned names reach to the left of the first group."""
     return RUN * min(MAX_TURNED, width_of(labels[0])) - room / 2 if is_turned(labels, room) else 0.0
 
 
 def below_names(labels: Sequence[str], room: float) -> float:
-    """The height that the names need."""
     if not is_turned(labels, room):
         return 26.0
     longest = max(map(width_of, labels), default=0)
@@ -144,8 +137,6 @@ def line(look: Look, path: str, *, is_thin: bool = False) -> str:
 
 
 class Label(NamedTuple):
-    """Where a name begins, in pixels of the drawing, and the side of its point, as Plotly calls it."""
-
     left: float
     base: float
     side: str

@@ -1,7 +1,4 @@
-"""A figure in the form that Plotly draws in the browser.
-
-Colours and fonts that follow the page's theme are left to `charts.js`; series keep their colours.
-"""
+"""A figure in the form that Plotly draws in the browser; `charts.js` sets the colours of the page."""
 
 from __future__ import annotations
 
@@ -49,10 +46,7 @@ def escaped(part: Any) -> Any:
 
 
 def plotly_file(figure: object, form: str) -> bytes:
-    """What the library Plotly writes of a figure: its JSON, or with `html` a page that needs nothing else.
-
-    The library, which takes long to import, is imported here.
-    """
+    """The library, which takes long to import, is imported here."""
     from plotly.graph_objects import Figure
 
     drawn = Figure(escaped(as_plotly(figure)))
@@ -244,7 +238,6 @@ def _hover(texts: Iterable[str]) -> Part:
 
 
 def _error(name: str, values: Sequence[Measured]) -> Mapping[str, Part]:
-    """How far intervals reach to either side; nothing where none is known."""
     ends = [measured.ends for measured in values]
     if not any(ends):
         return {}

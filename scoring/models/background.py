@@ -14,10 +14,7 @@ from tasks.models import Phase, Season, Submission
 
 
 class BackgroundJob(models.Model):
-    """Something that a person asked for and a worker does; its page says how far it is.
-
-    As with jobs that score, the row is the truth, the queue only wakes, and a lease says who works on it.
-    """
+    """The row is the truth, the queue only wakes, and a lease says who works on it."""
 
     class Kind(models.TextChoices):
         SHEET = "sheet", _("Make a sheet for human evaluation")

@@ -20,12 +20,7 @@ from tasks.models import Gold, Phase, Submission
 
 
 class ClassLeader(models.Model):
-    """The best run of a board in one class by one metric.
-
-    ``p`` is the largest of its p-values against the others, as Holm's correction leaves it, or the first one
-    found that is too large to go on; null where it was not compared. ``among`` stands for the runs that were
-    on the board: with others this is out of date.
-    """
+    """``p`` is the largest against the others after Holm; ``among`` stands for the runs compared."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="class_leaders")
     rules = models.CharField(max_length=60)
@@ -55,11 +50,7 @@ class ClassLeader(models.Model):
 
 
 class Comparison(models.Model):
-    """Two evaluations of one phase, rule set and gold by one metric.
-
-    ``first`` is the older evaluation. The difference is first minus second, on the metric's scale; what is
-    undefined is null. The p-value stands as it was found: a board corrects for all that it asks at once.
-    """
+    """``first`` is the older; the difference is first minus second, and p stands uncorrected."""
 
     first = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_first")
     second = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="comparisons_as_second")
@@ -86,11 +77,7 @@ class Comparison(models.Model):
 
 
 class BoardOrder(models.Model):
-    """How far the rows of a board have been compared with one another, and which worker is at it.
-
-    At ``version`` of the phase nothing was missing. A worker holds the board by a lease, so that no pair is
-    compared twice at the same time; ``asked_at`` says that the queue holds a wake for it.
-    """
+    """At ``version`` nothing was missing; ``asked_at`` says that the queue holds a wake for it."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
     rules = models.CharField(max_length=60)
@@ -185,7 +172,6 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
         return kept
 
     def _cited_lately(self, phase: Phase) -> bool:
-        """As often as it may be."""
         since = timezone.now() - dt.timedelta(hours=1)
         cited = self.filter(phase=phase, occasion=Snapshot.Occasion.CITED, created_at__gt=since)
         return cited.count() >= MAX_CITED_AN_HOUR
@@ -236,7 +222,6 @@ class Snapshot(models.Model):
 
     @property
     def text(self) -> bytes:
-        """The JSON, byte by byte as its digest says."""
         return zlib.decompress(self.packed)
 
     @property
@@ -246,8 +231,6 @@ class Snapshot(models.Model):
 
 
 class OutsideMeasure(models.Model):
-    """What was measured of the runs of a phase, in which direction, and who measured it."""
-
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="outside_measures")
     name = models.CharField(max_length=60)
     higher_is_better = models.BooleanField(default=True)
@@ -273,8 +256,6 @@ class OutsideMeasure(models.Model):
 
 
 class OutsideScore(models.Model):
-    """Its value on one run."""
-
     measure = models.ForeignKey(OutsideMeasure, on_delete=models.CASCADE, related_name="scores")
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="outside_scores")
     value = models.FloatField()

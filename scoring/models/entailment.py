@@ -22,11 +22,7 @@ class EntailmentModelQuerySet(models.QuerySet["EntailmentModel"]):
 
 
 class EntailmentModel(models.Model):
-    """A model's labels in one season, or, without a season, those that all seasons share.
-
-    Its name is the one that its labels carry, such as `NAME@REVISION`. ``decided`` counts the labels. It
-    grows in the transaction that adds them, so it tells one state of the store from another.
-    """
+    """Without a season all share it; ``decided`` counts the labels, and so tells one state from another."""
 
     name = models.CharField(max_length=200)
     season = models.ForeignKey(
@@ -51,8 +47,6 @@ class EntailmentModel(models.Model):
 
 
 class LabelImport(models.Model):
-    """A file of labels that somebody brought."""
-
     model = models.ForeignKey(EntailmentModel, on_delete=models.PROTECT, related_name="imports")
     filename = models.CharField(max_length=200)
     sha256 = models.CharField(max_length=64)
@@ -103,8 +97,6 @@ class PendingLabels(models.Model):
 
 
 class PendingPair(models.Model):
-    """One of these pairs; it goes when it is decided."""
-
     waits = models.ForeignKey(PendingLabels, on_delete=models.CASCADE, related_name="open_pairs")
     premise = models.CharField(max_length=64)
     hypothesis = models.CharField(max_length=64)

@@ -24,11 +24,7 @@ Row = TypeVar("Row", bound="SharedRow")
 
 class SharedManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
-        """The primary keys of rows with this content, in this order; those that are missing are added.
-
-        Two transactions may add the same one: the second waits for the first. Rows are added in the order of
-        their digests, so that they never wait for each other.
-        """
+        """In this order; rows are added by digest, so that two transactions never wait for each other."""
         wanted = {row.set_digest(): row for row in rows}
         known = self._known(wanted)
         missing = sorted(wanted.keys() - known.keys())
@@ -57,7 +53,6 @@ class SharedRow(models.Model):
         return self.digest
 
     def _content(self) -> list[Any]:
-        """In the order of the fields."""
         left_out = {"id", "digest"}
         return [
             getattr(self, field.attname) for field in self._meta.concrete_fields if field.name not in left_out
@@ -144,10 +139,7 @@ class Evaluation(models.Model):
 
 
 class Signature(SharedRow):
-    """What scores of one metric share: column key, scale, place in the list, and the words of the signature.
-
-    In ``text`` what one run has of its own is left open, as in `shared_form`.
-    """
+    """In ``text`` what one run has of its own is left open, as in `shared_form`."""
 
     metric = models.CharField(max_length=80)
     column = models.CharField(max_length=400, help_text="What may share a column of the board.")
@@ -160,15 +152,11 @@ class Signature(SharedRow):
 
 
 class ScoreManager(models.Manager["Score"]):
-    """Each score comes with what it shares with others."""
-
     def get_queryset(self) -> models.QuerySet[Score]:
         return super().get_queryset().select_related("shared")
 
 
 class Score(models.Model):
-    """A metric's value on one run with its interval, and the words that let others recompute it."""
-
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="scores", db_index=False
     )
@@ -229,10 +217,7 @@ class ClassNumber(NamedTuple):
 
 
 class BreakdownClasses(SharedRow):
-    """The classes of a dimension in the order of the gold, and the metrics that have numbers in them.
-
-    Runs that were scored alike share it.
-    """
+    """Runs that were scored alike share it."""
 
     dimension = models.CharField(max_length=60)
     labels: models.JSONField[list[str]] = models.JSONField()
@@ -243,11 +228,7 @@ class BreakdownClasses(SharedRow):
 
 
 class Breakdown(models.Model):
-    """The numbers of a run in all classes of one dimension.
-
-    Unpacked they are arrays over (metric, class): the supports, and (3, metric, class) for the values, the
-    lower and the upper ends. Undefined numbers are NaN.
-    """
+    """Unpacked: supports (metric, class), and (3, metric, class) of value, low, high; NaN is undefined."""
 
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="breakdowns", db_index=False
@@ -300,7 +281,6 @@ class Breakdown(models.Model):
         return supports, numbers
 
     def metrics_with_numbers(self) -> list[str]:
-        """Of which some class has a number, be it infinite."""
         known = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
         return [metric for metric, is_known in zip(self.classes.metrics, known, strict=True) if is_known]
 
@@ -330,7 +310,6 @@ class Breakdown(models.Model):
             yield place, labels[place], number
 
     def by_class(self) -> dict[str, dict[str, ClassNumber]]:
-        """All numbers by class and metric."""
         labels = self.classes.labels
         found: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
         supports, numbers = self.unpacked()
@@ -357,7 +336,6 @@ def class_numbers(
 
 
 def save_breakdowns(rows: Sequence[Breakdown]) -> None:
-    """Those of one evaluation, each with classes that may be there already."""
     for row, key in zip(rows, BreakdownClasses.objects.ids_of([row.classes for row in rows]), strict=True):
         row.classes_id = key
     Breakdown.objects.bulk_create(rows)

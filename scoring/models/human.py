@@ -29,10 +29,7 @@ class SheetQuerySet(models.QuerySet["Sheet"]):
 
 
 class Sheet(models.Model):
-    """Texts of several systems for the same sampled instances, under codes that do not tell whose they are.
-
-    While it is open it takes ratings; published, it takes none and its outcome stands on the board.
-    """
+    """While it is open it takes ratings; published, it takes none and its outcome stands on the board."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="sheets")
     seed = models.PositiveIntegerField(help_text="Which instances were drawn.")
@@ -84,8 +81,6 @@ class Sheet(models.Model):
 
 
 class SheetInstance(models.Model):
-    """A sampled instance with what its texts were written from: pairs of a heading and a text."""
-
     sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, related_name="instances")
     position = models.PositiveIntegerField()
     name = models.CharField(max_length=400)
@@ -146,8 +141,6 @@ class Annotator(models.Model):
 
 
 class Rating(models.Model):
-    """What one annotator says of one text, from 1 to 5 on each criterion."""
-
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="ratings")
     text = models.ForeignKey(SheetText, on_delete=models.CASCADE, related_name="ratings")
     readability = models.PositiveSmallIntegerField()
@@ -173,10 +166,7 @@ class JudgedRunQuerySet(models.QuerySet["JudgedRun"]):
 
 
 class JudgedRun(models.Model):
-    """The annotators' file on the claims and responses of a run; another one takes its place.
-
-    Published, what it says of whole responses stands on the board.
-    """
+    """Published, what it says of whole responses stands on the board."""
 
     submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="judged")
     filename = models.CharField(max_length=200)

@@ -15,8 +15,6 @@ CONTRADICTORY = gettext_noop("the figures of the row contradict each other")
 
 
 class Paper(models.Model):
-    """A publication whose tables are known here."""
-
     key = models.SlugField(max_length=60, unique=True)
     authors: models.JSONField[list[str]] = models.JSONField()
     year = models.PositiveSmallIntegerField()
@@ -53,15 +51,12 @@ class Paper(models.Model):
 
     @property
     def link(self) -> str:
-        """Where the publication itself is, if that is known."""
         if self.doi:
             return f"https://doi.org/{self.doi}"
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else ""
 
 
 class ReportedTable(models.Model):
-    """One table of a publication, under the name that it has there."""
-
     paper = models.ForeignKey(Paper, on_delete=models.CASCADE, related_name="tables")
     name = models.CharField(max_length=400)
     position = models.PositiveSmallIntegerField()

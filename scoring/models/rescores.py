@@ -13,11 +13,7 @@ from tasks.models import Phase
 
 
 class Rescore(models.Model):
-    """An order for one phase: against whatever gold is newest, under the rules and options of today.
-
-    Its jobs are queued some at a time, so that new runs need not wait behind all of them. It ends when every
-    run has its job.
-    """
+    """Jobs are queued some at a time, so that new runs need not wait; it ends when every run has its job."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")
     asked_by = models.ForeignKey(

@@ -14,16 +14,7 @@ from tasks.types.base import current_rules
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed:
-    """What of a board stands beside a published table.
-
-    ``systems`` names, for a printed system, the one of the board that is the same as far as that is known;
-    ``metrics`` does so for the metrics, under the task's ``rules``. ``dimension`` is what the classes are on
-    the board. ``classes`` names, for a printed class, the board's: `verb`, or `pos_before:verb` where it is
-    of another dimension. Classes that it does not name go by their own names, small letters or large.
-
-    ``runs`` names a system of the board for each class instead, where the classes are settings of one printed
-    system.
-    """
+    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class."""
 
     rules: str
     metrics: Mapping[str, str]
@@ -35,12 +26,7 @@ class Recomputed:
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """A table, as a task shows it.
-
-    Without ``by`` each row is a system. With it a row is a system's figure for one class of that field, and
-    ``overall`` names the class that stands for all. ``where`` picks rows by other fields. ``metric`` leads,
-    and the two of ``interval`` are the ends of its interval.
-    """
+    """With ``by`` a row is a figure for one class, ``overall`` the one that stands for all."""
 
     paper: str
     table: str
@@ -53,7 +39,6 @@ class Placement:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Placement:
-        """As a task keeps it."""
         beside = kept.get("recomputed")
         return cls(
             **{
@@ -116,10 +101,7 @@ def read_placement(table: Table) -> PlacementEntry:
 def judged_placement(
     entry: PlacementEntry, publications: Sequence[Publication], metrics: Mapping[str, Sequence[str]]
 ) -> Placement | None:
-    """The placement, where all that it names is in the publications; what is not is noted on its line.
-
-    ``metrics`` are the task's, by rule set.
-    """
+    """The placement, where all that it names is in the publications; what is not is noted on its line."""
     here = entry.read_from
     keys = [publication.paper.key for publication in publications]
     name = entry.paper or (keys[0] if len(keys) == 1 else "")

@@ -1,7 +1,4 @@
-"""Published results as a task shows them: systems with their figures, and the same by class.
-
-Everybody who sees the task sees them: they are public elsewhere already.
-"""
+"""Published results as a task shows them: systems with their figures, and the same by class."""
 
 from __future__ import annotations
 
@@ -24,8 +21,6 @@ WIDTHS = {"fraction": 1.0, "percent": 100.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A column of printed figures."""
-
     name: str
     what: str
     scale: str
@@ -54,7 +49,6 @@ class PublishedRow:
 
     @property
     def doubt(self) -> str:
-        """What is wrong with the row as a whole."""
         return next((figure.doubt_of_row for figure in self.figures.values()), "")
 
 
@@ -106,10 +100,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """``headlines`` are tables of systems, best first; ``by_class`` those of systems and classes.
-
-    ``others`` are of no system: of data sets, say, or of annotators.
-    """
+    """``headlines`` are of systems, best first; ``others`` of no system: of data sets, say."""
 
     headlines: list[PublishedTable]
     by_class: list[PublishedTable]
@@ -148,7 +139,6 @@ def _placements(task: Task) -> list[Placement]:
 
 
 def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Published]:
-    """In two queries; in none where nothing is placed."""
     every = [placement for listed in placements.values() for placement in listed]
     wanted = {(placement.paper, placement.table) for placement in every}
     tables: dict[tuple[str, str], ReportedTable] = {}
@@ -238,7 +228,6 @@ _COLUMNS = (
 
 
 def published_csv(published: Published) -> str:
-    """One line a figure."""
     return csv_text(_COLUMNS, ([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)))
 
 
@@ -247,7 +236,6 @@ def published_json(published: Published) -> str:
 
 
 def described_results(published: Published) -> dict[str, Any]:
-    """The papers, and every figure with its place."""
     papers = [
         {
             "key": paper.key,
@@ -283,11 +271,7 @@ def figures(published: Published) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQuery(Query):
-    """``sort`` is the metric that orders systems, ``metric`` what tables by class show where they have it.
-
-    ``order`` is the system that orders classes. A minus sign before it turns an order round. ``systems`` are
-    those in the bars; ``figure`` is a figure of the page as a file, `bars-1.svg`.
-    """
+    """``sort`` orders systems by a metric, ``order`` classes by a system; a minus sign turns either round."""
 
     sort: str = text_from("sort")
     metric: str = text_from("metric")
@@ -308,7 +292,6 @@ class PrintedTransfer:
 
 
 def printed_transfers(task: Task) -> list[PrintedTransfer]:
-    """Of the task's published results, under each table's leading measure."""
     transfers = []
     for table in published_of(task).by_class:
         if any(IN_DOMAIN in figure.features for row in table.rows for figure in row.figures.values()):

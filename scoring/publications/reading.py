@@ -269,11 +269,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The figures of one system, class or data set; ``line`` counts the printed lines of the table from 1.
-
-    ``features`` are its other fields by name, such as topic, class or data set. ``contradiction`` is what
-    the figures break, found when they were read.
-    """
+    """``line`` counts printed lines from 1; ``contradiction`` is what the figures break."""
 
     line: int
     system: str | None
@@ -332,10 +328,7 @@ class Findings:
 
 
 class Fields:
-    """One object. Each reader takes a field's value; `close` then refuses the fields that nobody took.
-
-    What is refused reads as something empty, and reading goes on.
-    """
+    """Each reader takes a field and goes on past faults; `close` refuses the fields that nobody took."""
 
     def __init__(self, value: object, place: str, findings: Findings) -> None:
         self.place, self.findings = place, findings
@@ -458,10 +451,7 @@ _DECIMALS = re.compile(r"\.(\d+)")
 
 
 def with_contradictions(table: Table) -> Table:
-    """The table, each row told what in it cannot be.
-
-    With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k (`citation_recommendation.consistency`).
-    """
+    """With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k, as `names.contradiction` has it."""
     recalls = {
         int(cut["cut"]): measure for measure in table.measures if (cut := _RECALL.fullmatch(measure.name))
     }
@@ -519,7 +509,6 @@ def content_of(path: Path, largest: int) -> dict[str, Any]:
 
 
 def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, Any]:
-    """The described table with the rows of its `file`; metrics are its other columns."""
     name = table.pop("file", None)
     if not isinstance(name, str) or PurePosixPath(name).name != name:
         raise ValueError(f"“file” of a table is {name!r}; expected the name of a CSV file beside this one")
@@ -542,7 +531,6 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
 
 
 def _csv_names(value: object) -> list[str]:
-    """Of columns; what else stands there is refused with the rest of the table."""
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 

@@ -1,8 +1,4 @@
-"""Published figures beside what the same systems score here: each in a column of its own, and the difference.
-
-Which system of a board stands for which of print is said in the season file. What a viewer may not see of a
-board is missing here too.
-"""
+"""Published figures beside what the same systems score here, as the season file pairs them."""
 
 from __future__ import annotations
 
@@ -105,7 +101,6 @@ class Reproduced:
 
     @property
     def bars(self) -> Bars:
-        """The reported and the recomputed figures of each drawn head, side by side."""
         pairs = [
             (self.heads[place].printed, [line.pairs[place] for line in self.lines]) for place in self.drawn
         ]
@@ -126,7 +121,6 @@ class Reproduced:
 
 
 def is_reproduced(task: Task) -> bool:
-    """Whether the season file says what of the board stands beside a published table."""
     return any(placement.get("recomputed") for placement in task.published)
 
 
@@ -135,7 +129,6 @@ def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
 
 
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
-    """In the order of the season file, as the viewer may see it."""
     results = published_of(task)
     for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
         said = shown.placement.recomputed
@@ -163,7 +156,6 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 def _by_class(
     shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
-    """Classes down, systems across."""
     leading = shown.leading
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
     systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in said.systems]
@@ -187,7 +179,6 @@ def _by_class(
 def _by_metric(
     shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
-    """Metrics across, and down systems, or settings of one system, each of them a system of the board."""
     measures = [column for column in shown.columns if column.name in said.metrics]
     names, printed = (said.runs, shown.rows) if said.runs else (said.systems, _by_line(shown.rows))
     lines = []
@@ -229,7 +220,6 @@ def _class_values(
     said: Recomputed,
     labels: Sequence[str],
 ) -> dict[tuple[str, str], float]:
-    """By printed class and system, on the scale of print."""
     metric = said.metrics.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}

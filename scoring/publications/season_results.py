@@ -1,7 +1,4 @@
-"""The published results that a season file brings: read, placed on its tasks, and stored.
-
-`tasks.seasons` names this module by a string, since it imports nothing of scoring.
-"""
+"""Published results that a season file brings; `tasks.seasons` names this module by a string."""
 
 from __future__ import annotations
 
@@ -69,11 +66,7 @@ class SeasonResults:
 
 
 def store_publication(publication: Publication) -> list[str]:
-    """Bring what the site knows of the publication to what the file says; returns what changed.
-
-    The file is the whole of it: tables and rows that it does not have any more are gone afterwards. What is
-    known already is told by its digest, in one query.
-    """
+    """The file is the whole of it: what it does not have any more goes. Returns what changed."""
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
     key = publication.paper.key
@@ -166,7 +159,6 @@ def _store_table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
 
 
 def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]:
-    """How many figures are new, changed and gone."""
     measures = {measure.name: measure for measure in entry.measures}
     wanted: dict[tuple[str, str], dict[str, Any]] = {}
     for position, row in enumerate(entry.rows):

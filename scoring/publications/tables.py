@@ -43,10 +43,7 @@ class PublishedSystem:
 
 
 def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: str = "") -> dict[str, Any]:
-    """Systems with their figures, the best first; heads sort where there is a query to change.
-
-    ``text`` is looked for in the names of systems.
-    """
+    """Systems with their figures, the best first; heads sort where there is a query to change."""
     sort = query.sort if query else ""
     metric = sort.removeprefix("-")
     measure = next((column for column in shown.columns if column.name == metric), shown.leading)
@@ -78,10 +75,7 @@ def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: s
 
 
 def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
-    """One metric by class and system: as charts, in words, and as the table behind them.
-
-    The query's metric is shown where the table has it, and its system orders the classes where it is in it.
-    """
+    """One metric by class and system: as charts, in words, and as the table behind them."""
     if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
