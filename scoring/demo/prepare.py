@@ -22,7 +22,7 @@ from scoring.human.ratings import Given, save_ratings, texts_of
 from scoring.human.sheets import add_name, make_sheet
 from scoring.models import HIGHEST, LOWEST, SheetText
 from scoring.tools.demo.papers import chance
-from scoring.tools.demo.systems import LEAD, SYSTEMS, System, write_demo
+from scoring.tools.demo.systems import LEAD, SYSTEMS, write_demo
 from scoring.worker.baseline_runs import ask
 from scoring.worker.entailment_labels import import_labels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
@@ -50,8 +50,6 @@ NEWEST_TASK = "positional"
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """What someone needs to try the site; ``example_runs`` has a file for each open phase."""
-
     users: dict[str, User]
     passwords: dict[str, str]
     token: str
@@ -138,7 +136,6 @@ def secret_of(role: str, kind: str) -> str:
 
 
 def account(role: str) -> User:
-    """The account, with a verified address and the password that is printed."""
     address, password = address_of(role), secret_of(role, "password")
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
@@ -196,13 +193,21 @@ def send_runs(season: Season, files: Path) -> None:
         with _open(phase):
             for system in SYSTEMS[phase.task.slug]:
                 if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
-                    _send(phase, system, files)
+                    name = f"{system.slug}.jsonl"
+                    submit_run(
+                        phase=phase,
+                        team=entered(system.team, season),
+                        user=None,
+                        upload=Upload(files / phase.task.slug / name, name),
+                        system=system.name,
+                        description=system.description,
+                        card={"trained_on": TRAINED_ON.get(system.name, "")},
+                    )
         if phase.slug == PRACTICE and phase.task.slug in BASELINES:
             ask(phase=phase, names=BASELINES[phase.task.slug], by=None)
 
 
 def entered(name: str, season: Season) -> Team:
-    """The team, registered for the season."""
     team, _ = Team.objects.get_or_create(slug=name.lower(), defaults={"name": name})
     if not Registration.objects.filter(season=season, team=team).exists():
         Registration.objects.create(season=season, team=team, alias=draw_alias(season))
@@ -222,19 +227,6 @@ def _open(phase: Phase) -> Iterator[None]:
     yield
     own.update(closes=closes)
     phase.submissions.update(submitted_at=closes - dt.timedelta(days=2))
-
-
-def _send(phase: Phase, system: System, files: Path) -> None:
-    name = f"{system.slug}.jsonl"
-    submit_run(
-        phase=phase,
-        team=entered(system.team, phase.task.season),
-        user=None,
-        upload=Upload(files / phase.task.slug / name, name),
-        system=system.name,
-        description=system.description,
-        card={"trained_on": TRAINED_ON.get(system.name, "")},
-    )
 
 
 TASK, PHASE = "citation-texts", "practice"

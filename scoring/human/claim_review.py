@@ -57,7 +57,6 @@ def judged_evaluation(submission: Submission) -> Evaluation | None:
 
 
 def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
-    """Against the labels of now. Raises JudgementsRefused where the run's claims are others since."""
     with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
         path = storage.local_copy(storage.statistics, judged.file, Path(folder))
         return read_agreement(judged.submission, path, judged.filename, None)
@@ -104,7 +103,6 @@ def keep_judgements(
 
 
 def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
-    """In place of an earlier one, which goes off the board; it has been read."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
@@ -118,11 +116,7 @@ def keep_file(*, submission: Submission, path: Path, filename: str, by: User | N
             transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
             before.delete()
         judged = JudgedRun.objects.create(
-            submission=submission,
-            filename=safe_filename(filename),
-            sha256=sha256,
-            file=name,
-            imported_by=by,
+            submission=submission, filename=safe_filename(filename), sha256=sha256, file=name, imported_by=by
         )
         _note(judged, by, "judgements-imported")
     return judged
@@ -150,7 +144,6 @@ def publish(*, submission: Submission, by: User | None) -> None:
 
 
 def revoke(*, submission: Submission, by: User) -> None:
-    """Take the ratings off the board; the judgements stay. Raises NotPublished."""
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().published().filter(submission=submission).first()
         if locked is None:

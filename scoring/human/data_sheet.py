@@ -131,7 +131,6 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
 
 
 def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
-    """By section questions and answers; what nobody has answered is left out."""
     facts = list(known(sheet))
     found = []
     for section, questions in SECTIONS.items():

@@ -40,7 +40,6 @@ class Line:
 
 
 def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
-    """By criterion the mean ratings of the sheet that stands on the board."""
     sheet = published_sheet(phase, at)
     if sheet is None:
         return {}

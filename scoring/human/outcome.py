@@ -61,12 +61,10 @@ def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
 
 
 def agreement(sheet: Sheet) -> dict[str, Agreement]:
-    """By criterion."""
     return {criterion: agreement_of(ratings_by_annotator(sheet, criterion)) for criterion in CRITERIA}
 
 
 def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
-    """By the number of the run the mean of its ratings."""
     rated = final_ratings(sheet, criterion)
     return means([(own.run, own.position - 1, own.value) for own in rated], sheet.instances.count())
 
@@ -125,7 +123,6 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
-    """Take the outcome off the board and let the sheet take ratings again. Raises NotPublished."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
@@ -198,7 +195,6 @@ class Pair:
 
 
 def pairwise(ratings: Ratings) -> list[Pair]:
-    """Every two annotators, in order."""
     found = []
     for first, second in combinations(ratings, 2):
         shared = [text for text in ratings[first] if text in ratings[second]]
@@ -270,8 +266,6 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMeans:
-    """One class: by criterion and run the mean of its ratings."""
-
     label: str
     instances: int
     means: dict[str, dict[int, Mean]]

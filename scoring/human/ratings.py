@@ -42,8 +42,6 @@ class RatingsRefused(Refused):
 
 @dataclass(frozen=True)
 class Given:
-    """Ratings of one text, by criterion."""
-
     code: str
     values: Mapping[str, int]
 
@@ -71,7 +69,6 @@ def save_ratings(*, annotator: Annotator, given: Sequence[Given]) -> int:
 
 
 def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
-    """Every text of the sheet in the order of its pages."""
     return SheetText.objects.filter(instance__sheet=sheet).order_by("instance__position", "position")
 
 
@@ -136,7 +133,6 @@ def disputed(sheet: Sheet, criterion: str) -> set[int]:
 
 
 def all_disputed(sheet: Sheet) -> set[int]:
-    """On whichever criterion."""
     return set().union(*(disputed(sheet, criterion) for criterion in CRITERIA))
 
 

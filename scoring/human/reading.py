@@ -23,8 +23,6 @@ ITEMS = "items.json"
 
 @dataclass(frozen=True)
 class Form:
-    """The columns of a file of ratings, and what may stand in them."""
-
     code: str
     criteria: Sequence[str]
     lowest: int
@@ -57,7 +55,6 @@ def ratings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judgements(given: Mapping[str, Any]) -> dict[str, Any]:
-    """By kind and item each annotator's answer."""
     items = {tuple(item) for item in json.loads(Path(ITEMS).read_bytes())}
     try:
         read = read_judgements(Path(UPLOAD), items.__contains__, shown=given["filename"])
@@ -84,7 +81,6 @@ def _text(shown: str) -> str:
 def _rows(
     text: str, shown: str, needed: Sequence[str], problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and what the needed columns have, commas or semicolons between them."""
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
     try:

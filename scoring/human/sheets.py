@@ -41,7 +41,6 @@ class SheetRefused(Refused):
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
-    """Those whose runs are texts that people can judge."""
     return [phase for phase in phases if phase.task.task_type.human_evaluation is not None]
 
 
@@ -64,7 +63,6 @@ class Drawn:
 
 
 def check_size(runs: int, instances: int) -> None:
-    """Raises SheetRefused."""
     if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
         raise SheetRefused(
             _("%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances")
@@ -78,7 +76,6 @@ def check_size(runs: int, instances: int) -> None:
 
 
 def make_sheet(*, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User) -> Sheet:
-    """A sheet of so many instances for which each run has a text. Raises SheetRefused."""
     return keep_sheet(draw_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by)
 
 
@@ -171,7 +168,6 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
 
 
 def _texts(run: Submission) -> Mapping[str, str]:
-    """By instance what a run says."""
     task_type = run.phase.task.task_type
     gold = Gold.objects.current(run.phase)
     assert gold is not None
@@ -245,11 +241,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
         locked.save(update_fields=["has_references", "scales"])
         audit.record(
-            "sheet-references",
-            actor=by,
-            subject=phase,
-            place=phase.task.season,
-            facts={"sheet": sheet.pk},
+            "sheet-references", actor=by, subject=phase, place=phase.task.season, facts={"sheet": sheet.pk}
         )
 
 
@@ -273,7 +265,6 @@ class AnnotatorRefused(Refused):
 
 
 def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Annotator:
-    """Have the person with this address rate the sheet, or decide on it. Raises AnnotatorRefused."""
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if person is None:
         raise AnnotatorRefused(_("nobody has an account with this address; they can sign up first"))
@@ -283,7 +274,6 @@ def add_person(*, sheet: Sheet, email: str, is_adjudicator: bool = False) -> Ann
 
 
 def has_own_texts(sheet: Sheet, person: User) -> bool:
-    """Whether a text of the sheet is of a team that the person is in now."""
     teams = sheet.instances.values("texts__submission__team")
     return Membership.objects.filter(user=person, team__in=teams).exists()
 
@@ -297,7 +287,6 @@ def add_name(*, sheet: Sheet, name: str) -> Annotator:
 
 
 def remove_annotator(*, annotator: Annotator, by: User) -> int:
-    """Take the annotator and their ratings off the sheet; how many ratings went. Raises AnnotatorRefused."""
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if not sheet.is_open:

@@ -26,53 +26,13 @@ FALLBACKS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
-    """What a claim's mark earns, and why."""
-
-    number: int
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """``verdict`` is empty where labels are not shown."""
-
-    text: str
-    verdict: str
-    marks: list[Mark]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sentence:
-    """``pieces`` are its text in order, each with whether it is a mark."""
-
-    pieces: list[tuple[str, bool]]
-    has_marks: bool
-    note: str
-    lost: int
-    drawing: Drawing | None
-    parse: list[tuple[str, str, str]]
-    claims: list[Claim]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Response:
-    """One answer; ``passages`` is empty where the viewer may not see them."""
-
-    name: str
-    question: str
-    sentences: list[Sentence]
-    passages: list[tuple[str, str, str]]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Page:
     """Some responses of a run; ``number`` counts from 1."""
 
     number: int
     pages: int
     total: int
-    responses: list[Response]
+    responses: list[dict[str, Any]]
 
 
 def has_claims(evaluation: Evaluation) -> bool:
@@ -82,7 +42,6 @@ def has_claims(evaluation: Evaluation) -> bool:
 def page_of(
     evaluation: Evaluation, number: int, name: str, *, shows_labels: bool, shows_passages: bool
 ) -> Page:
-    """The page of this number, or the one that has the response of this name."""
     with storage.statistics.open(evaluation.statistics) as kept:
         if name:
             units = described_units(kept)
@@ -94,17 +53,17 @@ def page_of(
         passages = detail.get("passages", {}) if shows_passages else {}
         sentences = detail.get("sentences", ())
         responses.append(
-            Response(
-                name=unit,
-                question=detail.get("question", "") if shows_passages else "",
-                sentences=[_sentence(sentence, shows_labels=shows_labels) for sentence in sentences],
-                passages=[(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
-            )
+            {
+                "name": unit,
+                "question": detail.get("question", "") if shows_passages else "",
+                "sentences": [_sentence(sentence, shows_labels=shows_labels) for sentence in sentences],
+                "passages": [(mark, passage["title"], passage["text"]) for mark, passage in passages.items()],
+            }
         )
     return Page(number=number, pages=max(1, math.ceil(total / AT_A_TIME)), total=total, responses=responses)
 
 
-def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
+def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
     from tasks.types.positional_citations.sentences import MARK
 
     tokens, heads, relations = detail["tokens"], detail["heads"], detail["relations"]
@@ -112,23 +71,23 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> Sentence:
     for mark in MARK.finditer(detail["text"]):
         pieces += [(detail["text"][end : mark.start()], False), (mark.group(), True)]
         end = mark.end()
-    return Sentence(
-        pieces=[*pieces, (detail["text"][end:], False)],
-        has_marks=bool(detail["marks"]),
-        note=str(FALLBACKS.get(detail["fallback"] or "", ""))
-        if detail["marks"]
-        else _("No mark, so that it claims nothing."),
-        lost=detail["lost"],
-        drawing=drawing(tokens, heads, relations) if tokens else None,
-        parse=[
+    note = str(FALLBACKS.get(detail["fallback"] or "", ""))
+    return {
+        # The text in order, each piece with whether it is a mark.
+        "pieces": [*pieces, (detail["text"][end:], False)],
+        "has_marks": bool(detail["marks"]),
+        "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
+        "lost": detail["lost"],
+        "drawing": drawing(tokens, heads, relations) if tokens else None,
+        "parse": [
             (token, relation, "" if head == place else tokens[head])
             for place, (token, head, relation) in enumerate(zip(tokens, heads, relations, strict=True))
         ],
-        claims=[_claim(claim, shows_labels=shows_labels) for claim in detail["claims"]],
-    )
+        "claims": [_claim(claim, shows_labels=shows_labels) for claim in detail["claims"]],
+    }
 
 
-def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
+def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
     if not detail["counts"]:
         verdict = _("does not count: a mark stands for no passage")
     elif not shows_labels:
@@ -137,10 +96,10 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> Claim:
         verdict = {True: _("entailed"), False: _("not entailed"), None: _("pending")}[detail["entailed"]]
     explains = shows_labels and detail["counts"]
     marks = [
-        Mark(number=number, why=_why(detail, place) if explains else "")
+        {"number": number, "why": _why(detail, place) if explains else ""}
         for place, number in enumerate(detail["marks"])
     ]
-    return Claim(text=detail["text"], verdict=verdict, marks=marks)
+    return {"text": detail["text"], "verdict": verdict, "marks": marks}
 
 
 def _why(detail: Mapping[str, Any], place: int) -> str:
@@ -169,8 +128,6 @@ ROOT = "ROOT"
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """``x`` is its middle."""
-
     text: str
     x: float
 
@@ -188,8 +145,6 @@ class Arc:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """``sentence`` says in words what the arcs show."""
-
     width: float
     height: float
     baseline: float
@@ -235,7 +190,7 @@ def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str
 def _levels(heads: Sequence[int]) -> dict[int, int]:
     """Each dependent's arc one above the highest arc within its span."""
     spans = sorted(
-        ((abs(head - place), min(head, place), max(head, place), place) for place, head in enumerate(heads)),
+        ((abs(head - place), min(head, place), max(head, place), place) for place, head in enumerate(heads))
     )
     levels: dict[int, int] = {}
     within: list[tuple[int, int, int]] = []

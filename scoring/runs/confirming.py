@@ -82,6 +82,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             },
         )
         bump_version(phase.pk)
+        said = before.message if before else ""
         audit.record(
             f"result-{state.value}",
             actor=by,
@@ -96,7 +97,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             },
             changes=[
                 audit.Change("result", before.state if before else None, state.value),
-                *_changed("message", before.message if before else "", message),
+                *([audit.Change("message", said or None, message or None)] if said != message else []),
             ],
         )
     found = result_of(submission)
@@ -165,10 +166,6 @@ def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, o
         changes=[audit.Change(*change) for change in changes],
     )
     return phase
-
-
-def _changed(name: str, before: str, after: str) -> list[audit.Change]:
-    return [audit.Change(name, before or None, after or None)] if before != after else []
 
 
 def _locked(phase: Phase) -> Phase:

@@ -194,7 +194,6 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
 
 
 def _waits_for(job: Job | None) -> str:
-    """What there is to say of a job in the queue: that it was begun before, and who would take it."""
     if job is None:
         return ""
     again = _("begun before, and begun again") if job.attempt else ""

@@ -63,7 +63,6 @@ def latest_evaluations(submission: Submission, at: dt.datetime | None = None) ->
 
 
 def predecessor(submission: Submission, gold: Gold) -> Submission | None:
-    """The team's scored run before this one in the same phase, where it met the same gold."""
     if submission.team_id is None:
         return None
     earlier = Submission.objects.filter(
@@ -77,7 +76,6 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
 
 
 def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> list[Line]:
-    """Every metric that a rule set has, in the order of the rule sets."""
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
         rules: {
@@ -96,7 +94,6 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
 
 
 def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> list[tuple[str, str]]:
-    """For each rule set the offline command that gives all of its numbers again."""
     return [
         (rules, command)
         for place, rules in enumerate(evaluations)
@@ -137,7 +134,6 @@ def without_value(
 
 
 def place(submission: Submission, viewer: object) -> Place:
-    """The run's place on the board as the viewer may see it."""
     if submission.kind == Submission.Kind.CONTRASTIVE and submission.phase.shows_contrastive:
         return Place(reason=_("A contrastive run stands on the board without a rank."))
     if submission.kind == Submission.Kind.CONTRASTIVE:
@@ -168,7 +164,6 @@ def place(submission: Submission, viewer: object) -> Place:
 
 
 def by_class(evaluation: Evaluation, hidden: HiddenClasses) -> list[dict[str, Any]]:
-    """Each dimension with its classes, those that are not hidden, as lines of a table and as a chart."""
     scales = {score.metric: score.scale for score in evaluation.scores.all()}
     dimensions = []
     for row in evaluation.breakdowns.select_related("classes"):
@@ -236,8 +231,6 @@ UPWARD = {True: gettext_lazy("higher is better"), False: gettext_lazy("lower is 
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """One number, ready to be shown."""
-
     id: int
     metric: str
     label: str
@@ -282,7 +275,6 @@ def explained(score: Score, evaluation: Evaluation, task_type: str, filename: st
 
 
 def definition(metric: Metric) -> str:
-    """What the metric says of itself, in its first sentences."""
     text = inspect.getdoc(type(metric)) or ""
     return " ".join(text.replace("*", "").split())
 
@@ -333,7 +325,6 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
 
 
 def _bins(evaluation: Evaluation) -> list[Bin]:
-    """Those that have instances."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (

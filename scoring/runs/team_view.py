@@ -57,16 +57,15 @@ class Event:
 
 def events(run: Submission, viewer: object) -> list[Event]:
     """First things first. Whoever is not told how far a run is reads of no scoring."""
-    steps = [] if hides_outcome(run, viewer) else list(_steps(run))
-    return sorted([*_sent(run), *steps, *_acts(run)], key=lambda event: event.at)
-
-
-def _sent(run: Submission) -> Iterator[Event]:
-    if run.begun_at is not None:
-        yield Event(at=run.begun_at, words=_("the upload began"))
+    found = [] if run.begun_at is None else [Event(at=run.begun_at, words=_("the upload began"))]
     by = str(run.submitted_by) if run.submitted_by else ""
     name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else _("no file yet")
-    yield Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by)
+    found.append(Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by))
+    if not hides_outcome(run, viewer):
+        found += _steps(run)
+    for entry in about(run):
+        found.append(Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes))
+    return sorted(found, key=lambda event: event.at)
 
 
 def _steps(run: Submission) -> Iterator[Event]:
@@ -84,8 +83,3 @@ def _steps(run: Submission) -> Iterator[Event]:
         if job.finished_at is not None and job.state in ENDS:
             why = f": {job.reason}" if job.reason else ""
             yield Event(at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}")
-
-
-def _acts(run: Submission) -> Iterator[Event]:
-    for entry in about(run):
-        yield Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes)

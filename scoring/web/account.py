@@ -46,8 +46,6 @@ log = logging.getLogger(__name__)
 
 
 class DeleteForm(forms.Form):
-    """The password once more, or the address of who has none."""
-
     proof = forms.CharField(
         label=gettext_lazy("Your password"), widget=forms.PasswordInput(render_value=False)
     )
@@ -70,7 +68,6 @@ class DeleteForm(forms.Form):
 
 @signed_in.page()
 def data(request: HttpRequest, user: User) -> Answer:
-    """Everything that the site keeps of the reader, as JSON."""
     response = JsonResponse(own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1})
     response["Content-Disposition"] = 'attachment; filename="citeboard-account.json"'
     return private(response)
@@ -100,7 +97,6 @@ def delete(request: HttpRequest, user: User) -> Answer:
 
 @signed_in.page("runs/own_runs.html")
 def own_runs(request: HttpRequest, user: User) -> Answer:
-    """The runs of all one's teams, latest first, and where more can be sent."""
     teams = list(teams_of(user).order_by("name"))
     entered = Registration.objects.approved().filter(team__in=teams)
     open_phases = Phase.objects.open().filter(
@@ -131,7 +127,6 @@ def inbox(request: HttpRequest, user: User) -> Answer:
 
 @signed_in.act("messages")
 def read(request: HttpRequest, user: User) -> Answer:
-    """Mark one message as read, or all."""
     chosen = [number for text in request.POST.getlist("message") if (number := whole_number(text))]
     count = mark_read(user=user, ids=chosen or None)
     return sentence(_("%(messages)s marked as read") % {"messages": counted(count, "message")})
@@ -139,7 +134,6 @@ def read(request: HttpRequest, user: User) -> Answer:
 
 @signed_in.form("notifications/choices.html")
 def choices(request: HttpRequest, user: User) -> Answer:
-    """How the reader is told of each kind of event."""
     chosen = choices_of(user)
     if request.method == "POST":
         posted = {kind: request.POST.get(kind, "") for kind in chosen}

@@ -51,7 +51,6 @@ class Operation:
 
 @require_safe
 def guide_list(request: HttpRequest) -> HttpResponse:
-    """All of them by reader, or the sections that have the words of `?q=`."""
     text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY]
     return render(request, "guides/list.html", {"groups": groups(), "text": text, "found": search(text)})
 
@@ -136,13 +135,11 @@ def site_wheel() -> Wheel:
 
 @require_safe
 def client(request: HttpRequest) -> HttpResponse:
-    """How to install the command line, and how to get from a run to the board with it."""
     return render(request, "seasons/client.html", {"wheel": site_wheel(), "checksum": CHECKSUM})
 
 
 @require_safe
 def client_file(request: HttpRequest, file: str) -> HttpResponse:
-    """The wheel, or its checksum as `sha256sum --check` reads it."""
     own = site_wheel()
     if file == own.name:
         response = HttpResponse(own.content, content_type="application/octet-stream")

@@ -163,11 +163,7 @@ def _splits(task: Task, person: object) -> list[GivenSplit]:
 
 
 def _archive(
-    request: HttpRequest,
-    task: Task,
-    splits: list[GivenSplit],
-    form: str,
-    write: Callable[[IO[bytes]], None],
+    request: HttpRequest, task: Task, splits: list[GivenSplit], form: str, write: Callable[[IO[bytes]], None]
 ) -> HttpResponseBase:
     etag = etag_of(splits, f"{form} {task.season.licence} {task}")
     same = get_conditional_response(request, etag=etag)

@@ -42,7 +42,6 @@ from tasks.seasons.access import join_request_of, merge_proposal_of, season_for,
 
 @entering.act("season season")
 def enter(request: SignedInRequest, season: Season) -> Answer:
-    """Enter a season with one of one's teams."""
     team = team_for_member(request.user, one_line(request.POST.get("team", "")))
     message = plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
     try:
@@ -117,7 +116,6 @@ def remove_member(request: SignedInRequest, team: Team, member: int) -> Answer:
 
 @entering.act("season season#take-part")
 def ask(request: SignedInRequest, season: Season) -> Answer:
-    """Ask a team to be taken in."""
     slug = one_line(request.POST.get("team", ""))
     team = get_object_or_404(teams_to_ask(request.user, season), slug=slug)
     message = request.POST.get("message", "")[:MAX_REQUEST]

@@ -49,19 +49,16 @@ class ReportForm(forms.Form):
 @never_cache
 @staff.page("operate.html")
 def operate(request: HttpRequest, user: User) -> Answer:
-    """Queues, workers, what waits and failed, storage, sweep, backup and versions."""
     return {"state": site_state()}
 
 
 @staff.act("operate")
 def mails(request: HttpRequest, user: User) -> Answer:
-    """Send again the e-mails that were given up."""
     return sentence(_("%(mails)s will be tried again") % {"mails": counted(try_again(by=user), "e-mail")})
 
 
 @signed_in.form("report.html")
 def report(request: HttpRequest, user: User) -> Answer:
-    """Tell those who run the site of abuse."""
     about = {"address": request.GET.get("about", "")[:MAX_ADDRESS]}
     form = ReportForm(request.POST or None, label_suffix="", initial=about)
     with refusals_at(form, "text"):

@@ -17,7 +17,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -36,6 +36,12 @@ Answer = str | dict[str, Any] | HttpResponseBase
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[Callable[..., Answer]], View]
 R = TypeVar("R", bound=HttpResponseBase)
+
+
+def page(address: str, view: View, name: str, **given: str) -> URLPattern:
+    """A line of the site's addresses; ``given`` is what the view is called with beside what stands in it."""
+    return path(address, view, given, name=name)
+
 
 #: What numbers in the addresses of organisers are of, and how each belongs to the season.
 ROWS: dict[str, tuple[QuerySet[Any], str]] = {

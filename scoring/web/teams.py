@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from citeboard.core.models import AuditEntry
 from citeboard.teams.access import teams_of
 from citeboard.teams.membership import NEWEST, people_of
 from citeboard.teams.models import Team
@@ -45,22 +44,18 @@ def team(request: HttpRequest, team: Team) -> Answer:
         phases.setdefault(run.phase_id, []).append(run)
     people = people_of(team, request)
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
+    # By season what organisers did that concerns the team or everybody, newest first.
+    seasons = Season.objects.filter(registrations__team=team)
+    told = [(season, list(concerning(season, [team])[:NEWEST])) for season in seasons]
     return {
         "people": people,
         "asking": waiting_requests(team),
         "merging": merging_of(team, request.user) if people.is_lead else [],
         "registrations": Registration.objects.filter(team=team).select_related("season"),
         "groups": groups,
-        "told": _told(team),
+        "told": [(season, entries) for season, entries in told if entries],
         "figures": {f"history-{group['phase'].pk}": group["figure"] for group in groups if group["figure"]},
     }
-
-
-def _told(team: Team) -> list[tuple[Season, list[AuditEntry]]]:
-    """By season what organisers did that concerns the team or everybody, newest first."""
-    seasons = Season.objects.filter(registrations__team=team)
-    told = [(season, list(concerning(season, [team])[:NEWEST])) for season in seasons]
-    return [(season, entries) for season, entries in told if entries]
 
 
 def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
@@ -74,6 +69,13 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
     stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
+    lines = []
+    for run in runs:
+        score = scores.get(run.pk)
+        number = shown(score.value, score.scale, is_infinite=score.is_infinite) if score else ""
+        around = interval(score.low, score.high, score.scale) if score else ""
+        line = {"run": as_told(run, request.user), "stands": run.pk in stands}
+        lines.append({**line, "value": number, "interval": around})
     points = [
         (run.submitted_at, value, run.system)
         for run in reversed(runs)
@@ -82,16 +84,13 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     return {
         **place_of(phase),
         "metric": metric_label(metric) if metric else "",
-        "lines": [
-            _line(as_told(run, request.user), scores.get(run.pk), stands=run.pk in stands) for run in runs
-        ],
+        "lines": lines,
         "quota": quota(phase, runs[0].team) if phase.is_open() else None,
         "figure": history(points, metric_label(metric), scale) if len(points) >= MIN_IN_CHART else None,
     }
 
 
 def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | None) -> dict[int, Score]:
-    """The first metric of each run under the ranking rules, against the newest gold it was scored against."""
     if not phase.task.rules:
         return {}
     found = (
@@ -107,21 +106,11 @@ def _ranking_scores(phase: Phase, runs: Sequence[Submission], at: dt.datetime | 
 
 
 def _on_board(phase: Phase, team: Team, at: dt.datetime | None) -> frozenset[int]:
-    """The runs that stand on the board for the team, or stood there when it was frozen."""
     gold = gold_at(phase, at) if at else board_gold(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
     rows = counting_runs(phase, phase.task.ranking_rules, gold, at)
     return frozenset(row.submission for row in rows if row.team_slug == team.slug)
-
-
-def _line(run: Submission, score: Score | None, *, stands: bool) -> dict[str, Any]:
-    return {
-        "run": run,
-        "stands": stands,
-        "value": shown(score.value, score.scale, is_infinite=score.is_infinite) if score else "",
-        "interval": interval(score.low, score.high, score.scale) if score else "",
-    }
 
 
 @require_safe
@@ -162,7 +151,6 @@ def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
 
 
 def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
-    """Seasons by their newest phase, each with its results in their order."""
     order = list(dict.fromkeys(result.season.pk for result in results))
     ordered = sorted(results, key=lambda result: order.index(result.season.pk))
     groups = [list(group) for _, group in groupby(ordered, lambda result: result.season.pk)]

@@ -226,8 +226,6 @@ BY = {VALUE: gettext_lazy("value"), SIGNIFICANCE: gettext_lazy("significance")}
 
 
 class Toggle(NamedTuple):
-    """A link that shows or hides some of the rows."""
-
     element: str
     href: str
     is_shown: bool
@@ -252,7 +250,6 @@ class BoardPage:
 
     @cached_property
     def address(self) -> str:
-        """The query string of the board as it stands, for what lies below it."""
         return self.query.with_().removesuffix("?")
 
     @property
@@ -330,7 +327,6 @@ class BoardPage:
         ] + of_marks
 
     def _turned(self, mark: str) -> tuple[str, ...]:
-        """The marks whose rows are left out, with this one or without it."""
         left_out = self.query.without
         return tuple(own for own in left_out if own != mark) if mark in left_out else (*left_out, mark)
 

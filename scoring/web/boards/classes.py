@@ -133,7 +133,6 @@ def _context(board: Board, query: BoardQuery) -> dict[str, Any]:
 def _part(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
-    """One dimension: all systems as a heat map, the chosen ones as bars, in words and as lines of a table."""
     everywhere = _ordered(class_table(board, board.rows[:MAX_IN_HEAT_MAP], dimension, metric), query)
     table = _ordered(class_table(board, chosen, dimension, metric), query)
     leaders = leaders_of(board, dimension, metric).among({name.label for name in everywhere.classes})
@@ -270,7 +269,6 @@ def _chosen(
 def _divergences(
     counted: Sequence[tuple[Row, LabelCounts]], datasets: Sequence[str], form: str
 ) -> dict[str, Any]:
-    """The heat map and the table behind it."""
     divergences = [
         [
             own.published_divergence(dataset) if form == PUBLISHED else own.divergence(dataset)
@@ -296,14 +294,9 @@ def _divergences(
 
 
 def _shares(drawn: Sequence[tuple[Row, LabelCounts]], dataset: str) -> dict[str, Any]:
-    """The bars of gold and systems, and the table behind them."""
     named = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     labels, lines = share_lines([*named, *((row.system, own, RUN) for row, own in drawn)], dataset)
-    return {
-        "bars": share_bars(labels, lines),
-        "labels": labels,
-        "share_lines": written(lines),
-    }
+    return {"bars": share_bars(labels, lines), "labels": labels, "share_lines": written(lines)}
 
 
 @phase_readers.page()

@@ -35,8 +35,8 @@ from tasks.seasons.access import phase_for
 
 
 @require_safe
-def board_export(request: HttpRequest, season: str, task: str, phase: str, name: str) -> HttpResponse:
-    return board_file(_results(request, season, task, phase), name)
+def board_export(request: HttpRequest, season: str, task: str, phase: str, suffix: str) -> HttpResponse:
+    return board_file(_results(request, season, task, phase), suffix)
 
 
 #: Scripts of other sites may read these, where the request names nobody.
@@ -70,10 +70,7 @@ def classes_tex(request: HttpRequest, season: str, task: str, phase: str) -> Htt
     choice = TableChoice.of(request.GET)
     tables = [
         exports.classes_latex(
-            board,
-            class_table(board, chosen, own, metric),
-            leaders_of(board, own, metric).significant,
-            choice,
+            board, class_table(board, chosen, own, metric), leaders_of(board, own, metric).significant, choice
         )
         for own in wanted
     ]
@@ -148,10 +145,7 @@ def _badge(request: HttpRequest, phase: Phase, team: str, system: str = "") -> H
     return phase_page(request, phase, Audience.PUBLIC, (team, system), body, content_type=SVG)
 
 
-FORMS = {
-    "md": ("text/markdown; charset=utf-8", as_markdown),
-    "json": ("application/json", as_json),
-}
+FORMS = {"md": ("text/markdown; charset=utf-8", as_markdown), "json": ("application/json", as_json)}
 
 
 @phase_readers.page("boards/data_sheet.html")

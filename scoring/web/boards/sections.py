@@ -273,7 +273,6 @@ def _cell(found: Correlation) -> tuple[str, str]:
 
 
 def chart(rows: Sequence[tuple[str, Sequence[Correlation]]], title: str) -> Dots:
-    """A dot with its interval for each coefficient of each metric, the first metric at the top."""
     return Dots(
         title=_("Correlation %(over)s") % {"over": title},
         labels=[metric for metric, _ in rows],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,6 @@ from tasks.seasons.access import phase_for
 
 @phase_readers.page("boards/standing.html")
 def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
-    """All numbers of a run that stands on the board as the viewer sees it; with `?score=` one of them."""
     its_place = standing_of(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
@@ -103,17 +102,12 @@ def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]
     by_rules: dict[str, Evaluation] = {}
     for evaluation in evaluations:
         by_rules.setdefault(evaluation.rules, evaluation)
-    return [
-        (
-            rules,
-            [
-                explained(score, by_rules[rules], phase.task.type, run.neutral_filename)
-                for score in by_rules[rules].scores.all()
-            ],
-        )
-        for rules in phase.task.rules
-        if rules in by_rules
-    ]
+    numbers = []
+    for rules in phase.task.rules:
+        if found := by_rules.get(rules):
+            name, kind = run.neutral_filename, phase.task.type
+            numbers.append((rules, [explained(score, found, kind, name) for score in found.scores.all()]))
+    return numbers
 
 
 GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
@@ -179,20 +173,15 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
         return []
     found = Evaluation.objects.filter(submission=run, gold=gold).order_by("id").prefetch_related("scores")
     by_rules = {evaluation.rules: evaluation for evaluation in found}
-    return list(_recomputed(phase, run, by_rules))
-
-
-def _recomputed(
-    phase: Phase, run: Submission, evaluations: Mapping[str, Evaluation]
-) -> Iterator[Recomputation]:
+    recomputed = []
     for rules in phase.task.rules:
-        evaluation = evaluations.get(rules)
+        evaluation = by_rules.get(rules)
         score = evaluation.scores.first() if evaluation else None
         if evaluation is None or score is None:
             continue
         missing = _files_of(evaluation.options)
         if missing:
-            yield Recomputation(rules=rules, lacking=missing)
+            recomputed.append(Recomputation(rules=rules, lacking=missing))
             continue
         file = run.neutral_filename
         command = offline_command(
@@ -203,7 +192,9 @@ def _recomputed(
             gold=[GOLD],
             run=file,
         )
-        yield Recomputation(rules=rules, command=_whole(phase, run, evaluation.gold, file, command))
+        whole = _whole(phase, run, evaluation.gold, file, command)
+        recomputed.append(Recomputation(rules=rules, command=whole))
+    return recomputed
 
 
 def _files_of(options: Mapping[str, str]) -> str:

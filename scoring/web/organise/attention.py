@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
@@ -38,8 +38,6 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One thing, where to look at it, and since when it is so."""
-
     name: str
     href: str
     words: str
@@ -82,7 +80,6 @@ def concerns(season: Season) -> list[Concern]:
 
 
 def _failed_runs(season: Season) -> Concern:
-    """Those that nobody has acknowledged."""
     runs = failed_runs(season).exclude(Acknowledgement.objects.of_run())
     return Concern(
         name="failed-runs",
@@ -123,37 +120,24 @@ def _failed_rescorings(season: Season) -> Concern:
 
 
 def _gold_problems(season: Season) -> Concern:
-    lines = [line for phase in _phases(season) for line in _gold_lines(phase)]
-    return Concern(
-        name="gold",
-        title=_("Gold"),
-        advice="",
-        lines=lines,
-        total=len(lines),
-    )
-
-
-def _gold_lines(phase: Phase) -> Iterator[Line]:
-    name = f"{phase.task}, {phase}"
-    href = _address("organise-gold", phase.task.season)
-    newest = Gold.objects.current(phase)
-    at = now()
-    if newest is None:
-        if phase.closes > at and phase.opens < at + SOON:
-            words = _("The split “%(split)s” has no gold, so that no run is accepted.") % {
-                "split": phase.split
-            }
-            yield Line(name=name, href=href, words=words)
-        return
-    standing = board_gold(phase)
-    if standing is not None and standing.pk != newest.pk:
-        waiting = unsettled(phase, newest).count()
-        words = ngettext(
-            "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
-            "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
-            waiting,
-        ) % {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
-        yield Line(name=name, href=href, words=words, since=newest.created_at)
+    lines = []
+    href, at = _address("organise-gold", season), now()
+    for phase in _phases(season):
+        name, newest = f"{phase.task}, {phase}", Gold.objects.current(phase)
+        standing = board_gold(phase) if newest else None
+        if newest is None:
+            if phase.closes > at and phase.opens < at + SOON:
+                words = _("The split “%(split)s” has no gold, so that no run is accepted.")
+                lines.append(Line(name=name, href=href, words=words % {"split": phase.split}))
+        elif standing and standing.pk != newest.pk:
+            waiting = unsettled(phase, newest).count()
+            words = ngettext(
+                "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
+                "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
+                waiting,
+            ) % {"gold": standing.number, "runs": counted(waiting, "run"), "newest": newest.number}
+            lines.append(Line(name=name, href=href, words=words, since=newest.created_at))
+    return Concern(name="gold", title=_("Gold"), advice="", lines=lines, total=len(lines))
 
 
 def _columns_without_value(season: Season) -> Concern:
@@ -267,7 +251,6 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    """Runs that wait for a model or a label, and runs that nobody has begun to score for long."""
     unbegun = Q(status=Status.QUEUED) | Q(status=Status.CHECKING, jobs__state=Job.State.QUEUED)
     stuck = unbegun & Q(status_since__lt=now() - PATIENCE)
     runs = _runs(season).filter(Q(status=Status.WAITING) | stuck).distinct()
@@ -313,7 +296,7 @@ def _unserved_queues(season: Season) -> Concern:
 def _teams_without_score(season: Season) -> Concern:
     """Of a season that has begun."""
     if not any(phase.opens <= now() for phase in _phases(season)):
-        return _none("teams-without-score")
+        return Concern(name="teams-without-score", title="", advice="", lines=(), total=0)
     scored = Submission.objects.filter(
         phase__task__season=season, team=OuterRef("team"), status=Status.SCORED
     )
@@ -327,34 +310,22 @@ def _teams_without_score(season: Season) -> Concern:
         .annotate(moving=moving, failed=failed)
         .order_by("team__name")
     )
-    runs = _address("organise-runs", season)
+    lines = []
+    rows = entries.values_list("team__name", "team__slug", "moving", "failed")
+    for name, slug, on_the_way, lost in rows[:SHOWN]:
+        so_far = [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}] if on_the_way else []
+        so_far += [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
+        words = ", ".join(so_far) or _("no run that could be scored")
+        href = f"{_address('organise-runs', season)}?team={slug}"
+        lines.append(Line(name=name, href=href, words=words))
     return Concern(
         name="teams-without-score",
         title=_("Teams without a scored run"),
         advice="",
-        lines=[
-            Line(
-                name=name,
-                href=f"{runs}?team={slug}",
-                words=_sent_so_far(moving, failed),
-            )
-            for name, slug, moving, failed in entries.values_list(
-                "team__name", "team__slug", "moving", "failed"
-            )[:SHOWN]
-        ],
+        lines=lines,
         total=entries.count(),
         all_href=_address("organise-teams", season),
     )
-
-
-def _sent_so_far(moving: int, failed: int) -> str:
-    told = [_("%(runs)s on the way") % {"runs": counted(moving, "run")}] if moving else []
-    told += [_("%(runs)s failed") % {"runs": counted(failed, "run")}] if failed else []
-    return ", ".join(told) or _("no run that could be scored")
-
-
-def _none(name: str) -> Concern:
-    return Concern(name=name, title="", advice="", lines=(), total=0)
 
 
 def _runs(season: Season) -> QuerySet[Submission]:

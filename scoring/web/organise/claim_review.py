@@ -32,8 +32,6 @@ judged_runs = Pages(run_to_judge, "pk", context=lambda run: {**place_of(run.phas
 
 
 class JudgementsForm(forms.Form):
-    """The annotators' file."""
-
     file = forms.FileField(
         label=_("Judgements"),
         help_text=_("JSON lines, as the guide on positional citations describes them."),

@@ -36,8 +36,6 @@ from tasks.types.problems import capped
 
 
 class GoldForm(forms.Form):
-    """A new version of one split's gold."""
-
     split = forms.ChoiceField(label=gettext_lazy("Task and split"))
     also = forms.MultipleChoiceField(
         label=gettext_lazy("The same file is also the gold of"),
@@ -133,7 +131,6 @@ def _publish(request: SignedInRequest, form: GoldForm) -> None:
 
 @organisers.act("organise-gold season")
 def rescore(request: SignedInRequest, season: Season, phase: Phase, how: str) -> Answer:
-    """Score the runs of a phase again, or stop doing so."""
     named = {"task": phase.task, "phase": phase}
     if how == "stop":
         scorings = counted(stop(phase=phase, by=request.user), "scoring")
@@ -165,7 +162,6 @@ def rescore_run(request: SignedInRequest, run: Submission) -> Answer:
 
 
 def _splits(season: Season) -> list[tuple[Task, str]]:
-    """Every split that a phase of the season scores with."""
     phases = Phase.objects.filter(task__season=season).select_related("task")
     return list(
         dict.fromkeys((phase.task, phase.split) for phase in phases.order_by("task__position", "position"))
@@ -228,7 +224,6 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
 
 @organisers.act("organise-baselines season")
 def compute(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    """Have the baseline that is named computed, or every one of the phase."""
     name = request.POST.get("name", "")
     orders = baseline_runs.ask(phase=phase, names=[name] if name else None, by=request.user)
     new = sum(order.is_new for order in orders)

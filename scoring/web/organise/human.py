@@ -58,8 +58,6 @@ INSTANCES_AT_FIRST = 20
 
 
 class SheetForm(forms.Form):
-    """What a sheet is drawn from."""
-
     instances = forms.IntegerField(
         label=gettext_lazy("Instances"),
         min_value=1,
@@ -89,8 +87,6 @@ class SheetForm(forms.Form):
 
 
 class AnnotatorForm(forms.Form):
-    """Somebody who rates in the site."""
-
     email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
     is_adjudicator = forms.BooleanField(
         label=gettext_lazy("Adjudicates: rates only what the others differ on, and decides it"),
@@ -99,13 +95,8 @@ class AnnotatorForm(forms.Form):
 
 
 class DistanceForm(forms.Form):
-    """From which distance between ratings an adjudicator decides."""
-
     distance = forms.TypedChoiceField(
-        label=gettext_lazy("An adjudicator decides"),
-        coerce=int,
-        empty_value=None,
-        required=False,
+        label=gettext_lazy("An adjudicator decides"), coerce=int, empty_value=None, required=False
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -120,15 +111,11 @@ class DistanceForm(forms.Form):
 
 
 class RatingsForm(forms.Form):
-    """The ratings of somebody who does not sign in."""
-
     name = forms.CharField(label=gettext_lazy("Name of the annotator"), max_length=80)
     file = forms.FileField(label=gettext_lazy("Ratings, as CSV"))
 
 
 class DataSheetForm(forms.Form):
-    """Every question of the data sheet; none has to be answered."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         for questions in SECTIONS.values():
@@ -206,7 +193,6 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
 
 
 def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
-    """The sheet's page with a form that was sent and its faults."""
     context = {"season": sheet.phase.task.season, "part": "human", "sheet": sheet, **_sheet(sheet), **forms}
     return render(request, "organise/sheet.html", context, status=422)
 
@@ -223,7 +209,6 @@ def add_annotator(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
 
 @organisers.act("organise-sheet season sheet")
 def remove(request: SignedInRequest, season: Season, sheet: Sheet, annotator: int) -> Answer:
-    """Take an annotator off the sheet, with what they rated."""
     removed = get_object_or_404(sheet.annotators, pk=annotator)
     ratings = counted(remove_annotator(annotator=removed, by=request.user), "rating")
     return _("%(name)s is off the sheet, with %(ratings)s.") % {"name": removed, "ratings": ratings}
@@ -231,7 +216,6 @@ def remove(request: SignedInRequest, season: Season, sheet: Sheet, annotator: in
 
 @organisers.act("organise-sheet season sheet")
 def adjudication(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    """Whether, and from which distance on, an adjudicator decides."""
     form = DistanceForm(request.POST)
     if not form.is_valid():
         return _refused(request, sheet, distance_form=form)
@@ -241,14 +225,12 @@ def adjudication(request: SignedInRequest, season: Season, sheet: Sheet) -> Answ
 
 @organisers.act("organise-sheet season sheet")
 def references(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    """Let annotators judge against the gold texts."""
     show_references(sheet=sheet, by=request.user)
     return _("Annotators read the gold text of each instance now.")
 
 
 @organisers.act("organise-sheet season sheet")
 def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Answer:
-    """Ratings of somebody who does not sign in, as a file."""
     form = RatingsForm(request.POST, request.FILES, label_suffix="")
     problems: Sequence[Any] = ()
     if form.is_valid():
@@ -269,7 +251,6 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
 
 @organisers.act("organise-sheet season sheet")
 def settle(request: SignedInRequest, season: Season, sheet: Sheet, how: str) -> Answer:
-    """Publish the sheet, or take it back."""
     if how == "publish":
         is_confirmed = request.POST.get("unfinished") == "yes"
         outcome.publish(sheet=sheet, by=request.user, is_confirmed=is_confirmed)

@@ -27,8 +27,6 @@ PUBLIC, PRIVATE = "public", "private"
 
 
 class AnnouncementForm(forms.Form):
-    """What stands on top of the season's page."""
-
     text = forms.CharField(
         label=gettext_lazy("Announcement"),
         required=False,
@@ -56,8 +54,6 @@ class AnswerForm(forms.Form):
 
 
 class TermsForm(forms.Form):
-    """The text of the next version."""
-
     text = forms.CharField(
         label=gettext_lazy("Terms"),
         max_length=MAX_LENGTH,
@@ -110,7 +106,6 @@ def revoke(request: SignedInRequest, season: Season, announcement: int) -> Answe
 
 @helpers.page("organise/questions.html", "questions")
 def questions(request: HttpRequest, season: Season) -> Answer:
-    """Those without an answer first."""
     rows = Question.objects.filter(season=season).select_related("asked_by", "answered_by")
     ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
     return {"page": leaf(request, ordered), "open": rows.unanswered().count()}
@@ -128,7 +123,6 @@ def answer_page(request: SignedInRequest, season: Season, question: Question) ->
 
 @organisers.form("organise/terms.html", "terms")
 def terms(request: SignedInRequest, season: Season) -> Answer:
-    """The versions, how many accepted which, and a form for the next one."""
     versions = Terms.objects.filter(season=season).annotate(accepted=Count("acceptances"))
     current = versions.first()
     initial = {"text": current.text if current else ""}
@@ -141,7 +135,6 @@ def terms(request: SignedInRequest, season: Season) -> Answer:
 
 @organisers.page()
 def acceptances_csv(request: HttpRequest, season: Season) -> Answer:
-    """Who accepted which version, and when."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(["version", "name", "address", "accepted_at"])

@@ -34,8 +34,6 @@ NDJSON = "application/x-ndjson; charset=utf-8"
 
 
 class LabelsForm(forms.Form):
-    """A file of labels of one of the models that the season's tasks ask for."""
-
     model = forms.ChoiceField(label=gettext_lazy("Model"))
     file = forms.FileField(
         label=gettext_lazy("Labels"),
@@ -126,7 +124,6 @@ def _lines_file(lines: Iterable[str], name: str) -> StreamingHttpResponse:
 
 @organisers.act("organise-models season")
 def share(request: SignedInRequest, season: Season) -> Answer:
-    """The season's labels of a model become those of all seasons; by the site's staff alone."""
     name = request.POST.get("model", "")
     if not request.user.is_staff or name not in models_of_season(season):
         raise Http404(NO_LABELS)

@@ -33,7 +33,6 @@ NO_TEAM = "baselines"
 
 @helpers.page("organise/overview.html", "overview")
 def organise(request: HttpRequest, season: Season) -> Answer:
-    """What needs attention, and the phases as a time line."""
     runs = Submission.objects.filter(phase__task__season=season, team__isnull=False)
     return {
         "concerns": concerns(season),
@@ -90,7 +89,6 @@ def chosen_runs(season: Season, query: RunQuery) -> QuerySet[Submission]:
 
 
 def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
-    """The runs with the number that ranks them, where they have one."""
     listed = list(runs)
     scores = ranking_scores(listed)
     lines = []
@@ -122,7 +120,6 @@ def runs(request: HttpRequest, season: Season) -> Answer:
 
 @helpers.page()
 def runs_as_csv(request: HttpRequest, season: Season) -> Answer:
-    """The runs that the filters leave, all of them."""
     content = runs_csv(chosen_runs(season, RunQuery.of(request.GET)))
     return attachment(content, "text/csv; charset=utf-8", f"{season.slug}-runs.csv", is_private=True)
 
@@ -137,7 +134,6 @@ def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> Answer:
 
 @helpers.page("organise/progress.html", "progress")
 def progress(request: HttpRequest, season: Season) -> Answer:
-    """Runs by day, how long they wait, and what they take on the disk."""
     known = progress_of(season)
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):

@@ -44,8 +44,6 @@ from tasks.seasons.timeline import TimeLine
 
 
 class TimesForm(MomentsForm):
-    """When a phase opens and closes, in its own time zone."""
-
     def __init__(self, data: Any = None, *, phase: Phase) -> None:
         super().__init__(data, initial={"opens": phase.opens, "closes": phase.closes}, label_suffix="")
         self.fields["opens"] = MomentField(label=_("Opens"), zone=phase.zone)
@@ -53,8 +51,6 @@ class TimesForm(MomentsForm):
 
 
 class BoardForm(MomentsForm):
-    """Who sees the board of a phase, and from when somebody else."""
-
     board = forms.ChoiceField(label=gettext_lazy("Who sees the board"), choices=Phase.Audience.choices)
 
     def __init__(self, data: Any = None, *, phase: Phase) -> None:
@@ -74,8 +70,6 @@ class BoardForm(MomentsForm):
 
 
 class FreezeForm(MomentsForm):
-    """From when others than organisers see the board as it stands then, and until when."""
-
     def __init__(self, data: Any = None, *, phase: Phase) -> None:
         initial = {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until}
         super().__init__(data, initial=initial, label_suffix="")
@@ -88,8 +82,6 @@ class FreezeForm(MomentsForm):
 
 
 class EndForm(forms.Form):
-    """Why the results are official without every team's word."""
-
     reason = forms.CharField(max_length=MAX_REASON)
 
 
@@ -142,7 +134,6 @@ def phases(request: HttpRequest, season: Season) -> Answer:
 
 
 def time_line(season: Season) -> dict[str, Any]:
-    """The phases of a season with their bars, as a template shows them."""
     at = now()
     rows = Phase.objects.filter(task__season=season).select_related("task__season")
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
@@ -178,7 +169,6 @@ def times(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
 
 @organisers.act("organise-phases season")
 def switch(request: SignedInRequest, season: Season, phase: Phase, how: str) -> Answer:
-    """Open or close a phase at once."""
     if how == "open":
         open_now(phase=phase, by=request.user)
         return _("%(task)s, %(phase)s, is open now.") % _named(phase)
@@ -188,7 +178,6 @@ def switch(request: SignedInRequest, season: Season, phase: Phase, how: str) -> 
 
 @organisers.form("organise/board.html", "phases", back="organise-phases season")
 def board(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    """Who sees the board of a phase, and from when somebody else."""
     form = BoardForm(request.POST or None, phase=phase)
     with refusals_at(form, "board_from"):
         if form.is_valid():
@@ -206,7 +195,6 @@ def board(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
 
 @organisers.act("organise-phases season")
 def reveal(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    """Show the board to everybody at once."""
     shown = reveal_now(phase=phase, by=request.user)
     return _("Everybody sees the board of %(task)s, %(phase)s, now.") % _named(shown)
 
@@ -238,7 +226,6 @@ def unfreeze(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
 
 @organisers.page("organise/confirmation.html", "phases")
 def confirmation(request: HttpRequest, season: Season, phase: Phase) -> Answer:
-    """What the lead of each team says of the results that count."""
     results = results_of(phase)
     confirmed, teams = teams_confirmed(results)
     refused = why_not(phase)
@@ -279,7 +266,6 @@ def errata(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
 
 @organisers.form("organise/outside.html", "phases")
 def manual_scores(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    """The measures that were entered for a phase, and a form for another."""
     form = MeasureForm(request.POST or None, label_suffix="")
     with refusals_at(form, None):
         if form.is_valid():

@@ -6,22 +6,22 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
+from scoring.web.organise.settings_form import said
+from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, organisers, sent, signed_in
 from tasks.models import Season, SeasonFile
-from tasks.seasons.access import may_create_seasons, season_to_organise
+from tasks.seasons.access import may_create_seasons
 from tasks.seasons.file.export import export_season
-from tasks.seasons.file.load import Loaded, load_season_text
+from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
 from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
-from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, clone_season
-from tasks.types import InputRefused
+from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, Preset, clone_season, season_from
+from tasks.types import InputRefused, task_types
 from tasks.types.problems import capped
 
 MAX_FILE = 1 << 20
@@ -59,27 +59,18 @@ class SeasonFileForm(forms.Form):
         return bytes(file.read())
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def season_file(request: HttpRequest, season: str) -> HttpResponse:
-    """The plan of an uploaded file for a season that the user organises."""
-    found = season_to_organise(request.user, season)
-    return _answered(request, found)
+@organisers.form("organise/file.html", "file")
+def season_file(request: SignedInRequest, season: Season) -> Answer:
+    return _answered(request, season)
 
 
-@login_required
-@require_safe
-def season_toml(request: HttpRequest, season: str) -> HttpResponse:
+@organisers.page()
+def season_toml(request: HttpRequest, season: Season) -> Answer:
     """The file as the season stands; the gold and runs that it names are not handed out here."""
-    found = season_to_organise(request.user, season)
-    response = HttpResponse(export_season(found).text, content_type="application/toml; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="season.toml"'
-    return response
+    return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
 class CloneForm(forms.Form):
-    """What next year's season is called; the checks are those of a season file."""
-
     title = forms.CharField(label=gettext_lazy("Title"), max_length=120)
     slug = forms.CharField(
         label=gettext_lazy("Name in addresses"),
@@ -95,43 +86,33 @@ class CloneForm(forms.Form):
     )
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def clone(request: HttpRequest, season: str) -> HttpResponse:
+@organisers.form("organise/clone.html", "file")
+def clone(request: SignedInRequest, season: Season) -> Answer:
     """Next year's season, a draft that whoever makes it organises."""
-    found = season_to_organise(request.user, season)
     form = CloneForm(request.POST if request.method == "POST" else None, label_suffix="")
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
-            made = clone_season(season=found, by=_person(request), **form.cleaned_data)
+            made = clone_season(season=season, by=request.user, **form.cleaned_data)
         except InputRefused as refused:
             for problem in refused.problems:
                 form.add_error(None, sentence(problem.message))
         else:
-            messages.success(
-                request,
-                _("%(season)s is a draft; its phases and its gold are yours to look through.")
-                % {"season": made},
-            )
+            words = _("%(season)s is a draft; its phases and its gold are yours to look through.")
+            messages.success(request, words % {"season": made})
             return redirect("organise", made.slug)
-    context = {"season": found, "part": "file", "form": form}
-    return render(request, "organise/clone.html", context, status=422 if form.errors else 200)
+    return {"form": form}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def new_season(request: HttpRequest) -> HttpResponse:
+@signed_in.form("organise/file.html", "file")
+def new_season(request: SignedInRequest, user: User) -> Answer:
     """The same for a season that is not there yet; for staff."""
-    if not may_create_seasons(request.user):
+    if not may_create_seasons(user):
         raise Http404(_("Seasons are created by staff of the site."))
     return _answered(request, None)
 
 
-def _answered(request: HttpRequest, season: Season | None) -> HttpResponse:
-    is_post = request.method == "POST"
-    form = SeasonFileForm(
-        request.POST if is_post else None, request.FILES if is_post else None, label_suffix=""
-    )
+def _answered(request: SignedInRequest, season: Season | None) -> HttpResponse:
+    form = SeasonFileForm(**sent(request), label_suffix="")
     context: dict[str, Any] = {
         "season": season,
         "part": "file",
@@ -141,7 +122,7 @@ def _answered(request: HttpRequest, season: Season | None) -> HttpResponse:
         "last": SeasonFile.objects.filter(season=season).select_related("loaded_by").first(),
     }
     status = 200
-    if is_post and form.is_valid():
+    if form.is_valid():
         content = form.content
         try:
             loaded = _loaded(request, content, season, dry_run="load" not in request.POST)
@@ -156,18 +137,20 @@ def _answered(request: HttpRequest, season: Season | None) -> HttpResponse:
             status = 409
         else:
             if "load" in request.POST:
-                messages.success(request, _said(loaded))
+                words = _("The season is as the file says; nothing has changed.")
+                if loaded.changes:
+                    words = _("Loaded: %(changes)s.") % {"changes": "; ".join(loaded.changes)}
+                messages.success(request, words)
                 return redirect("organise-file", loaded.season.slug)
             context["plan"] = loaded
         context["text"] = content.decode("utf-8", "replace")
-    status = 422 if form.errors else status
-    return render(request, "organise/file.html", context, status=status)
+    return render(request, "organise/file.html", context, status=422 if form.errors else status)
 
 
-def _loaded(request: HttpRequest, content: bytes, season: Season | None, *, dry_run: bool) -> Loaded:
+def _loaded(request: SignedInRequest, content: bytes, season: Season | None, *, dry_run: bool) -> Loaded:
     return load_season_text(
         content,
-        by=_person(request),
+        by=request.user,
         slug=season.slug if season else "",
         decisions=Decisions() if dry_run else decisions_of(request),
         dry_run=dry_run,
@@ -186,12 +169,59 @@ def decisions_of(request: HttpRequest) -> Decisions:
     )
 
 
-def _said(loaded: Loaded) -> str:
-    if not loaded.changes:
-        return _("The season is as the file says; nothing has changed.")
-    return _("Loaded: %(changes)s.") % {"changes": "; ".join(loaded.changes)}
+class PresetForm(forms.Form):
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=120)
+    slug = forms.CharField(
+        label=gettext_lazy("Name in addresses"),
+        max_length=60,
+        help_text=gettext_lazy("Small letters, digits and single hyphens."),
+    )
+    task_type = forms.ChoiceField(label=gettext_lazy("Task type"))
+    time_zone = forms.CharField(
+        label=gettext_lazy("Time zone"),
+        max_length=60,
+        initial="UTC",
+        help_text=gettext_lazy("Such as Europe/Rome, UTC or AoE."),
+    )
+
+    def __init__(self, data: Any = None, *, preset: Preset) -> None:
+        super().__init__(data, label_suffix="")
+        kinds = [(slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()]
+        chosen = self.fields["task_type"]
+        assert isinstance(chosen, forms.ChoiceField)
+        chosen.choices = kinds
+        self.dates = list(preset.dates)
+        for name, label in preset.dates.items():
+            help_text = _("In that zone, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
+            self.fields[name] = forms.CharField(label=label, max_length=80, help_text=help_text)
+
+    def make(self, preset: Preset, by: User) -> Season | None:
+        """None where something is wrong, which then stands at its field."""
+        given = {name: value for name, value in self.cleaned_data.items() if name not in self.dates}
+        dates = {name: self.cleaned_data[name] for name in self.dates}
+        try:
+            return season_from(preset=preset, dates=dates, by=by, **given)
+        except SettingsRefused as refused:
+            for fault in refused.faults:
+                self._add(fault)
+            return None
+
+    def _add(self, fault: Fault) -> None:
+        name = fault.key.removeprefix("season.")
+        self.add_error(name if name in self.fields else None, said(fault))
 
 
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+def _preset(user: object, preset: str) -> Preset:
+    if not may_create_seasons(user) or preset not in PRESETS:
+        raise Http404(_("Seasons are created by staff of the site."))
+    return PRESETS[preset]
+
+
+@Pages(_preset, "preset", context=lambda preset: {"preset": preset}).form("organise/preset.html")
+def new_from_preset(request: SignedInRequest, preset: Preset) -> Answer:
+    form = PresetForm(request.POST if request.method == "POST" else None, preset=preset)
+    if form.is_valid() and (made := form.make(preset, request.user)):
+        words = _("%(season)s is a draft. Bring its gold next, and look through its settings.")
+        messages.success(request, words % {"season": made})
+        return redirect("organise-settings", made.slug)
+    return {"form": form}

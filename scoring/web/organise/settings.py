@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from citeboard.core.words import sentence
-from citeboard.teams.models import User
 from scoring.ops.pruning import delete_season
 from scoring.web.organise.settings_form import SettingsForm
+from scoring.web.pages import Answer, SignedInRequest, organisers
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import Configured
-from tasks.seasons.access import season_to_organise
 from tasks.seasons.file.entries import SEASON, phase_prefix, task_prefix
 from tasks.seasons.file.load import SettingsRefused, change_settings
 from tasks.seasons.history import NotDeleted, delete_phase, delete_task
@@ -38,99 +34,43 @@ class Place:
         return self.prefix or f"{self.above}.{slug}"
 
 
-@login_required
-@require_safe
-def settings(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    tasks = Task.objects.filter(season=found).prefetch_related("phases")
-    return render(request, "organise/settings.html", {"season": found, "part": "settings", "tasks": tasks})
+@organisers.page("organise/settings.html", "settings")
+def settings(request: HttpRequest, season: Season) -> Answer:
+    return {"tasks": Task.objects.filter(season=season).prefetch_related("phases")}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def season_settings(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    return _form(request, Place(found, Season, found, found.title, prefix=SEASON))
+@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+def season_settings(request: SignedInRequest, season: Season) -> Answer:
+    return _form(request, Place(season, Season, season, season.title, prefix=SEASON))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def task_settings(request: HttpRequest, season: str, task: int) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    own = _task(found, task)
-    return _form(request, Place(found, Task, own, own.title, prefix=task_prefix(own.slug)))
+@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+def task_settings(request: SignedInRequest, season: Season, task: Task) -> Answer:
+    return _form(request, Place(season, Task, task, task.title, prefix=task_prefix(task.slug)))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def new_task(request: HttpRequest, season: str) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    return _form(request, Place(found, Task, None, _("A new task"), above="tasks"))
+@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+def new_task(request: SignedInRequest, season: Season) -> Answer:
+    return _form(request, Place(season, Task, None, _("A new task"), above="tasks"))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def phase_settings(request: HttpRequest, season: str, phase: int) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    own = _phase(found, phase)
-    prefix = phase_prefix(own.task.slug, own.slug)
-    return _form(request, Place(found, Phase, own, f"{own.task}, {own}", prefix=prefix))
+@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+def phase_settings(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
+    prefix = phase_prefix(phase.task.slug, phase.slug)
+    return _form(request, Place(season, Phase, phase, f"{phase.task}, {phase}", prefix=prefix))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def new_phase(request: HttpRequest, season: str, task: int) -> HttpResponse:
-    found = season_to_organise(request.user, season)
-    own = _task(found, task)
-    above = f"{task_prefix(own.slug)}.phases"
-    return _form(
-        request, Place(found, Phase, None, _("A new phase of %(task)s") % {"task": own}, above=above)
-    )
+@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
+def new_phase(request: SignedInRequest, season: Season, task: Task) -> Answer:
+    title, above = _("A new phase of %(task)s") % {"task": task}, f"{task_prefix(task.slug)}.phases"
+    return _form(request, Place(season, Phase, None, title, above=above))
 
 
-@require_POST
-@login_required
-def delete(request: HttpRequest, season: str, what: str, number: int) -> HttpResponse:
-    """A task or a phase that has no runs."""
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    gone = _task(found, number) if what == "task" else _phase(found, number)
-    try:
-        if isinstance(gone, Task):
-            delete_task(task=gone, by=request.user)
-        else:
-            delete_phase(phase=gone, by=request.user)
-    except NotDeleted as refused:
-        messages.error(request, sentence(refused))
-    else:
-        messages.success(request, _("%(name)s is deleted. The history can bring it back.") % {"name": gone})
-    return redirect("organise-settings", found.slug)
-
-
-@require_POST
-@login_required
-def delete_draft(request: HttpRequest, season: str) -> HttpResponse:
-    """A season that was never public; its name in addresses is typed, since it cannot be undone."""
-    assert isinstance(request.user, User)
-    found = season_to_organise(request.user, season)
-    if request.POST.get("slug", "").strip() != found.slug:
-        messages.error(request, _("Type “%(name)s” to delete the season.") % {"name": found.slug})
-        return redirect("organise-settings", found.slug)
-    try:
-        delete_season(season=found, by=request.user)
-    except NotDeleted as refused:
-        messages.error(request, sentence(refused))
-        return redirect("organise-settings", found.slug)
-    messages.success(request, _("The draft %(season)s is deleted.") % {"season": found})
-    return redirect("home")
-
-
-def _form(request: HttpRequest, place: Place) -> HttpResponse:
-    assert isinstance(request.user, User)
+def _form(request: SignedInRequest, place: Place) -> Answer:
     zone = place.row.zone if isinstance(place.row, Phase) else place.season.zone
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, model=place.model, row=place.row, zone=zone)
-    if data is not None and form.is_valid():
+    if form.is_valid():
         prefix = place.prefix_of(form.cleaned_data.get("slug", ""))
         try:
             if form.is_new and _is_taken(place, form.cleaned_data["slug"]):
@@ -140,10 +80,8 @@ def _form(request: HttpRequest, place: Place) -> HttpResponse:
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
-            messages.success(request, _("%(title)s: the settings are saved.") % {"title": place.title})
-            return redirect("organise-settings", place.season.slug)
-    context = {"season": place.season, "part": "settings", "form": form, "title": place.title, "zone": zone}
-    return render(request, "organise/settings_form.html", context, status=422 if form.errors else 200)
+            return _("%(title)s: the settings are saved.") % {"title": place.title}
+    return {"form": form, "title": place.title, "zone": zone}
 
 
 def _is_taken(place: Place, slug: str) -> bool:
@@ -153,9 +91,25 @@ def _is_taken(place: Place, slug: str) -> bool:
     return Phase.objects.filter(task__season=place.season, task__slug=task, slug=slug).exists()
 
 
-def _task(season: Season, number: int) -> Task:
-    return get_object_or_404(Task, pk=number, season=season)
+@organisers.act("organise-settings season")
+def delete(request: SignedInRequest, season: Season, what: str, number: int) -> Answer:
+    """A task or a phase that has no runs."""
+    deleted: Task | Phase
+    if what == "task":
+        deleted = get_object_or_404(Task, pk=number, season=season)
+        delete_task(task=deleted, by=request.user)
+    else:
+        phases = Phase.objects.select_related("task")
+        deleted = get_object_or_404(phases, pk=number, task__season=season)
+        delete_phase(phase=deleted, by=request.user)
+    return _("%(name)s is deleted. The history can bring it back.") % {"name": deleted}
 
 
-def _phase(season: Season, number: int) -> Phase:
-    return get_object_or_404(Phase.objects.select_related("task"), pk=number, task__season=season)
+@organisers.act("organise-settings season")
+def delete_draft(request: SignedInRequest, season: Season) -> Answer:
+    """A season that was never public; its name in addresses is typed, since it cannot be undone."""
+    if request.POST.get("slug", "").strip() != season.slug:
+        raise NotDeleted(_("Type “%(name)s” to delete the season.") % {"name": season.slug})
+    delete_season(season=season, by=request.user)
+    messages.success(request, _("The draft %(season)s is deleted.") % {"season": season})
+    return redirect("home")

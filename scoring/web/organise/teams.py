@@ -23,21 +23,13 @@ from scoring.web.organise.settings_form import MomentField, MomentsForm
 from scoring.web.pages import Answer, SignedInRequest, helpers, organisers, refusals_at
 from tasks.models import ExtraTries, Organiser, Phase, Registration, Season, Submission
 from tasks.models.registrations import RegistrationQuerySet
-from tasks.registration.entries import (
-    approve_team,
-    change_entry,
-    change_entry_list,
-    limit_teams,
-    refuse_team,
-)
+from tasks.registration.entries import approve_team, change_entry, change_entry_list, limit_teams, refuse_team
 from tasks.seasons.access import may_organise
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
 from tasks.submissions.run_acts import MAX_REASON, MAX_TRIES, give_tries, take_tries_back
 
 
 class DecisionForm(forms.Form):
-    """Approve a team's entry, or refuse it with a reason that its team reads."""
-
     decision = forms.ChoiceField(choices=[("approve", "approve"), ("refuse", "refuse")])
     reason = forms.CharField(required=False, max_length=500)
 
@@ -47,8 +39,6 @@ class EntryForm(forms.Form):
 
 
 class TeamRulesForm(MomentsForm):
-    """Who may enter by list, the size of a team, and when its members are settled."""
-
     entry_list = forms.CharField(
         label=gettext_lazy("Addresses that may enter"),
         required=False,
@@ -77,8 +67,6 @@ class TeamRulesForm(MomentsForm):
 
 
 class MergeForm(forms.Form):
-    """Which team goes into which, and why."""
-
     team = forms.ModelChoiceField(
         label=gettext_lazy("Team"), queryset=Team.objects.none(), to_field_name="slug"
     )
@@ -123,8 +111,6 @@ class ExtraTriesForm(forms.Form):
 
 
 class PersonForm(forms.Form):
-    """Somebody with an account, and what they are to the season."""
-
     HAND_OVER = "hand-over"
 
     email = forms.EmailField(label=gettext_lazy("E-mail address of their account"))
@@ -148,7 +134,6 @@ class PersonForm(forms.Form):
 
 @helpers.page("organise/teams.html", "teams")
 def teams(request: HttpRequest, season: Season) -> Answer:
-    """Those that wait first, then those that take part, then those that were refused."""
     return _teams(season)
 
 
@@ -189,7 +174,6 @@ def decide(request: SignedInRequest, season: Season, entry: int) -> Answer:
 
 @organisers.act("organise-teams season")
 def entry(request: SignedInRequest, season: Season) -> Answer:
-    """Open or close the season to teams, or let organisers approve them."""
     form = EntryForm(request.POST)
     if not form.is_valid():
         return HttpResponseBadRequest(_("There is no such way of entering a season."))
@@ -200,7 +184,6 @@ def entry(request: SignedInRequest, season: Season) -> Answer:
 
 @organisers.act("organise-teams season")
 def rules(request: SignedInRequest, season: Season) -> Answer:
-    """Who may enter by list, how large teams may be and until when their members change."""
     form = TeamRulesForm(request.POST, season=season)
     with refusals_at(form, "entry_list"):
         if form.is_valid():

@@ -56,7 +56,6 @@ def _with_rights(viewer: object, pk: int) -> tuple[Submission, Rights]:
 
 @Pages(_with_rights, "pk", is_public=True).page()
 def instances(request: HttpRequest, readable: tuple[Submission, Rights]) -> Answer:
-    """A run instance by instance, each at an address of its own."""
     run, rights = readable
     audience = audience_of(run.phase, request.user)
     evaluations = latest_evaluations(run, frozen_at(run.phase, audience))

@@ -29,7 +29,7 @@ from scoring.comparison.contenders import (
     own_runs,
 )
 from scoring.comparison.pages import class_part, instance_part, test_part
-from scoring.comparison.paired_scores import Busy, Two, tests, two
+from scoring.comparison.paired_scores import Busy, tests, two
 from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance, ReadPage, may_read, read_page
 from scoring.comparison.several import MAX_RUNS, Line, Several, several
 from scoring.exchange.figure_files import figure_response
@@ -82,14 +82,19 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
 def _compared(
     board: Board, chosen: ChosenTwo, viewer: User | AnonymousUser, query: CompareQuery
 ) -> tuple[dict[str, Any], int]:
-    """What the page shows of two runs, and the status that it is sent with."""
     evaluations = [evaluation_of(board, row) for row in chosen]
     missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200
     pair = two(evaluations[0], evaluations[1])
     try:
-        found = _parts(pair, chosen, board, query)
+        told = tests(pair, at_once=query.tests)
+        found = {
+            "tests": test_part(pair, told, query),
+            "classes": class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
+            "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
+            "gold": board.gold,
+        }
         if pair.pooled and may_read(board.phase, viewer, [pair.a, pair.b]) is not None:
             own = ReadQuery(a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold)
             found["read"] = own.with_()
@@ -101,16 +106,6 @@ def _compared(
     except Busy:
         return {"is_busy": True}, 503
     return found, 200
-
-
-def _parts(pair: Two, chosen: ChosenTwo, board: Board, query: CompareQuery) -> dict[str, Any]:
-    told = tests(pair, at_once=query.tests)
-    return {
-        "tests": test_part(pair, told, query),
-        "classes": class_part(pair, chosen[0].system, chosen[1].system, query, board.audience),
-        "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
-        "gold": board.gold,
-    }
 
 
 @phase_readers.page()

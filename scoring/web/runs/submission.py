@@ -87,8 +87,6 @@ DONE = {
 
 
 class AnswerForm(forms.Form):
-    """What is wrong with the result, where something is; `seen` is the digest of the numbers on the page."""
-
     seen = forms.CharField(required=False, max_length=64)
     message = forms.CharField(required=False, max_length=MAX_MESSAGE)
 
@@ -196,14 +194,12 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
 
 @team_runs.act("submission pk")
 def delete_run_file(request: SignedInRequest, run: Submission) -> Answer:
-    """The file of a withdrawn run."""
     delete_file(submission=run, by=request.user)
     return _("The file is deleted. Its digest and its numbers stay.")
 
 
 @led_runs.act("submission pk")
 def answer(request: SignedInRequest, run: Submission, how: str) -> Answer:
-    """The lead of its team confirms or contests the result."""
     form = AnswerForm(request.POST)
     if not form.is_valid():
         raise ValidationError([str(error) for errors in form.errors.values() for error in errors])

@@ -151,10 +151,7 @@ def _checked(form: RunForm, phase: Phase, user: User) -> Outcome:
         require_inputs(user, phase)
         given = form.cleaned_data
         said = said_of(
-            phase.task.task_type,
-            description=given["description"],
-            card=form.card(),
-            figures=form.figures(),
+            phase.task.task_type, description=given["description"], card=form.card(), figures=form.figures()
         )
         with received(given["run"]) as file, received_if_any(given["metadata"]) as metadata:
             found = check_run(phase=phase, upload=file, by=user, said=said, metadata=metadata)
@@ -337,7 +334,6 @@ def _bundle_for(user: object, pk: int) -> Bundle:
 
 @Pages(_bundle_for, "pk").page("runs/bundle.html")
 def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
-    """The runs of one file, together."""
     runs = [as_told(run, request.user) for run in runs_of(bundle)]
     is_moving = any(run.is_moving for run in runs)
     return {"season": bundle.season, "bundle": bundle, "runs": runs, "is_moving": is_moving}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import wraps
+
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -13,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.query import whole_number
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
-from scoring.web.pages import Answer, leaf, refusals_at, season_readers
+from scoring.web.pages import Answer, View, leaf, refusals_at, season_readers
 from tasks.models import Announcement, Season
 from tasks.registration.entries import NotTheTerms, accept_terms, acceptance_of, current_terms
 from tasks.seasons.access import may_help
@@ -22,7 +24,6 @@ from tasks.seasons.announcements import MAX_TEXT, ask, readable_questions
 
 @season_readers.page("seasons/announcements.html")
 def announcements(request: HttpRequest, season: Season) -> Answer:
-    """Everything that was announced, newest first."""
     standing = Announcement.objects.filter(season=season).standing().prefetch_related("edits")
     return {"page": leaf(request, standing), "may_help": may_help(request.user, season)}
 
@@ -39,12 +40,23 @@ class QuestionForm(forms.Form):
     )
 
 
+def signed_in_to_post(view: View) -> View:
+    """Everybody may read the page; who would post to it and is not signed in is led to do so first."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, **address: str) -> HttpResponseBase:
+        if request.method == "POST" and not request.user.is_authenticated:
+            return redirect_to_login(request.path)
+        return view(request, **address)
+
+    return answer
+
+
+@signed_in_to_post
 @season_readers.form("seasons/questions.html")
 def questions(request: HttpRequest, season: Season) -> Answer:
     """Everybody reads those that were answered in public, who is signed in asks."""
     form = QuestionForm(request.POST or None, label_suffix="")
-    if request.method == "POST" and not isinstance(request.user, User):
-        return redirect_to_login(request.path)
     with refusals_at(form, "text"):
         if form.is_valid() and isinstance(request.user, User):
             ask(season=season, text=form.cleaned_data["text"], by=request.user)
@@ -53,11 +65,10 @@ def questions(request: HttpRequest, season: Season) -> Answer:
     return {"form": form, "page": page, "may_help": may_help(request.user, season)}
 
 
+@signed_in_to_post
 @season_readers.form("seasons/terms.html")
 def terms(request: HttpRequest, season: Season) -> Answer:
     """Read by everybody who may see the season, accepted by who is signed in."""
-    if request.method == "POST" and not isinstance(request.user, User):
-        return redirect_to_login(request.path)
     if request.method == "POST":
         assert isinstance(request.user, User)
         number = whole_number(request.POST.get("version", "")) or 0

@@ -35,13 +35,7 @@ from scoring.web.pages import Answer, season_readers
 from scoring.web.shared_pages import page_alike
 from tasks.models import JoinRequest, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import current_terms, requests_of, terms_to_accept
-from tasks.seasons.access import (
-    entered_teams,
-    listed_entries,
-    may_create_seasons,
-    may_help,
-    teams_to_ask,
-)
+from tasks.seasons.access import entered_teams, listed_entries, may_create_seasons, may_help, teams_to_ask
 
 SEASONS_A_PAGE = 12
 
@@ -155,7 +149,6 @@ def _public_teams(
 
 
 def _sheets_to_rate(request: HttpRequest, season: Season) -> QuerySet[Sheet]:
-    """Those of the season that wait for the viewer's ratings."""
     if not request.user.is_authenticated:
         return Sheet.objects.none()
     own = Sheet.objects.open().filter(annotators__user=request.user.pk, phase__task__season=season)
@@ -215,8 +208,6 @@ class TaskLine:
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonLine:
-    """A season with its tasks; ``teams`` is how many take part."""
-
     season: Season
     teams: int
     tasks: list[TaskLine]
@@ -234,7 +225,6 @@ class SeasonLine:
 
     @property
     def next_zone(self) -> str:
-        """In which the next deadline is written."""
         return self._next.time_zone if self._next else ""
 
     @cached_property
@@ -267,10 +257,11 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
         for phase in task.phases.all():
             phase.task = task
             leaders = tuple(map(_leader, public_first_places(phase)))
+            state = "ahead" if at < phase.opens else "open" if at < phase.closes else "closed"
             phases.append(
                 PhaseLine(
                     phase=phase,
-                    state=_state(phase, at),
+                    state=state,
                     leaders=leaders,
                     has_baselines_alone=not leaders and shows_baselines_alone(phase),
                 )
@@ -283,7 +274,6 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
 
 
 def _reported(tasks: Sequence[Task]) -> dict[int, Leader]:
-    """Who is first in the leading published table of each task."""
     found = {}
     for task, table in leading_of_each(tasks).items():
         if not table.rows:
@@ -307,9 +297,3 @@ def _leader(place: FirstPlace) -> Leader:
         interval=interval(place.low, place.high, place.scale),
         tied=place.tied,
     )
-
-
-def _state(phase: Phase, at: dt.datetime) -> str:
-    if at < phase.opens:
-        return "ahead"
-    return "open" if at < phase.closes else "closed"

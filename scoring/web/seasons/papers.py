@@ -44,7 +44,6 @@ def _results(task: Task) -> Published:
 
 @task_readers.page("publications/published.html")
 def published(request: HttpRequest, task: Task) -> Answer:
-    """What publications report of a task, as tables of systems and by class."""
     results, query = _results(task), PublishedQuery.of(request.GET)
     classes = [by_class(table, query) for table in results.by_class]
     figures = {
@@ -99,7 +98,6 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
 
 @require_safe
 def papers(request: HttpRequest) -> HttpResponse:
-    """The publications whose tables are known here."""
     context = {"papers": Paper.objects.prefetch_related("tables")}
     return render(request, "publications/papers.html", context)
 
@@ -174,7 +172,6 @@ def archive(request: HttpRequest, season: Season) -> Answer:
 
 @season_readers.page()
 def one_file(request: HttpRequest, season: Season, rest: str) -> Answer:
-    """One of the files of the zip, by its path there."""
     file = OverviewPaper.of(season, request.user, PaperQuery.of(request.GET)).files.get(rest)
     if file is None:
         raise Http404(_("There is no such file for this season's overview paper."))

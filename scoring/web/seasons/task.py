@@ -22,13 +22,7 @@ from scoring.exchange.data_sets import released_phases
 from scoring.web.pages import Answer, task_readers
 from tasks.models import Gold, Task
 from tasks.registration.entries import terms_to_accept
-from tasks.seasons.access import (
-    entered_teams,
-    may_have_inputs,
-    may_organise,
-    phase_for,
-    require_inputs,
-)
+from tasks.seasons.access import entered_teams, may_have_inputs, may_organise, phase_for, require_inputs
 from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
