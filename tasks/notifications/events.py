@@ -52,7 +52,7 @@ def notify(
             user_id=person,
             kind=kind,
             event=event,
-            season_id=season.pk if season else phase and phase.task.season_id,
+            season_id=season.pk if season else phase.task.season_id if phase else None,
             phase=phase,
             team=team,
             submission=submission,

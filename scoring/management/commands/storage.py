@@ -36,7 +36,8 @@ class Command(BaseCommand):
             raise CommandError("FROM and TO are the same place.")
         name = hashlib.sha256(repr((given, wanted)).encode()).hexdigest()[:16]
         journal = Path(settings.DATA_DIR) / "copying" / f"{name}.jsonl"
-        of, to = storages.create_storage(given), storages.create_storage(wanted)
+        of = storages.create_storage(given)
+        to: Any = storages.create_storage(wanted)
         tell = self.stdout.write if options["verbosity"] > 1 else lambda _: None
         try:
             done = copy_all(of, to, journal, tell, is_dry_run=dry_run)
