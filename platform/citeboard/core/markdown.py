@@ -132,7 +132,7 @@ def search(text: str) -> list[Found]:
     words = text.casefold().split()
     if not words:
         return []
-    hits = []
+    hits: list[tuple[int, int, Guide, Section]] = []
     for guide in guides().values():
         for section in guide.sections:
             title, body = section.title.casefold(), section.text.casefold()
