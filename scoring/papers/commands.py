@@ -377,7 +377,7 @@ def describe_citation_texts(given: Given) -> int:
     found = data_sets(read_instances(open_inputs(given.gold), with_targets=True), count)
     unit = "tokens" if count else "words"
     facts = {"counted_in": unit, "data_sets": [asdict(data_set) for data_set in found]}
-    return say(given, facts, *as_markdown(found, unit))
+    return say(given, facts, *list(as_markdown(found, unit))[:-1])
 
 
 def tagger_overlap(given: Given) -> int:

@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +87,15 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, in_numbers: bool = False
+) -> Iterator[str]:
+    """The lines of a table and a blank one; all columns but the first are numbers where it is said so."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- |{(' ---: |' if in_numbers else ' --- |') * (len(heads) - 1)}"
+    for row in rows:
+        cells = (f"{cell:,}" if type(cell) is int else str(cell).replace("|", "\\|") for cell in row)
+        yield f"| {' | '.join(cells)} |"
+    yield ""

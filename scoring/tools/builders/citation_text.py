@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from scoring.tools.arguments import markdown_table, write_lines
+from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.season import SeasonFolder
 from tasks.types.citation_text.instances import (
     ABSTRACT,
@@ -42,11 +43,20 @@ def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
     """Put a data set into the season's gold beside those that are there; give the instances of all."""
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
-    _write(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
-    _write(season.folder / FAULTS / f"{loaded.dataset}.jsonl", loaded.faults)
+    write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
+    write_lines(season.folder / FAULTS / f"{loaded.dataset}.jsonl", loaded.faults)
     instances = read_instances(open_input(season.gold), with_targets=True)
-    (season.folder / CARD).write_text("\n".join(_card(instances)), encoding="utf-8")
-    sheet = "\n".join(("## Data sets\n", *as_markdown(data_sets(instances), "words"), ""))
+    rows = []
+    for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
+        inputs = [instance.cited for instance in group]
+        lengths = [len(abstract.split()) for cited in inputs for abstract in cited]
+        rows.append((dataset, len(inputs), len(lengths), f"{sum(lengths) / len(lengths):.1f}"))
+    heads = ("data set", "instances", "cited papers", "words of a cited abstract, mean")
+    card = ["## Data sets\n", *markdown_table(heads, rows, in_numbers=True)]
+    if faults := list(known_faults(instances)):
+        card += ["## Known faults, kept as they are\n", *(f"- {fault}" for fault in faults), ""]
+    (season.folder / CARD).write_text("\n".join(card), encoding="utf-8")
+    sheet = "\n".join(("## Data sets\n", *as_markdown(data_sets(instances), "words")))
     (season.folder / SHEET).write_text(sheet, encoding="utf-8")
     return instances
 
@@ -54,26 +64,6 @@ def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
 def counted(loaded: Loaded) -> Mapping[str, int]:
     """How often each fault is there."""
     return Counter(fault["fault"] for fault in loaded.faults)
-
-
-def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-
-
-def _card(instances: Sequence[Instance]) -> Iterator[str]:
-    yield "## Data sets\n"
-    yield "| data set | instances | cited papers | words of a cited abstract, mean |"
-    yield "| --- | ---: | ---: | ---: |"
-    for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
-        own = list(group)
-        abstracts = [abstract for instance in own for abstract in instance.cited]
-        words = sum(len(abstract.split()) for abstract in abstracts) / len(abstracts)
-        yield f"| {dataset} | {len(own):,} | {len(abstracts):,} | {words:.1f} |"
-    faults = list(known_faults(instances))
-    if faults:
-        yield "\n## Known faults, kept as they are\n"
-        yield from (f"- {fault}" for fault in faults)
-    yield ""
 
 
 def counter_of(folder: Path) -> Count:
@@ -89,44 +79,25 @@ def counter_of(folder: Path) -> Count:
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
 
-def as_markdown(found: Sequence[DataSet], unit: str) -> Iterator[str]:
+def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
     """Three tables, as the paper has them."""
+
+    def share(count: int, of: DataSet) -> str:
+        return f"{count:,} ({100 * count / of.instances:.3g} %)"
+
+    sizes = [
+        (one.name, one.instances, one.cited_papers, share(one.long_inputs, one), share(one.long_outputs, one))
+        for one in sets
+    ]
+    lengths = [(one.name, f"{one.output_words:.1f}", f"{one.input_words:.1f}") for one in sets]
+    phrases = [(one.name, share(one.self_references, one), *one.phrases.values()) for one in sets]
+    over = f"inputs over {MAX_INPUT:,} {unit}", f"outputs over {MAX_OUTPUT:,} {unit}"
     yield "### Sizes\n"
-    yield from _table(
-        (
-            *("data set", "instances", "cited papers"),
-            f"inputs over {MAX_INPUT:,} {unit}",
-            f"outputs over {MAX_OUTPUT:,} {unit}",
-        ),
-        [
-            (
-                *(own.name, f"{own.instances:,}", f"{own.cited_papers:,}"),
-                *(_share(long, own) for long in (own.long_inputs, own.long_outputs)),
-            )
-            for own in found
-        ],
-    )
-    yield "\n### Lengths in words, means\n"
-    lengths = [(own.name, f"{own.output_words:.1f}", f"{own.input_words:.1f}") for own in found]
-    yield from _table(("data set", "output", "input"), lengths)
-    yield "\n### Texts that speak of the citing paper\n"
-    yield from _table(
-        ("data set", "any phrase", *SELF_REFERENCES),
-        [
-            (own.name, _share(own.self_references, own), *(f"{count:,}" for count in own.phrases.values()))
-            for own in found
-        ],
-    )
-
-
-def _share(count: int, own: DataSet) -> str:
-    return f"{count:,} ({100 * count / own.instances:.3g} %)"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield f"| --- |{' ---: |' * (len(heads) - 1)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield from markdown_table(("data set", "instances", "cited papers", *over), sizes, in_numbers=True)
+    yield "### Lengths in words, means\n"
+    yield from markdown_table(("data set", "output", "input"), lengths, in_numbers=True)
+    yield "### Texts that speak of the citing paper\n"
+    yield from markdown_table(("data set", "any phrase", *SELF_REFERENCES), phrases, in_numbers=True)
 
 
 SPLITS = ("test", "val", "train")
@@ -169,39 +140,31 @@ def load(path: Path, *, split: str, with_context: bool, form: str = "auto", data
     """The instances of one split. Raises InputRefused where the files are of no known form or broken."""
     files = open_input(path)
     form = form if form != "auto" else _form_of(files, path)
-    converted = list(_aburaed(files, split) if form == "aburaed" else _records_of(files, split, form))
+    converted = list(_aburaed(files, split) if form == "aburaed" else _converted(files, split, form))
     if not converted:
-        message = f"no instances of the split “{split}” are here"
-        raise InputRefused([Problem(file=str(path), message=message)])
-    name = dataset or _name_of(path, form)
+        raise refusal(f"no instances of the split “{split}” are here", path)
+    name = dataset or form
+    if form == "chen" and not dataset:
+        parts = [part.lower() for part in PurePosixPath(path.resolve()).parts]
+        sources = (source for source in ("delve", "s2orc") if any(source in part for part in parts))
+        name = next((f"chen_{source}" for source in sources), form)
     width = max(2, len(str(len(converted) - 1)))
-    names = [f"{name}-{place:0{width}d}" for place in range(len(converted))]
-    pairs = list(zip(names, converted, strict=True))
-    return Loaded(
-        dataset=name,
-        form=form,
-        instances=[_instance(*pair, with_context=with_context) for pair in pairs],
-        faults=[fault for own, record in pairs for fault in _faults(own, record)],
-    )
-
-
-def _instance(name: str, own: Converted, *, with_context: bool) -> dict[str, Any]:
-    items = [*(own.context if with_context else ()), *own.cited]
-    return {"id": name, "target": own.target, "input": items}
-
-
-def _faults(name: str, own: Converted) -> Iterator[dict[str, str]]:
-    for mark in marks(own.target).damaged:
-        yield {"id": name, "fault": "damaged mark", "found": mark}
-    for place, abstract in enumerate(own.cited):
-        if not abstract.strip():
-            yield {"id": name, "fault": "empty cited abstract", "found": f"[{place}]"}
-        elif abstract.startswith(" "):
-            yield {"id": name, "fault": "cited abstract begins with a space", "found": f"[{place}]"}
-        if not is_cited(abstract):
-            yield {"id": name, "fault": "cited abstract reads as a tagged item", "found": f"[{place}]"}
-    for fault in own.faults:
-        yield {"id": name, "fault": fault, "found": ""}
+    instances, faults = [], []
+    for place, one in enumerate(converted):
+        items = [*(one.context if with_context else ()), *one.cited]
+        instance = f"{name}-{place:0{width}d}"
+        instances.append({"id": instance, "target": one.target, "input": items})
+        found = [("damaged mark", mark) for mark in marks(one.target).damaged]
+        for number, abstract in enumerate(one.cited):
+            if not abstract.strip():
+                found.append(("empty cited abstract", f"[{number}]"))
+            elif abstract.startswith(" "):
+                found.append(("cited abstract begins with a space", f"[{number}]"))
+            if not is_cited(abstract):
+                found.append(("cited abstract reads as a tagged item", f"[{number}]"))
+        found += [(fault, "") for fault in one.faults]
+        faults += [{"id": instance, "fault": fault, "found": where} for fault, where in found]
+    return Loaded(dataset=name, form=form, instances=instances, faults=faults)
 
 
 def _tagged(tag: str, value: Any) -> list[str]:
@@ -210,7 +173,6 @@ def _tagged(tag: str, value: Any) -> list[str]:
 
 
 def _lu(record: Record) -> Converted:
-    value = record.value
     references = _part(record, "ref_abstract", dict)
     target = _part(record, "related_work", str)
     cited = []
@@ -218,7 +180,7 @@ def _lu(record: Record) -> Converted:
         target = target.replace(name, f"[{place}]")
         abstract = reference.get("abstract") if isinstance(reference, dict) else reference
         cited.append(f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:])
-    return Converted(target, cited, _tagged(ABSTRACT, value.get("abstract")))
+    return Converted(target, cited, _tagged(ABSTRACT, record.value.get("abstract")))
 
 
 def _chen(record: Record) -> Converted:
@@ -254,7 +216,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Converter]] = {
 FORMS = ("aburaed", *_FORMS)
 
 
-def _records_of(files: Sequence[InputFile], split: str, form: str) -> Iterator[Converted]:
+def _converted(files: Sequence[InputFile], split: str, form: str) -> Iterator[Converted]:
     readable = [file for file in files if file.suffix in SUFFIXES]
     for file in [file for file in readable if file.stem in _names_of(split)] or readable:
         problems: list[Problem] = []
@@ -269,23 +231,19 @@ def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
     sources, targets = (_lines_of(files, split, ending) for ending in (_SOURCE_LINES, _TARGET_LINES))
     if len(sources) != len(targets):
         message = f"{len(sources):,} lines of sources and {len(targets):,} of targets"
-        raise InputRefused([Problem(message=message, expected="one target for each source")])
+        raise refusal(message, expected="one target for each source")
     for source, target in zip(sources, targets, strict=True):
-        text = _DIGIT.sub("#", _without_other_citations(target))
+        parts, end = [], 0
+        for brackets in _BRACKETS.finditer(target):
+            before = target[end : brackets.start()]
+            if re.fullmatch(r"\([^()]*[0-9]{4}[^()]*\)", brackets.group()):
+                before = _AUTHORS.sub("", before)
+            parts += [before, _OTHER_CITATION]
+            end = brackets.end()
+        text = _DIGIT.sub("#", "".join([*parts, target[end:]]))
         text = re.sub(r"</?t>", "", text).replace(_THIS_CITATION, "[0]").strip()
         faults = ("digits are “#”",) if "#" in text or _DIGIT.search(source) else ()
         yield Converted(text, [_DIGIT.sub("#", source).strip()], [], faults)
-
-
-def _without_other_citations(text: str) -> str:
-    out, end = [], 0
-    for found in _BRACKETS.finditer(text):
-        before = text[end : found.start()]
-        if re.fullmatch(r"\([^()]*[0-9]{4}[^()]*\)", found.group()):
-            before = _AUTHORS.sub("", before)
-        out += [before, _OTHER_CITATION]
-        end = found.end()
-    return "".join([*out, text[end:]])
 
 
 def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
@@ -293,7 +251,7 @@ def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
         if file.stem in _names_of(split) and file.name.endswith(ending):
             # Not `splitlines`: abstracts hold other characters that it takes for the end of a line.
             return [line.removesuffix("\r") for line in decoded(file.read()).removesuffix("\n").split("\n")]
-    raise InputRefused([Problem(message=f"the file {split}{ending} is missing")])
+    raise refusal(f"the file {split}{ending} is missing")
 
 
 def _names_of(split: str) -> tuple[str, ...]:
@@ -304,19 +262,9 @@ def _form_of(files: Sequence[InputFile], path: Path) -> str:
     if any(file.name.endswith(_SOURCE_LINES) for file in files):
         return "aburaed"
     for file in files:
-        if file.suffix in SUFFIXES:
-            first = next(read_records(file, []), None)
-            for form, (keys, _) in _FORMS.items():
-                if first is not None and all(key in first.value for key in keys):
-                    return form
+        first = next(read_records(file, []), None) if file.suffix in SUFFIXES else None
+        for form, (keys, _) in _FORMS.items():
+            if first is not None and all(key in first.value for key in keys):
+                return form
     expected = f"the original files of one of {', '.join(FORMS)}"
-    raise InputRefused(
-        [Problem(file=str(path), message="the form of these files is not known", expected=expected)]
-    )
-
-
-def _name_of(path: Path, form: str) -> str:
-    if form == "chen":
-        parts = [part.lower() for part in PurePosixPath(path.resolve()).parts]
-        return next((f"chen_{name}" for name in ("delve", "s2orc") if any(name in p for p in parts)), form)
-    return form
+    raise refusal("the form of these files is not known", path, expected)

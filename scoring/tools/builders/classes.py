@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -84,8 +84,14 @@ def decided(store: Store, rules: Rules) -> Rules:
 
 def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]]:
     """Fill the view `classified` with all contexts that may be taken; say why the others are left out."""
-    thresholds = _thresholds(store, rules)
-    low = _low_resource_fields(store, rules)
+    if rules.length_thresholds is not None:
+        thresholds = LengthThresholds(*rules.length_thresholds)
+    else:
+        lengths = store.rows("SELECT tokens, sentences FROM lengths")
+        thresholds = length_thresholds({row["tokens"]: row["sentences"] for row in lengths}, rules.outlier_z)
+    shares = store.counts("SELECT field, count(*) FROM papers WHERE field IS NOT NULL GROUP BY field")
+    fewest = rules.low_resource_share * sum(shares.values())
+    low = frozenset(field for field, count in shares.items() if count < fewest)
     refused: Counter[str] = Counter()
     store.connection.executescript(_TABLE)
     store.write(_INSERT, _features(store, rules, thresholds, low, refused))
@@ -96,55 +102,33 @@ def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]
     return thresholds, refused
 
 
-def _thresholds(store: Store, rules: Rules) -> LengthThresholds:
-    if rules.length_thresholds is not None:
-        return LengthThresholds(*rules.length_thresholds)
-    counts = {row["tokens"]: row["sentences"] for row in store.rows("SELECT tokens, sentences FROM lengths")}
-    return length_thresholds(counts, rules.outlier_z)
-
-
-def _low_resource_fields(store: Store, rules: Rules) -> frozenset[str]:
-    shares = store.counts("SELECT field, count(*) FROM papers WHERE field IS NOT NULL GROUP BY field")
-    total = sum(shares.values())
-    return frozenset(field for field, count in shares.items() if count < rules.low_resource_share * total)
-
-
 def _features(
     store: Store, rules: Rules, thresholds: LengthThresholds, low: frozenset[str], refused: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     for row in store.rows(_CONTEXTS):
         cited = len(json.loads(row["gold"])) if row["target"] is not None else 0
-        reason = reason_against(row, cited)
-        if reason is None:
-            yield _feature(row, rules, thresholds, low)
-        else:
+        if reason := reason_against(row, cited):
             refused[reason] += 1
+            continue
+        words = tokens(row["sentence"])
+        position = (words.index(PLACEHOLDER) + 1) / len(words)
+        field = row[rules.field_of]
+        year = row["year"] or year_in(row["raw"], latest=row["citing_year"])
+        yield {
+            **{key: row[key] for key in _AS_READ},
+            "draw": drawn(rules.seed, row["context_id"]),
+            "field": field,
+            "low_resource": field if field in low else None,
+            "cited_year": year,
+            "year_group": rules.year_group(year),
+            "n_tokens": len(words),
+            "length_class": thresholds.length(len(words)),
+            "position": round(position, 4),
+            "location_class": rules.location(position),
+        }
 
 
-def _feature(
-    row: sqlite3.Row, rules: Rules, thresholds: LengthThresholds, low: frozenset[str]
-) -> dict[str, Any]:
-    words = tokens(row["sentence"])
-    position = (words.index(PLACEHOLDER) + 1) / len(words)
-    field = row[rules.field_of]
-    year = row["year"] or year_in(row["raw"], latest=row["citing_year"])
-    return {
-        "number": row["number"],
-        "draw": drawn(rules.seed, row["context_id"]),
-        "paper_id": row["paper_id"],
-        "target": row["target"],
-        "field": field,
-        "low_resource": field if field in low else None,
-        "cited_year": year,
-        "year_group": rules.year_group(year),
-        "citations": row["citations"],
-        "n_tokens": len(words),
-        "length_class": thresholds.length(len(words)),
-        "position": round(position, 4),
-        "location_class": rules.location(position),
-        "context_type": row["context_type"],
-        "h_index": row["h_index"],
-    }
+_AS_READ = ("number", "paper_id", "target", "citations", "context_type", "h_index")
 
 
 def drawn(seed: int, name: str) -> int:
@@ -246,11 +230,10 @@ def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThre
         for tokens, sentences in counts.items()
         if not deviation or abs(tokens - mean) / deviation <= outlier_z
     }
-    dropped = sum(counts.values()) - sum(plausible.values())
+    kept = sum(plausible.values())
     mean, deviation = _moments(plausible)
-    return LengthThresholds(
-        mean - deviation, mean + deviation, mean, deviation, sum(plausible.values()), dropped
-    )
+    dropped = sum(counts.values()) - kept
+    return LengthThresholds(mean - deviation, mean + deviation, mean, deviation, kept, dropped)
 
 
 def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
@@ -339,20 +322,16 @@ def type_contexts(store: Store) -> None:
 
 
 def _typed(store: Store) -> Iterator[tuple[int, str]]:
-    for number, rows in groupby(store.rows(_PAIRS), key=itemgetter("number")):
-        found = _type_of(list(rows))
-        if found is not None:
-            yield number, found
-
-
-def _type_of(rows: Sequence[sqlite3.Row]) -> str | None:
-    own = _words(rows[0]["sentence"])
-    shares = [len(own & _words(row["context"])) / len(own) if own else 0.0 for row in rows]
-    best = max(shares)
-    types = {row["context_type"] for row, share in zip(rows, shares, strict=True) if share == best}
-    if best < ENOUGH or len(types) > 1:
-        types = {row["context_type"] for row in rows}
-    return types.pop() if len(types) == 1 else None
+    for number, group in groupby(store.rows(_PAIRS), key=itemgetter("number")):
+        rows = list(group)
+        sentence = _words(rows[0]["sentence"])
+        shares = [len(sentence & _words(row["context"])) / (len(sentence) or 1) for row in rows]
+        best = max(shares)
+        types = {row["context_type"] for row, share in zip(rows, shares, strict=True) if share == best}
+        if best < ENOUGH or len(types) > 1:
+            types = {row["context_type"] for row in rows}
+        if len(types) == 1:
+            yield number, types.pop()
 
 
 def _words(text: str) -> set[str]:

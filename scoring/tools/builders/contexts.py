@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from itertools import count
 
-from scoring.tools.builders.corpus import (
-    MARK,
-    OTHER,
-    PLACEHOLDER,
-    Article,
-    Context,
-    Mark,
-    Paragraph,
-    Sink,
-    Splitter,
-)
+from scoring.tools.builders.corpus import MARK, OTHER, PLACEHOLDER, Article, Context, Mark, Sink
 
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
 _GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
@@ -35,21 +25,45 @@ def tokens(sentence: str) -> list[str]:
 
 def add_article(article: Article, sink: Sink) -> None:
     """Everything that an article holds: paper, references, contexts, the lengths of its sentences."""
+    paper = article.paper.paper_id
     sink.add_paper(article.paper)
     for reference in article.references:
-        sink.add_reference(article.paper.paper_id, reference)
+        sink.add_reference(paper, reference)
     numbers = {reference.ref_id: place for place, reference in enumerate(article.references, start=1)}
-    number = 0
+    number = count()
     for paragraph in article.paragraphs:
-        sentences = list(_sentences(paragraph, sink.sentences))
+        sentences = [_Sentence(*_marked(own.text, own.marks), own.zone) for own in paragraph.sentences]
+        text, marks = _marked(paragraph.text, paragraph.marks)
+        for start, stop in sink.sentences.spans(text, [mark.text for mark in marks]):
+            first = text.count(MARK, 0, start)
+            among = marks[first : first + text.count(MARK, start, stop)]
+            sentences.append(_Sentence(text[start:stop], among))
         for sentence in sentences:
-            sink.add_sentence(token_count(sentence.with_all_others()))
-        texts = ((sentence.printed(numbers), sentence.with_all_others()) for sentence in sentences)
-        sink.add_text(article.paper.paper_id, paragraph.section, texts)
-        for context in _contexts(paragraph, sentences, numbers.keys(), sink.around):
-            name = f"{article.paper.paper_id}_{number:04d}"
-            sink.add_context(article.paper.paper_id, _named(context, name))
-            number += 1
+            sink.add_sentence(token_count(sentence.shown()))
+        sink.add_text(paper, paragraph.section, ((own.printed(numbers), own.shown()) for own in sentences))
+        for place, sentence in enumerate(sentences):
+            for group, found in enumerate(sentence.groups):
+                cited_by = sentence.marks_of(found)
+                named = dict.fromkeys(mark.ref_id for mark in cited_by if mark.ref_id is not None)
+                cited = tuple(ref_id for ref_id in named if ref_id in numbers)
+                if not cited:
+                    continue
+                before = sentences[max(place - sink.around, 0) : place]
+                after = sentences[place + 1 : place + 1 + sink.around]
+                printed = " ".join(mark.text for mark in cited_by)
+                context = Context(
+                    context_id=f"{paper}_{next(number):04d}",
+                    section=paragraph.section,
+                    before=" ".join(neighbour.shown() for neighbour in before),
+                    sentence=sentence.shown(group),
+                    after=" ".join(neighbour.shown() for neighbour in after),
+                    gold=cited,
+                    markers=len(cited_by),
+                    marker=printed,
+                    style=style_of(printed) if len(cited_by) == 1 else "",
+                    zone=sentence.zone,
+                )
+                sink.add_context(paper, context)
 
 
 class _Sentence:
@@ -59,44 +73,29 @@ class _Sentence:
         self.text, self.marks, self.zone = text, marks, zone
         self.groups = list(_GROUP.finditer(text))
 
-    def with_all_others(self) -> str:
-        return self._with({})
-
-    def with_placeholder(self, group: int) -> str:
-        return self._with({group: PLACEHOLDER})
-
-    def printed(self, numbers: Mapping[str, int]) -> str:
-        """With the marks as the paper prints them; a mark that is a token has its reference's number."""
-        marks = (_printed(mark, numbers) for mark in self.marks)
-        return " ".join("".join(next(marks) if part == MARK else part for part in self.text).split())
-
-    def marks_of(self, group: int) -> Sequence[Mark]:
-        found = self.groups[group]
-        first = self.text.count(MARK, 0, found.start())
-        return self.marks[first : first + found[0].count(MARK)]
-
-    def _with(self, shown: Mapping[int, str]) -> str:
+    def shown(self, group: int | None = None) -> str:
+        """With the placeholder for this group of marks, and that of other marks for every other group."""
         parts, end = [], 0
         for number, found in enumerate(self.groups):
-            parts += [self.text[end : found.start()], shown.get(number, OTHER)]
+            parts += [self.text[end : found.start()], PLACEHOLDER if number == group else OTHER]
             end = found.end()
         return " ".join("".join([*parts, self.text[end:]]).split())
 
+    def printed(self, numbers: Mapping[str, int]) -> str:
+        """With the marks as the paper prints them; a mark that is a token has its reference's number."""
+        first, *rest = self.text.split(MARK)
+        parts = [first]
+        for mark, text in zip(self.marks, rest, strict=True):
+            if mark.text.startswith("{{"):
+                parts.append(f"[{numbers.get(mark.ref_id or '', '?')}]")
+            else:
+                parts.append(f"[{mark.text}]" if mark.text.isdecimal() else mark.text)
+            parts.append(text)
+        return " ".join("".join(parts).split())
 
-def _printed(mark: Mark, numbers: Mapping[str, int]) -> str:
-    if mark.text.startswith("{{"):
-        return f"[{numbers.get(mark.ref_id or '', '?')}]"
-    return f"[{mark.text}]" if mark.text.isdecimal() else mark.text
-
-
-def _sentences(paragraph: Paragraph, splitter: Splitter) -> Iterator[_Sentence]:
-    for given in paragraph.sentences:
-        text, marks = _marked(given.text, given.marks)
-        yield _Sentence(text, marks, given.zone)
-    text, marks = _marked(paragraph.text, paragraph.marks)
-    for start, stop in splitter.spans(text, [mark.text for mark in marks]):
-        first = text.count(MARK, 0, start)
-        yield _Sentence(text[start:stop], marks[first : first + text.count(MARK, start, stop)])
+    def marks_of(self, group: re.Match[str]) -> Sequence[Mark]:
+        first = self.text.count(MARK, 0, group.start())
+        return self.marks[first : first + group[0].count(MARK)]
 
 
 def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
@@ -108,39 +107,6 @@ def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
         ordered.append(mark)
         end = mark.end
     return _BRACKETED.sub(r"\1", "".join([*parts, text[end:]])), ordered
-
-
-def _contexts(
-    paragraph: Paragraph, sentences: Sequence[_Sentence], known: Collection[str], around: int
-) -> Iterator[Context]:
-    for place, sentence in enumerate(sentences):
-        for group in range(len(sentence.groups)):
-            marks = sentence.marks_of(group)
-            named = (mark.ref_id for mark in marks if mark.ref_id is not None)
-            cited = tuple(dict.fromkeys(ref_id for ref_id in named if ref_id in known))
-            if not cited:
-                continue
-            printed = " ".join(mark.text for mark in marks)
-            yield Context(
-                context_id="",
-                section=paragraph.section,
-                before=_joined(sentences[max(place - around, 0) : place]),
-                sentence=sentence.with_placeholder(group),
-                after=_joined(sentences[place + 1 : place + 1 + around]),
-                gold=cited,
-                markers=len(marks),
-                marker=printed,
-                style=style_of(printed) if len(marks) == 1 else "",
-                zone=sentence.zone,
-            )
-
-
-def _joined(sentences: Sequence[_Sentence]) -> str:
-    return " ".join(sentence.with_all_others() for sentence in sentences)
-
-
-def _named(context: Context, name: str) -> Context:
-    return replace(context, context_id=name)
 
 
 #: A mark that the corpus itself put in the place of the printed one.

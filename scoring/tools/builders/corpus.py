@@ -119,8 +119,6 @@ class Paragraph:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Article:
-    """A paper with its references and its text."""
-
     paper: Paper
     references: Sequence[Reference] = ()
     paragraphs: Sequence[Paragraph] = ()
@@ -229,25 +227,21 @@ class _Package:
             if place % 2 == 0 or start == begins[place]:
                 starts.append(start - shifts[place // 2])
         for start, end in pairwise([*starts, len(text)]):
-            own = text[start:end]
-            if own.strip():
-                first = start + len(own) - len(own.lstrip())
-                yield first, first + len(own.strip())
+            sentence = text[start:end]
+            if sentence.strip():
+                first = start + len(sentence) - len(sentence.lstrip())
+                yield first, first + len(sentence.strip())
 
     def _starts(self, printed: str) -> Iterator[int]:
-        for offset, stretch in _stretches(printed):
-            document: Any = self._nlp(stretch)
-            yield from (offset + own.start_char for own in document.sents if offset + own.start_char)
-
-
-def _stretches(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    while start < len(text):
-        end = start + LONGEST
-        if end < len(text):
-            end = text.rfind(" ", start, end) + 1 or end
-        yield start, text[start:end]
-        start = end
+        offset = 0
+        while offset < len(printed):
+            end = offset + LONGEST
+            if end < len(printed):
+                end = printed.rfind(" ", offset, end) + 1 or end
+            document: Any = self._nlp(printed[offset:end])
+            starts = (offset + sentence.start_char for sentence in document.sents)
+            yield from filter(None, starts)
+            offset = end
 
 
 @lru_cache(maxsize=2)

@@ -7,12 +7,12 @@ import platform
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
+from scoring.tools.arguments import markdown_table
 from scoring.tools.builders.classes import (
     COMBINED,
     EACH,
@@ -32,23 +32,14 @@ def write(built: Built, folder: Path) -> None:
     """The sheet for readers, the same as data, its charts, and the card that participants see."""
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for distribution in built.tables.distributions:
-        (folder / CHARTS / f"{_slug(distribution.name)}.svg").write_text(
-            bar_chart(distribution), encoding="utf-8"
-        )
-    facts = json.dumps(_facts(built), ensure_ascii=False, indent=1)
-    (folder / FACTS).write_text(facts + "\n", encoding="utf-8")
-    (folder / SHEET).write_text("\n".join(_sheet(built)), encoding="utf-8")
-    (folder / CARD).write_text("\n".join(_card(built)), encoding="utf-8")
-
-
-def _facts(built: Built) -> dict[str, Any]:
-    return {
+        chart = folder / CHARTS / f"{_slug(distribution.name)}.svg"
+        chart.write_text(bar_chart(distribution), encoding="utf-8")
+    tagged = {"pipeline": built.tagger, "groups": GROUPS, "others": OTHERS}
+    facts = {
         "corpus": {"form": built.form, "sha256": built.digest, **built.corpus, "licences": built.licences},
         "rules": built.rules.as_dict(),
         "length_thresholds": asdict(built.thresholds),
-        "parts_of_speech": {"pipeline": built.tagger, "groups": GROUPS, "others": OTHERS}
-        if built.tagger
-        else None,
+        "parts_of_speech": tagged if built.tagger else None,
         "left_out": counted(built.refused),
         "eligible": built.tables.eligible,
         "selected": built.tables.selected,
@@ -56,32 +47,72 @@ def _facts(built: Built) -> dict[str, Any]:
         "distributions": [asdict(distribution) for distribution in built.tables.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }
+    text = json.dumps(facts, ensure_ascii=False, indent=1)
+    (folder / FACTS).write_text(text + "\n", encoding="utf-8")
+    (folder / SHEET).write_text("\n".join(_sheet(built)), encoding="utf-8")
+    lists = [
+        (dimension, ", ".join(f"{label} {count:,}" for label, count in counts.items()))
+        for dimension, counts in built.tables.classes.items()
+    ]
+    card = (
+        f"{built.tables.selected:,} contexts, drawn by rules that are shown here.\n",
+        *markdown_table(("feature", "classes"), rule_rows(built)),
+        *markdown_table(("dimension", "contexts in each class"), lists),
+    )
+    (folder / CARD).write_text("\n".join(card), encoding="utf-8")
 
 
 def _sheet(built: Built) -> Iterator[str]:
-    tables = built.tables
+    tables, rules = built.tables, built.rules
     yield f"# Data sheet\n\n{tables.selected:,} contexts of {tables.eligible:,} that could be taken.\n"
     yield "## Corpus\n"
     facts = [("form", built.form), ("SHA-256", f"`{built.digest}`"), *built.corpus.items()]
-    yield from _table(("", ""), facts)
+    yield from markdown_table(("", ""), facts)
     if set(built.licences) - {"None"}:
-        yield from _table(("licence of the paper", "papers"), built.licences.items())
+        yield from markdown_table(("licence of the paper", "papers"), built.licences.items())
     yield "## Left out\n"
-    yield from _table(("why", "contexts"), counted(built.refused).items())
+    yield from markdown_table(("why", "contexts"), counted(built.refused).items())
     yield "## Rules\n"
-    yield from _table(("rule", "value"), [*rule_rows(built), *_further_rows(built)])
-    if not built.rules.every_context:
-        yield f"{_HOW_DRAWN[built.rules.sampling]}\n"
-        yield from _table(("dimension", "side conditions"), _conditions(built))
+    rows = [*rule_rows(built), ("sentences", built.sentences)]
+    if rules.every_context:
+        rows.append(("sampling", "none: every context that could be taken"))
+    else:
+        number = f"{rules.per_stratum} in each"
+        if rules.sampling == OFFICIAL:
+            number = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
+        rows.append(("strata", f"field, years, citation count group, class; {number}"))
+        rows += [("most contexts of a class", rules.most_per_class), ("seed", rules.seed)]
+    yield from markdown_table(("rule", "value"), rows)
+    if not rules.every_context:
+        yield f"{_HOW_DRAWN[rules.sampling]}\n"
+        conditions = {
+            name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in SIDE_CONDITIONS.items()
+        }
+        if "h_index_group" not in tables.classes:
+            del conditions["h_index_group"]
+        if rules.sampling == OFFICIAL:
+            conditions |= {name: "the contexts of the other sets" for name in COMBINED if name in conditions}
+        shown = ((name, words or "none") for name, words in conditions.items())
+        yield from markdown_table(("dimension", "side conditions"), shown)
     yield "## Classes\n"
     for dimension, counts in tables.classes.items():
-        yield from _table((dimension, "contexts"), counts.items())
+        yield from markdown_table((dimension, "contexts"), counts.items())
     yield "## Before and after\n"
-    if built.tagger and not built.rules.every_context:
+    if built.tagger and not rules.every_context:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
     for distribution in tables.distributions:
         yield f"### {distribution.name}\n\n![{distribution.name}]({CHARTS}/{_slug(distribution.name)}.svg)\n"
-        yield from _before_and_after(distribution)
+        sides = (distribution.before, distribution.after)
+        sums = [sum(side.values()) or 1 for side in sides]
+        cells = []
+        for label in distribution.before:
+            pair = [side.get(label, 0) for side in sides]
+            if distribution.is_mean:
+                shown_pair = [f"{mean:,.1f}" for mean in pair]
+            else:
+                shown_pair = [f"{int(n):,} ({n / total:.1%})" for n, total in zip(pair, sums, strict=True)]
+            cells.append((label, *shown_pair))
+        yield from markdown_table(("class", "before", "after"), cells)
 
 
 _HOW_DRAWN = {
@@ -89,16 +120,6 @@ _HOW_DRAWN = {
     OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of them; "
     "other sets are made of the contexts of these:",
 }
-
-
-def _conditions(built: Built) -> Iterator[tuple[str, str]]:
-    for name, own in SIDE_CONDITIONS.items():
-        if name == "h_index_group" and name not in built.tables.classes:
-            continue
-        if built.rules.sampling == OFFICIAL and name in COMBINED:
-            yield name, "the contexts of the other sets"
-        else:
-            yield name, ", ".join(f"{k} {v}" for k, v in own.items()) or "none"
 
 
 def rule_rows(built: Built) -> list[tuple[str, object]]:
@@ -126,56 +147,6 @@ def rule_rows(built: Built) -> list[tuple[str, object]]:
         h_index = f"highest of an author of the cited paper; {rules.h_index_groups} equal groups within field"
         rows.append(("h-index", h_index))
     return rows
-
-
-def _further_rows(built: Built) -> list[tuple[str, object]]:
-    rules = built.rules
-    rows: list[tuple[str, object]] = [("sentences", built.sentences)]
-    if rules.every_context:
-        return [*rows, ("sampling", "none: every context that could be taken")]
-    most = ("most contexts of a class", rules.most_per_class)
-    return [*rows, ("strata", _strata(rules)), most, ("seed", rules.seed)]
-
-
-def _strata(rules: Rules) -> str:
-    if rules.sampling == OFFICIAL:
-        each = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
-    else:
-        each = f"{rules.per_stratum} in each"
-    return f"field, years, citation count group, class; {each}"
-
-
-def _card(built: Built) -> Iterator[str]:
-    yield f"{built.tables.selected:,} contexts, drawn by rules that are shown here.\n"
-    yield from _table(("feature", "classes"), rule_rows(built))
-    rows = [
-        (dimension, ", ".join(f"{label} {count:,}" for label, count in own.items()))
-        for dimension, own in built.tables.classes.items()
-    ]
-    yield from _table(("dimension", "contexts in each class"), rows)
-
-
-def _before_and_after(distribution: Distribution) -> Iterator[str]:
-    sums = [sum(side.values()) for side in (distribution.before, distribution.after)]
-    rows: list[tuple[str, ...]] = []
-    for label, before in distribution.before.items():
-        after = distribution.after.get(label, 0)
-        if distribution.is_mean:
-            rows.append((label, number(before, is_mean=True), number(after, is_mean=True)))
-        else:
-            shares = [
-                f"{int(n):,} ({n / (total or 1):.1%})" for n, total in zip((before, after), sums, strict=True)
-            ]
-            rows.append((label, *shares))
-    yield from _table(("class", "before", "after"), rows)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |\n|{' --- |' * len(head)}"
-    for row in rows:
-        cells = (f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in row)
-        yield f"| {' | '.join(cells)} |"
-    yield ""
 
 
 def _slug(name: str) -> str:
@@ -212,26 +183,26 @@ class Tables:
     selected: int
 
 
-def _tokens(row: sqlite3.Row) -> str:
+def _class(name: str) -> Callable[[sqlite3.Row], str]:
+    return lambda row: NO_CLASS if row[name] is None else str(row[name])
+
+
+def _range_of_tokens(row: sqlite3.Row) -> str:
     first = row["n_tokens"] // STEP * STEP
     return f"{first:03d}-{first + STEP - 1:03d}"
 
 
-def _position(row: sqlite3.Row) -> str:
+def _tenth(row: sqlite3.Row) -> str:
     tenth = min(int(row["position"] * 10), 9)
     return f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
-
-
-def _class(name: str) -> Callable[[sqlite3.Row], str]:
-    return lambda row: NO_CLASS if row[name] is None else str(row[name])
 
 
 _FEATURES: Mapping[str, Callable[[sqlite3.Row], str]] = {
     "fields": _class("field"),
     "years of the cited papers": _class("year_group"),
     "citation count groups": _class("citation_group"),
-    "tokens in the sentence": _tokens,
-    "position of the citation": _position,
+    "tokens in the sentence": _range_of_tokens,
+    "position of the citation": _tenth,
     "context types": _class("context_type"),
     "parts of speech before": _class("pos_before"),
     "parts of speech after": _class("pos_after"),
@@ -287,34 +258,28 @@ def count_all(store: Store, rules: Rules) -> Tables:
         for dimension in dimensions:
             if dimension and row[dimension] is not None:
                 classes[dimension][row[dimension]] += 1
+    distributions = []
+    for name, counts in before.features.items():
+        if set(counts) - {NO_CLASS}:
+            first, last = (
+                {label: side.features[name][label] for label in sorted(counts)} for side in (before, after)
+            )
+            distributions.append(Distribution(name, first, last))
+    if means := before.mean_citations():
+        distributions.append(Distribution(CITATIONS, means, after.mean_citations(), is_mean=True))
+    papers: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for row in store.rows(_PAPERS, {"cited": rules.field_of == "cited", "every": is_everything}):
+        label = f"{row['field']} {rules.years(row['year'])}"
+        papers[0][label] += row["before"]
+        papers[1][label] += row["after"]
+    if papers[0]:
+        distributions.append(Distribution(PAPERS, dict(papers[0]), dict(papers[1])))
     return Tables(
-        distributions=(*_distributions(before, after), *_papers(store, rules)),
-        classes={name: dict(sorted(own.items())) for name, own in classes.items() if own},
+        distributions=tuple(distributions),
+        classes={name: dict(sorted(counts.items())) for name, counts in classes.items() if counts},
         eligible=before.total,
         selected=after.total,
     )
-
-
-def _papers(store: Store, rules: Rules) -> Iterator[Distribution]:
-    before: Counter[str] = Counter()
-    after: Counter[str] = Counter()
-    for row in store.rows(_PAPERS, {"cited": rules.field_of == "cited", "every": rules.every_context}):
-        label = f"{row['field']} {rules.years(row['year'])}"
-        before[label] += row["before"]
-        after[label] += row["after"]
-    if before:
-        yield Distribution(PAPERS, dict(before), dict(after))
-
-
-def _distributions(before: _Side, after: _Side) -> Iterator[Distribution]:
-    for name, counts in before.features.items():
-        if set(counts) - {NO_CLASS}:
-            labels, own = sorted(counts), after.features[name]
-            yield Distribution(
-                name, {label: counts[label] for label in labels}, {label: own[label] for label in labels}
-            )
-    if means := before.mean_citations():
-        yield Distribution(CITATIONS, means, after.mean_citations(), is_mean=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +305,10 @@ _BEFORE, _AFTER = "#9db4c8", "#1f4e79"
 def bar_chart(distribution: Distribution) -> str:
     """Shares of each class before and after, or the means where the numbers are means."""
     labels = list(distribution.before)
-    sides = (_shown(distribution, distribution.before), _shown(distribution, distribution.after))
+    sides = [dict(side) for side in (distribution.before, distribution.after)]
+    if not distribution.is_mean:
+        totals = [sum(side.values()) or 1 for side in sides]
+        sides = [{k: n / total for k, n in side.items()} for side, total in zip(sides, totals, strict=True)]
     longest = max([*sides[0].values(), *sides[1].values(), 1e-12])
     height = ROW * len(labels) + 60
     parts = [
@@ -348,11 +316,10 @@ def bar_chart(distribution: Distribution) -> str:
         "<style>text { font: 13px sans-serif }</style>",
         f"<title>{escape(distribution.name)}, before and after selection</title>",
         f'<text x="0" y="16">{escape(distribution.name)}</text>',
-        f'<rect x="{LABELS}" y="26" width="12" height="10" fill="{_BEFORE}"/>',
-        f'<text x="{LABELS + 18}" y="36">before</text>',
-        f'<rect x="{LABELS + 90}" y="26" width="12" height="10" fill="{_AFTER}"/>',
-        f'<text x="{LABELS + 108}" y="36">after</text>',
     ]
+    for word, colour, left in (("before", _BEFORE, LABELS), ("after", _AFTER, LABELS + 90)):
+        parts.append(f'<rect x="{left}" y="26" width="12" height="10" fill="{colour}"/>')
+        parts.append(f'<text x="{left + 18}" y="36">{word}</text>')
     for place, label in enumerate(labels):
         top = 48 + place * ROW
         parts.append(f'<text x="{LABELS - 8}" y="{top + 18}" text-anchor="end">{escape(label)}</text>')
@@ -360,21 +327,9 @@ def bar_chart(distribution: Distribution) -> str:
             value = side.get(label, 0.0)
             length = value / longest * (WIDTH - LABELS - NUMBERS)
             y = top + row * 13
+            shown = f"{value:,.1f}" if distribution.is_mean else f"{value:.1%}"
             parts.append(
                 f'<rect x="{LABELS}" y="{y}" width="{length:.1f}" height="11" fill="{colour}"/>'
-                f'<text x="{LABELS + length + 6:.1f}" y="{y + 10}" font-size="11">'
-                f"{number(value, is_mean=distribution.is_mean)}</text>"
+                f'<text x="{LABELS + length + 6:.1f}" y="{y + 10}" font-size="11">{shown}</text>'
             )
     return "\n".join([*parts, "</svg>", ""])
-
-
-def number(value: float, *, is_mean: bool) -> str:
-    return f"{value:,.1f}" if is_mean else f"{value:.1%}"
-
-
-def _shown(distribution: Distribution, counts: Mapping[str, float]) -> dict[str, float]:
-    values = dict(counts)
-    if distribution.is_mean:
-        return values
-    total = sum(values.values())
-    return {label: value / total if total else 0.0 for label, value in values.items()}

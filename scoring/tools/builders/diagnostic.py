@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scoring.tools.arguments import markdown_table, write_lines
 from scoring.tools.builders import datasheet
 from scoring.tools.builders.classes import OFFICIAL, Rules, classify, decided, type_contexts
 from scoring.tools.builders.corpus import BY_RULES
 from scoring.tools.builders.datasheet import Built, count_all
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
-from scoring.tools.builders.reading import digest_of, loader, records
+from scoring.tools.builders.reading import digest_of, loader, records, refusal
 from scoring.tools.builders.sampling import sample_each, sample_officially
 from scoring.tools.builders.season import SeasonFolder
 from scoring.tools.builders.store import Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
-from tasks.types.problems import InputRefused, Problem
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
@@ -69,18 +69,19 @@ def build_diagnostic(
     What is written is the same whoever works on it. Raises InputRefused where the corpus cannot be read,
     Unavailable where the pipeline or the cluster is missing.
     """
-    found = loader(form, corpus)
-    name = found.name
+    form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
-    with read_corpus(corpus, name, workers, work, sentences=sentences) as store:
+    with read_corpus(corpus, form_loader.name, workers, work, sentences=sentences) as store:
         type_contexts(store)
         rules = decided(store, rules)
         thresholds, refused = classify(store, rules)
         if tagger:
             tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
-        _sample(store, rules)
+        store.connection.execute(_SAMPLED)
+        if not rules.every_context:
+            (sample_officially if rules.sampling == OFFICIAL else sample_each)(store, rules)
         built = Built(
-            form=name,
+            form=form_loader.name,
             corpus=store.sizes(),
             licences=store.counts(_LICENCES),
             digest=digest_of(corpus),
@@ -88,21 +89,14 @@ def build_diagnostic(
             thresholds=thresholds,
             refused=refused,
             tables=count_all(store, rules),
-            sentences=store.sentences.name if found.has_paragraphs else "as the corpus has them",
+            sentences=store.sentences.name if form_loader.has_paragraphs else "as the corpus has them",
             tagger=tagger.name if tagger else "",
         )
         season.gold.mkdir(parents=True, exist_ok=True)
-        _write_lines(season.gold / CONTEXTS, _contexts(store, rules))
-        _write_lines(season.gold / CANDIDATES, _candidates(store))
+        write_lines(season.gold / CONTEXTS, _contexts(store, rules))
+        write_lines(season.gold / CANDIDATES, _candidates(store))
     datasheet.write(built, season.folder)
     return built
-
-
-def _sample(store: Store, rules: Rules) -> None:
-    """Fill the table `sampled`: which context stands in the sample of a dimension. Raises InputRefused."""
-    store.connection.execute(_SAMPLED)
-    if not rules.every_context:
-        (sample_officially if rules.sampling == OFFICIAL else sample_each)(store, rules)
 
 
 def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
@@ -122,11 +116,6 @@ def _candidates(store: Store) -> Iterator[dict[str, Any]]:
             for author in json.loads(row["author_metadata"])
         ]
         yield {"ref_id": row["target"], **known, **({"author_metadata": authors} if authors else {})}
-
-
-def _write_lines(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 #: The facts that are compared, where the other file has them.
@@ -153,50 +142,41 @@ class Agreement:
 def agreement(built: Path, other: Path) -> Agreement:
     """Contexts are told by their names in the corpus: `context_id` in ours, `id` in the other file."""
     theirs = {str(record["id"]): record for record in records(other)}
-    found = Agreement()
+    counts = Agreement()
     for ours in records(built):
-        match = theirs.pop(str(ours["context_id"]), None)
+        name = str(ours["context_id"])
+        match = theirs.pop(name, None)
         if match is None:
-            found.ours_alone += 1
+            counts.ours_alone += 1
             continue
-        found.compared += 1
-        _compare(str(ours["context_id"]), ours, match, found)
-    found.theirs_alone = len(theirs)
-    return found
+        counts.compared += 1
+        for fact in (fact for fact in FACTS if fact in match):
+            one, other_one = ours.get(fact), match[fact]
+            if one == other_one:
+                counts.same[fact] += 1
+                continue
+            counts.pairs[fact, one, other_one] += 1
+            first = counts.differing.setdefault(fact, [])
+            if len(first) < SHOWN:
+                first.append((name, one, other_one))
+    counts.theirs_alone = len(theirs)
+    return counts
 
 
-def _compare(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], found: Agreement) -> None:
-    for fact in FACTS:
-        if fact not in theirs:
-            continue
-        one, other = ours.get(fact), theirs[fact]
-        if one == other:
-            found.same[fact] += 1
-            continue
-        found.pairs[fact, one, other] += 1
-        listed = found.differing.setdefault(fact, [])
-        if len(listed) < SHOWN:
-            listed.append((name, one, other))
-
-
-def table(found: Agreement) -> Iterator[str]:
+def table(counts: Agreement) -> Iterator[str]:
     """The agreement as Markdown."""
-    alone = f"{found.ours_alone:,} in ours alone, {found.theirs_alone:,} in the other alone"
-    yield f"{found.compared:,} contexts in both, {alone}.\n"
-    yield "| fact | the same | share | differ, ours → theirs |\n| --- | --- | --- | --- |"
+    alone = f"{counts.ours_alone:,} in ours alone, {counts.theirs_alone:,} in the other alone"
+    yield f"{counts.compared:,} contexts in both, {alone}.\n"
+    rows = []
     for fact in FACTS:
-        if fact not in found.same and fact not in found.differing:
+        same = counts.same[fact]
+        if not same and fact not in counts.differing:
             continue
-        same = found.same[fact]
-        share = same / max(found.compared, 1)
-        kinds = [
-            f"{one} → {other} ({count})"
-            for (name, one, other), count in found.pairs.most_common()
-            if name == fact
-        ]
+        kinds = [f"{a} → {b} ({n})" for (name, a, b), n in counts.pairs.most_common() if name == fact]
         more = f" and {len(kinds) - SHOWN} other kinds" if len(kinds) > SHOWN else ""
-        yield f"| {fact} | {same:,} | {share:.1%} | {', '.join(kinds[:SHOWN])}{more} |"
-    yield ""
+        share = f"{same / max(counts.compared, 1):.1%}"
+        rows.append((fact, same, share, f"{', '.join(kinds[:SHOWN])}{more}"))
+    yield from markdown_table(("fact", "the same", "share", "differ, ours → theirs"), rows)
 
 
 TABLE = "Table 1"
@@ -214,51 +194,40 @@ DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Low Resource": ("low_resource", {}),
     "POS": (
         "pos_before",
-        {
-            f"{side} {name}": f"pos_{side.lower()}:{name.lower()}"
-            for side in ("Before", "After")
-            for name in _POS
-        },
+        {f"{side} {name}": f"pos_{side}:{name}".lower() for side in ("Before", "After") for name in _POS},
     ),
 }
 
 
 def placements(published: Path) -> Iterator[str]:
     """The season file's tables for each dimension. Raises InputRefused where the file is of another paper."""
+    expected = "examples/citation-recommendation-2024/maharjan-2024.json"
+    refused = refusal(f"has no {TABLE} by diagnostic class", published, expected)
     try:
-        rows = next(
-            table["rows"] for table in json.loads(published.read_bytes())["tables"] if table["id"] == TABLE
-        )
+        tables = json.loads(published.read_bytes())["tables"]
+        rows = next(table["rows"] for table in tables if table["id"] == TABLE)
         printed = {str(row["dimension"]) for row in rows}
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
-        raise InputRefused([_refusal(published)]) from fault
+        raise refused from fault
     if not printed <= set(DIMENSIONS):
-        raise InputRefused([_refusal(published)])
-    for name, (own, classes) in DIMENSIONS.items():
-        if name in printed:
-            yield _placement(name, own, classes)
-
-
-def _refusal(published: Path) -> Problem:
-    expected = "examples/citation-recommendation-2024/maharjan-2024.json"
-    return Problem(file=str(published), message=f"has no {TABLE} by diagnostic class", expected=expected)
-
-
-def _placement(name: str, own: str, classes: Mapping[str, str]) -> str:
-    lines = [
-        "[[tasks.published]]",
-        f"table = {json.dumps(TABLE)}",
-        'metric = "R@10"',
-        'by = "class"',
-        f"where = {_inline({'dimension': name})}",
-        "[tasks.published.recomputed]",
-        f"rules = {json.dumps(RULES)}",
-        f"metrics = {_inline(METRICS)}",
-        f"systems = {_inline(SYSTEMS)}",
-        f"dimension = {json.dumps(own)}",
-        *([f"classes = {_inline(classes)}"] if classes else []),
-    ]
-    return "\n".join([*lines, ""])
+        raise refused
+    for name, (dimension, classes) in DIMENSIONS.items():
+        if name not in printed:
+            continue
+        lines = [
+            "[[tasks.published]]",
+            f"table = {json.dumps(TABLE)}",
+            'metric = "R@10"',
+            'by = "class"',
+            f"where = {_inline({'dimension': name})}",
+            "[tasks.published.recomputed]",
+            f"rules = {json.dumps(RULES)}",
+            f"metrics = {_inline(METRICS)}",
+            f"systems = {_inline(SYSTEMS)}",
+            f"dimension = {json.dumps(dimension)}",
+            *([f"classes = {_inline(classes)}"] if classes else []),
+        ]
+        yield "\n".join([*lines, ""])
 
 
 def _inline(words: Mapping[str, str]) -> str:

@@ -6,15 +6,14 @@ collection are the candidates of every citing paper.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.tools.builders.contexts import style_of, token_count, with_placeholder, without_unmarked
 from scoring.tools.builders.corpus import Context, Paper, Reference, Sink
-from tasks.types.clsumm.topics import TITLE, InputCitance, InputTopic, Sentence, read_input_topics
+from scoring.tools.builders.reading import refusal
+from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_topics
 from tasks.types.files import open_inputs
-from tasks.types.problems import InputRefused, Problem
 
 ABSTRACT = "abstract"
 #: Sentences of fewer letters may be found in any citance.
@@ -27,22 +26,46 @@ def fits(path: Path) -> bool:
 
 def load(path: Path, sink: Sink) -> None:
     """Every topic below the folder that has its reference paper and its citing papers at hand."""
-    found = read_input_topics(open_inputs([path]), {"annotation": "auto"})
-    topics = [topic for topic in found if topic.papers]
+    read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
+    topics = [topic for topic in read if topic.papers]
     if not topics:
-        raise InputRefused([Problem(file=str(path), message="no topic has the papers that cite it")])
-    for topic in topics:
-        sink.add_paper(_paper(topic.name, topic.sentences))
-    numbers: Counter[str] = Counter()
+        raise refusal("no topic has the papers that cite it", path)
+    papers = {topic.name: _paper(topic.name, topic.sentences) for topic in topics}
+    for paper in papers.values():
+        sink.add_paper(paper)
+    citing_papers: dict[str, Sequence[Sentence]] = {}
     for topic in topics:
         for name, sentences in sorted(topic.papers.items()):
-            if not numbers[name]:
-                _add_citing_paper(name, sentences, topics, sink)
-            numbers[name] += 1
-    for number, (topic, citance) in enumerate((t, c) for t in topics for c in t.citances):
-        paper = citance.name.citing.partition(".")[0]
-        for context in _contexts(topic, citance, f"{paper}_{topic.name}_{number:03d}", sink.around):
-            sink.add_context(paper, context)
+            citing_papers.setdefault(name, sentences)
+    for citing, sentences in citing_papers.items():
+        if citing not in papers:
+            sink.add_paper(_paper(citing, sentences))
+        for name, paper in papers.items():
+            # A paper never cites itself.
+            if name != citing:
+                reference = Reference(ref_id=name, target=name, raw=paper.title, title=paper.title)
+                sink.add_reference(citing, reference)
+        for sentence in sentences:
+            sink.add_sentence(token_count(sentence.text))
+    pairs = ((topic, citance) for topic in topics for citance in topic.citances)
+    for number, (topic, citance) in enumerate(pairs):
+        sentences = topic.citing_paper(citance)
+        place = _place(citance, sentences)
+        if place is None:
+            continue
+        citing = citance.name.citing.partition(".")[0]
+        context = Context(
+            context_id=f"{citing}_{topic.name}_{number:03d}",
+            section=sentences[place].section,
+            before=_joined(sentences[max(place - sink.around, 0) : place]),
+            sentence=without_unmarked(with_placeholder(sentences[place].text, citance.marker)),
+            after=_joined(sentences[place + 1 : place + 1 + sink.around]),
+            gold=(topic.name,),
+            markers=1,
+            marker=citance.marker,
+            style=style_of(citance.marker),
+        )
+        sink.add_context(citing, context)
 
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
@@ -54,20 +77,6 @@ def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
         abstract=" ".join(abstract),
         text=" ".join(sentence.text for sentence in sentences),
     )
-
-
-def _add_citing_paper(
-    name: str, sentences: Sequence[Sentence], topics: Sequence[InputTopic], sink: Sink
-) -> None:
-    if not any(topic.name == name for topic in topics):
-        sink.add_paper(_paper(name, sentences))
-    for topic in topics:
-        # A paper never cites itself.
-        if topic.name != name:
-            title = _paper(topic.name, topic.sentences).title
-            sink.add_reference(name, Reference(ref_id=topic.name, target=topic.name, raw=title, title=title))
-    for sentence in sentences:
-        sink.add_sentence(token_count(sentence.text))
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
@@ -84,24 +93,6 @@ def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
-
-
-def _contexts(topic: InputTopic, citance: InputCitance, name: str, around: int) -> Iterator[Context]:
-    sentences = topic.citing_paper(citance)
-    place = _place(citance, sentences)
-    if place is None:
-        return
-    yield Context(
-        context_id=name,
-        section=sentences[place].section,
-        before=_joined(sentences[max(place - around, 0) : place]),
-        sentence=without_unmarked(with_placeholder(sentences[place].text, citance.marker)),
-        after=_joined(sentences[place + 1 : place + 1 + around]),
-        gold=(topic.name,),
-        markers=1,
-        marker=citance.marker,
-        style=style_of(citance.marker),
-    )
 
 
 def _joined(sentences: Sequence[Sentence]) -> str:

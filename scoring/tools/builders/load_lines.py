@@ -8,7 +8,15 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import ANONYMOUS, token_count
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference, Sink
-from scoring.tools.builders.reading import Record, add_records, listed, text, whole, without_tokens
+from scoring.tools.builders.reading import (
+    Record,
+    add_records,
+    listed,
+    refusal,
+    text,
+    whole,
+    without_tokens,
+)
 from tasks.types.problems import InputRefused, Problem
 
 PAPERS, REFERENCES, CONTEXTS = "papers.jsonl", "references.jsonl", "contexts.jsonl"
@@ -33,61 +41,55 @@ def load(path: Path, sink: Sink) -> None:
 
 def add(record: Record, file: Path, sink: Sink) -> None:
     if file.name == PAPERS:
-        sink.add_paper(_paper(record))
+        paper = Paper(
+            paper_id=_needed(record, "paper_id"),
+            title=text(record, "title"),
+            authors=text(record, "authors"),
+            abstract=text(record, "abstract"),
+            text=text(record, "text"),
+            field=text(record, "discipline", "field") or None,
+            year=whole(record, "year"),
+            citations=whole(record, "citation_count"),
+            licence=text(record, "license", "licence"),
+            author_ids=tuple(map(str, listed(record.get("author_ids")))),
+        )
+        sink.add_paper(paper)
     elif file.name == AUTHORS:
-        sink.add_author(_author(record))
+        author = Author(
+            author_id=_needed(record, "author_id"),
+            name=text(record, "name"),
+            h_index=whole(record, "h_index"),
+            papers=whole(record, "paper_count"),
+            citations=whole(record, "citation_count"),
+        )
+        sink.add_author(author)
     elif file.name == REFERENCES:
-        sink.add_reference(_needed(record, "paper_id"), _reference(record))
+        citing, ref_id = _needed(record, "paper_id"), _needed(record, "ref_id")
+        reference = Reference(
+            ref_id=ref_id,
+            target=text(record, "cited_paper_id") or ref_id,
+            raw=text(record, "raw"),
+            title=text(record, "title"),
+            year=whole(record, "year"),
+            citations=whole(record, "citation_count"),
+        )
+        sink.add_reference(citing, reference)
     else:
         context = _context(record)
         sink.add_sentence(token_count(context.sentence))
         sink.add_context(_needed(record, "paper_id"), context)
 
 
-def _paper(record: Record) -> Paper:
-    return Paper(
-        paper_id=_needed(record, "paper_id"),
-        title=text(record, "title"),
-        authors=text(record, "authors"),
-        abstract=text(record, "abstract"),
-        text=text(record, "text"),
-        field=text(record, "discipline", "field") or None,
-        year=whole(record, "year"),
-        citations=whole(record, "citation_count"),
-        licence=text(record, "license", "licence"),
-        author_ids=tuple(map(str, listed(record.get("author_ids")))),
-    )
-
-
-def _author(record: Record) -> Author:
-    return Author(
-        author_id=_needed(record, "author_id"),
-        name=text(record, "name"),
-        h_index=whole(record, "h_index"),
-        papers=whole(record, "paper_count"),
-        citations=whole(record, "citation_count"),
-    )
-
-
-def _reference(record: Record) -> Reference:
-    ref_id = _needed(record, "ref_id")
-    return Reference(
-        ref_id=ref_id,
-        target=text(record, "cited_paper_id") or ref_id,
-        raw=text(record, "raw"),
-        title=text(record, "title"),
-        year=whole(record, "year"),
-        citations=whole(record, "citation_count"),
-    )
-
-
 def _context(record: Record) -> Context:
     gold = [str(reference) for reference in listed(record.get("gold"))]
+    name, sentence = _needed(record, "context_id"), text(record, "sentence")
+    if PLACEHOLDER not in sentence:
+        raise refusal(f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}")
     return Context(
-        context_id=_needed(record, "context_id"),
+        context_id=name,
         section=without_tokens(text(record, "section")),
         before=text(record, "before"),
-        sentence=_sentence(record),
+        sentence=sentence,
         after=text(record, "after"),
         gold=tuple(dict.fromkeys(gold)),
         markers=whole(record, "n_markers") or len(gold),
@@ -96,14 +98,6 @@ def _context(record: Record) -> Context:
         context_type=text(record, "context_type") or None,
         zone=text(record, "zone") or None,
     )
-
-
-def _sentence(record: Record) -> str:
-    sentence = text(record, "sentence")
-    if PLACEHOLDER not in sentence:
-        message = f"the sentence of context “{record.get('context_id')}” has no {PLACEHOLDER}"
-        raise InputRefused([Problem(message=message)])
-    return sentence
 
 
 def _needed(record: Record, key: str) -> str:

@@ -19,6 +19,7 @@ from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.contexts import add_article
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference, Sentence, Sink
+from scoring.tools.builders.reading import refusal
 from tasks.types.problems import InputRefused, Problem, quoted
 
 ZONES_OF_CHILDREN = ("CORESC1", "ANNOTATIONART")
@@ -44,63 +45,57 @@ def load(path: Path, sink: Sink) -> None:
     """Every paper below the folder. Raises InputRefused with all files that are no papers of this form."""
     files = _files(path)
     if not files:
-        expected = "files that end in .xml, one for each paper"
-        raise InputRefused([Problem(file=str(path), message="no corpus was found", expected=expected)])
+        raise refusal("no corpus was found", path, "files that end in .xml, one for each paper")
     titles = _titles(files)
     for file in files:
         try:
             article = _article(_root(file), file, titles)
         except RecursionError as fault:
-            message = "its elements stand in each other too deeply to be read"
-            raise InputRefused([Problem(file=str(file), message=message)]) from fault
+            raise refusal("its elements stand in each other too deeply to be read", file) from fault
         add_article(article, sink)
 
 
 def _files(path: Path) -> list[Path]:
-    found = [path] if path.is_file() else sorted(path.rglob("*"))
-    return [file for file in found if file.suffix.lower() == ".xml" and file.is_file()]
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return [file for file in files if file.suffix.lower() == ".xml" and file.is_file()]
 
 
 def _root(file: Path) -> ET.Element:
     """The paper, its names in capitals. Raises InputRefused where it cannot be read as one."""
     text = file.read_bytes().decode("utf-8-sig", errors="replace")
     if "<!ENTITY" in text:
-        raise InputRefused([Problem(file=str(file), message="the file declares entities of its own")])
+        raise refusal("the file declares entities of its own", file)
+
+    def character(entity: re.Match[str]) -> str:
+        plain = html.unescape(entity[0])
+        return entity[0] if entity[1] in _OWN_ENTITIES or plain != entity[0] else f"&amp;{entity[1]};"
+
+    content = re.sub(r"^\s*<\?xml[^>]*\?>", "", _ENTITY.sub(character, text), count=1)
     try:
-        root = ET.fromstring(_without_encoding(_ENTITY.sub(_character, text)))  # noqa: S314  (no entities)
+        root = ET.fromstring(content)  # noqa: S314  (no entities)
     except (ET.ParseError, RecursionError) as fault:
         line = fault.position[0] if isinstance(fault, ET.ParseError) else None
-        content = text.splitlines()[line - 1] if line and line <= len(text.splitlines()) else ""
+        quote = text.splitlines()[line - 1] if line and line <= len(text.splitlines()) else ""
         message = f"not well-formed XML: {fault}"
-        raise InputRefused(
-            [Problem(file=str(file), line=line, message=message, quote=quoted(content))]
-        ) from fault
+        problem = Problem(file=str(file), line=line, message=message, quote=quoted(quote))
+        raise InputRefused([problem]) from fault
     for element in root.iter():
         element.tag = element.tag.upper()
         element.attrib = {name.upper(): value for name, value in element.attrib.items()}
     if root.tag != "PAPER":
-        message = f"the outermost element is {quoted(root.tag)}"
-        raise InputRefused([Problem(file=str(file), message=message, expected="PAPER")])
+        raise refusal(f"the outermost element is {quoted(root.tag)}", file, "PAPER")
     return root
 
 
-def _without_encoding(text: str) -> str:
-    return re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1)
-
-
-def _character(found: re.Match[str]) -> str:
-    if found[1] in _OWN_ENTITIES:
-        return found[0]
-    meant = html.unescape(found[0])
-    return meant if meant != found[0] else f"&amp;{found[1]};"
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Titles:
     """The papers of the collection by the words of their titles; a title of two papers means neither."""
 
-    papers: Mapping[tuple[str, ...], str]
-    by_start: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]
+    def __init__(self, names: Mapping[tuple[str, ...], Sequence[str]]) -> None:
+        self.papers = {words: of[0] for words, of in names.items() if words and len(of) == 1}
+        self.by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for words in self.papers:
+            if len(words) >= MIN_TITLE_WORDS:
+                self.by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
 
     def paper_of(self, title: str, raw: str) -> str | None:
         """By the tagged title alone where there is one; else by the longest that stands in the reference."""
@@ -108,16 +103,16 @@ class _Titles:
             return self.papers.get(_words(title))
         words = _words(raw)
         fitting = [
-            own
+            known
             for place in range(len(words))
-            for own in self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
-            if words[place : place + len(own)] == own
+            for known in self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
+            if words[place : place + len(known)] == known
         ]
         return self.papers[max(fitting, key=len)] if fitting else None
 
 
 def _titles(files: Sequence[Path]) -> _Titles:
-    found: dict[tuple[str, ...], list[str]] = {}
+    titles: dict[tuple[str, ...], list[str]] = {}
     names: dict[str, Path] = {}
     problems: list[Problem] = []
     for file in files:
@@ -131,37 +126,49 @@ def _titles(files: Sequence[Path]) -> _Titles:
             message = f"paper “{name}” is the one of {names[name].name} too"
             problems.append(Problem(file=str(file), message=message, expected="one file for each paper"))
         names[name] = file
-        found.setdefault(_words(_text(root.find("TITLE")) or _text(root.find("METADATA/TITLE"))), []).append(
-            name
-        )
+        titles.setdefault(_words(_title(root)), []).append(name)
     if problems:
         raise InputRefused(problems)
-    papers = {words: own[0] for words, own in found.items() if words and len(own) == 1}
-    by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for words in papers:
-        if len(words) >= MIN_TITLE_WORDS:
-            by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
-    return _Titles(papers=papers, by_start=by_start)
+    return _Titles(titles)
 
 
 def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
     name = _name(root, file)
-    entries = list(_entries(root, name, titles))
-    paragraphs = list(_paragraphs(root, entries))
-    metadata = root.find("METADATA")
-    year = "" if metadata is None else _text(metadata.find(".//YEAR")) or _text(metadata.find(".//DATE"))
-    found = _YEAR.search(year)
-    authors = [] if metadata is None else [_text(author) for author in metadata.iter("AUTHOR")]
+    entries = []
+    for number, element in enumerate(root.iter("REFERENCE")):
+        raw, title, date = _text(element), _text(element.find(".//TITLE")), _text(element.find(".//DATE"))
+        ref_id = element.get("ID", "") or f"r{number}"
+        year = _YEAR.search(date or raw)
+        target = titles.paper_of(title, raw) or f"{name}:{ref_id}"
+        whole = int(year[0]) if year else None
+        surnames = tuple(filter(None, (_text(surname).lower() for surname in element.iter("SURNAME"))))
+        entries.append(
+            _Entry(
+                reference=Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=whole),
+                own_id=element.get("ID", ""),
+                surnames=surnames,
+                year=date or (year[0] if year else ""),
+            )
+        )
+    body, metadata = root.find("BODY"), root.find("METADATA")
+    paragraphs = [] if body is None else list(_paragraphs_in(body, "", entries))
+    appeared, authors = None, []
+    if metadata is not None:
+        appeared = _YEAR.search(_text(metadata.find(".//YEAR")) or _text(metadata.find(".//DATE")))
+        authors = [_text(author) for author in metadata.iter("AUTHOR")]
+    unmarked = []
+    for sentence in (sentence for paragraph in paragraphs for sentence in paragraph.sentences):
+        ends = [0, *(mark.end for mark in sentence.marks)]
+        starts = [*(mark.start for mark in sentence.marks), None]
+        unmarked += [sentence.text[end:start] for end, start in zip(ends, starts, strict=True)]
     return Article(
         paper=Paper(
             paper_id=name,
-            title=_text(root.find("TITLE")) or _text(root.find("METADATA/TITLE")),
+            title=_title(root),
             authors="; ".join(filter(None, authors)),
             abstract=_text(root.find(".//ABSTRACT")),
-            text=" ".join(
-                _without_marks(sentence) for paragraph in paragraphs for sentence in paragraph.sentences
-            ),
-            year=int(found[0]) if found else None,
+            text=" ".join(" ".join(unmarked).split()),
+            year=int(appeared[0]) if appeared else None,
         ),
         references=[entry.reference for entry in entries],
         paragraphs=paragraphs,
@@ -170,6 +177,10 @@ def _article(root: ET.Element, file: Path, titles: _Titles) -> Article:
 
 def _name(root: ET.Element, file: Path) -> str:
     return _text(root.find("METADATA/FILENO")) or _text(root.find("FILENO")) or file.stem
+
+
+def _title(root: ET.Element) -> str:
+    return _text(root.find("TITLE")) or _text(root.find("METADATA/TITLE"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,39 +193,12 @@ class _Entry:
     year: str
 
 
-def _entries(root: ET.Element, paper: str, titles: _Titles) -> Iterator[_Entry]:
-    for number, element in enumerate(root.iter("REFERENCE")):
-        raw, title, date = _text(element), _text(element.find(".//TITLE")), _text(element.find(".//DATE"))
-        own_id = element.get("ID", "")
-        name = own_id or f"r{number}"
-        year = _YEAR.search(date or raw)
-        surnames = [_text(surname) for surname in element.iter("SURNAME")]
-        yield _Entry(
-            reference=Reference(
-                ref_id=name,
-                target=titles.paper_of(title, raw) or f"{paper}:{name}",
-                raw=raw,
-                title=title,
-                year=int(year[0]) if year else None,
-            ),
-            own_id=own_id,
-            surnames=tuple(surname.lower() for surname in surnames if surname),
-            year=date or (year[0] if year else ""),
-        )
-
-
-def _paragraphs(root: ET.Element, entries: Sequence[_Entry]) -> Iterator[Paragraph]:
-    body = root.find("BODY")
-    if body is not None:
-        yield from _paragraphs_in(body, "", entries)
-
-
 def _paragraphs_in(element: ET.Element, section: str, entries: Sequence[_Entry]) -> Iterator[Paragraph]:
     for child in element:
         if child.tag == "DIV":
             yield from _paragraphs_in(child, _text(child.find("HEADER")) or section, entries)
         elif child.tag == "P":
-            sentences = [_sentence(own, entries) for own in child.iter("S")]
+            sentences = [_sentence(sentence, entries) for sentence in child.iter("S")]
             yield Paragraph(section=section, sentences=sentences)
         elif child.tag not in ("HEADER", "REFERENCELIST"):
             yield from _paragraphs_in(child, section, entries)
@@ -228,14 +212,8 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
         if inner.tag == "REF":
             start, printed = sum(map(len, parts)), _text(inner)
             parts.append(printed or "?")
-            marks.append(
-                Mark(
-                    start=start,
-                    end=start + len(parts[-1]),
-                    text=printed,
-                    ref_id=_cited(inner, printed, entries),
-                )
-            )
+            ref_id = _cited(inner, printed, entries)
+            marks.append(Mark(start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id))
             return
         parts.append(inner.text or "")
         for child in inner:
@@ -243,7 +221,9 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
             parts.append(child.tail or "")
 
     walk(element)
-    return Sentence(text="".join(parts), marks=marks, zone=_zone(element))
+    concepts = (inner.get("TYPE", "") for inner in element.iter() if inner.tag in ZONES_OF_CHILDREN)
+    zone = element.get("AZ", "").strip() or next(filter(None, concepts), None)
+    return Sentence(text="".join(parts), marks=marks, zone=zone)
 
 
 def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | None:
@@ -258,19 +238,6 @@ def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | N
         entry for entry in named if re.search(rf"(?<!\w){re.escape(entry.surnames[0])}(?!\w)", words.lower())
     ]
     return fitting[0].reference.ref_id if len(fitting) == 1 else None
-
-
-def _zone(sentence: ET.Element) -> str | None:
-    concepts = (own.get("TYPE", "") for own in sentence.iter() if own.tag in ZONES_OF_CHILDREN)
-    return sentence.get("AZ", "").strip() or next(filter(None, concepts), None)
-
-
-def _without_marks(sentence: Sentence) -> str:
-    parts, end = [], 0
-    for mark in sentence.marks:
-        parts.append(sentence.text[end : mark.start])
-        end = mark.end
-    return " ".join(" ".join([*parts, sentence.text[end:]]).split())
 
 
 def _text(element: ET.Element | None) -> str:

@@ -6,7 +6,6 @@ Saier, Krause and Färber 2023, unarXive 2022: All arXiv Publications Pre-Proces
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article
@@ -25,10 +24,7 @@ _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
 #: What stands for a formula, figure or table in a sentence.
 _WORDS = {
-    "formula": "FORMULA",
-    "figure": "FIGURE",
-    "table": "TABLE",
-    "section": "SECTION",
+    **{name: name.upper() for name in ("formula", "figure", "table", "section")},
     "ref": "REFERENCE",
 }
 
@@ -51,64 +47,45 @@ def add(record: Record, file: Path, sink: Sink) -> None:
 
 
 def _article(record: Record) -> Article:
-    metadata = mapped(record.get("metadata"))
-    abstract = record.get("abstract")
+    metadata, abstract = mapped(record.get("metadata")), mapped(record.get("abstract"))
+    body, paper_id = listed(record.get("body_text")), text(record, "paper_id")
+    references = []
+    for name, value in mapped(record.get("bib_entries")).items():
+        entry = mapped(value)
+        ids = mapped(entry.get("ids"))
+        preprints = [text(mapped(preprint), "id") for preprint in listed(entry.get("contained_arXiv_ids"))]
+        known = (text(ids, "arxiv_id"), *preprints, text(ids, "open_alex_id"), text(ids, "doi").lower())
+        target = next(filter(None, known), str(name))
+        raw = _words(text(entry, "bib_entry_raw"))
+        references.append(Reference(ref_id=str(name), target=target, raw=raw))
+    paragraphs = []
+    for paragraph in body:
+        if text(paragraph, "content_type") in ("", "paragraph"):
+            content = _words(str(paragraph.get("text") or ""))
+            marks = [
+                Mark(start=found.start(), end=found.end(), text=found[0], ref_id=found[1])
+                for found in _CITE.finditer(content)
+            ]
+            section = without_tokens(text(paragraph, "section"))
+            paragraphs.append(Paragraph(section=section, text=content, marks=marks))
+    unmarked = (" ".join(_CITE.sub(" ", _words(text(part, "text"))).split()) for part in body)
+    dated = re.search(r"(?:^|/)(\d\d)(?:0[1-9]|1[0-2])\d?\.?\d{3,5}", paper_id)
+    year = int(dated[1]) if dated else None
     return Article(
         paper=Paper(
-            paper_id=text(record, "paper_id"),
+            paper_id=paper_id,
             title=text(metadata, "title"),
             authors=text(metadata, "authors"),
-            abstract=_words(
-                text(mapped(abstract), "text") or text(record, "abstract") or text(metadata, "abstract")
-            ),
-            text=" ".join(
-                _without_marks(text(paragraph, "text")) for paragraph in listed(record.get("body_text"))
-            ),
+            abstract=_words(text(abstract, "text") or text(record, "abstract") or text(metadata, "abstract")),
+            text=" ".join(unmarked),
             field=text(record, "discipline") or None,
-            year=_year(text(record, "paper_id")),
+            year=None if year is None else 1900 + year if year >= 91 else 2000 + year,
             licence=text(metadata, "license"),
         ),
-        references=[
-            _reference(str(name), mapped(entry)) for name, entry in mapped(record.get("bib_entries")).items()
-        ],
-        paragraphs=list(_paragraphs(record)),
+        references=references,
+        paragraphs=paragraphs,
     )
-
-
-def _reference(name: str, entry: Record) -> Reference:
-    ids = mapped(entry.get("ids"))
-    preprints = [text(mapped(preprint), "id") for preprint in listed(entry.get("contained_arXiv_ids"))]
-    target = next(filter(None, [text(ids, "arxiv_id"), *preprints]), "")
-    return Reference(
-        ref_id=name,
-        target=target or text(ids, "open_alex_id") or text(ids, "doi").lower() or name,
-        raw=_words(text(entry, "bib_entry_raw")),
-    )
-
-
-def _paragraphs(record: Record) -> Iterator[Paragraph]:
-    for paragraph in listed(record.get("body_text")):
-        if text(paragraph, "content_type") not in ("", "paragraph"):
-            continue
-        content = _words(str(paragraph.get("text") or ""))
-        marks = [
-            Mark(start=found.start(), end=found.end(), text=found[0], ref_id=found[1])
-            for found in _CITE.finditer(content)
-        ]
-        yield Paragraph(section=without_tokens(text(paragraph, "section")), text=content, marks=marks)
 
 
 def _words(content: str) -> str:
     return _TOKEN.sub(lambda found: _WORDS[found[1]], content)
-
-
-def _without_marks(content: str) -> str:
-    return " ".join(_CITE.sub(" ", _words(content)).split())
-
-
-def _year(paper_id: str) -> int | None:
-    found = re.search(r"(?:^|/)(\d\d)(?:0[1-9]|1[0-2])\d?\.?\d{3,5}", paper_id)
-    if not found:
-        return None
-    two = int(found[1])
-    return 1900 + two if two >= 91 else 2000 + two

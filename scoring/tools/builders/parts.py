@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from scoring.tools.builders.corpus import BY_RULES, splitter
-from scoring.tools.builders.reading import Loader, add_records, loader
+from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.unavailable import Unavailable
@@ -51,27 +51,24 @@ class Part:
 
 def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Part]:
     """What is to be read, as the store is to have it."""
-    how: dict[str, Any] = {
-        "form": form.name,
-        "with_texts": store.with_texts,
-        "around": store.around,
-        "sentences": store.sentences.given,
-    }
-    for number, (path, start, end) in enumerate(_stretches(corpus, form)):
-        out = folder / f"{number:06d}"
-        yield Part(path=path, out=out, start=start, end=end, **how)
-
-
-def _stretches(corpus: Path, form: Loader) -> Iterator[tuple[Path, int, int | None]]:
-    if form.files is None:
-        yield corpus, 0, None
-        return
-    for path in form.files(corpus):
-        size = path.stat().st_size if path.is_file() else 0
+    stretches: list[tuple[Path, int, int | None]] = []
+    for path in [corpus] if form.files is None else form.files(corpus):
+        size = path.stat().st_size if form.files is not None and path.is_file() else 0
         if size <= PART or path.suffix == ".gz":
-            yield path, 0, None
+            stretches.append((path, 0, None))
         else:
-            yield from ((path, start, min(start + PART, size)) for start in range(0, size, PART))
+            stretches += [(path, start, min(start + PART, size)) for start in range(0, size, PART)]
+    for number, (path, start, end) in enumerate(stretches):
+        yield Part(
+            path=path,
+            form=form.name,
+            with_texts=store.with_texts,
+            around=store.around,
+            sentences=store.sentences.given,
+            out=folder / f"{number:06d}",
+            start=start,
+            end=end,
+        )
 
 
 def read_part(part: Part) -> list[Problem]:
@@ -107,7 +104,7 @@ def read_corpus(
     found = loader(form, corpus)
     if sentences != BY_RULES and not found.has_paragraphs:
         message = f"a corpus of the form {found.name} has sentences already, which “{sentences}” cannot split"
-        raise _refused(corpus, message, "no --sentences, or full texts (unarxive, s2orc)")
+        raise refusal(message, corpus, "no --sentences, or full texts (unarxive, s2orc)")
     with ExitStack() as stack:
         if work is None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="citeboard-build-")))
@@ -115,7 +112,7 @@ def read_corpus(
             folder = work
             name = splitter(sentences).name
             how = {"form": found.name, "with_texts": with_texts, "around": around, "sentences": name}
-            stack.enter_context(_opened(work, corpus, how))
+            stack.enter_context(_work_folder(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
         store = stack.enter_context(Store(path, with_texts=with_texts, around=around, sentences=sentences))
@@ -123,68 +120,45 @@ def read_corpus(
         if work is None and workers.are_alone:
             found.load(corpus, store)
         else:
-            _read_parts(corpus, found, store, workers, folder / PARTS)
+            (folder / PARTS).mkdir(exist_ok=True)
+            divided = list(parts(corpus, found, folder / PARTS, store))
+            workers.run(read_part, divided)
+            for part in divided:
+                store.merge(part.out)
         yield store
 
 
-def _read_parts(corpus: Path, form: Loader, store: Store, workers: Workers, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    divided = list(parts(corpus, form, folder, store))
-    workers.run(read_part, divided)
-    for part in divided:
-        store.merge(part.out)
-
-
 @contextmanager
-def _opened(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
+def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
     work.mkdir(parents=True, exist_ok=True)
     manifest = work / MANIFEST
-    wanted = {
-        "version": VERSION,
-        **how,
-        "part": PART,
-        "files": _files(corpus),
-    }
+    files = [corpus] if corpus.is_file() else sorted(filter(Path.is_file, corpus.rglob("*")))
+    stats = [(str(path.relative_to(corpus)), path.stat()) for path in files]
+    listed = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+    wanted = {"version": VERSION, **how, "part": PART, "files": listed}
     if manifest.is_file():
-        _compare(manifest, wanted)
+        try:
+            there = json.loads(manifest.read_text(encoding="utf-8"))
+        except ValueError:
+            there = None
+        if there != wanted:
+            known = there if isinstance(there, dict) else {}
+            differing = ", ".join(name for name in wanted if known.get(name) != wanted[name])
+            message = f"the folder holds parts that were read otherwise: {differing} differ"
+            raise refusal(message, manifest, "the same corpus and options, or another folder")
     elif any(work.iterdir()):
-        raise _refused(work, "the folder has other files", "an empty one, or a new one")
-    own = whole(manifest)
-    own.write_text(json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8")
-    own.replace(manifest)
+        raise refusal("the folder has other files", work, "an empty one, or a new one")
+    unfinished = whole(manifest)
+    unfinished.write_text(json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8")
+    unfinished.replace(manifest)
     with work.joinpath(LOCK).open("w") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as taken:
-            raise _refused(work, "another build works in this folder", "one build at a time") from taken
+            raise refusal("another build works in this folder", work, "one build at a time") from taken
         for unfinished in work.rglob(f"*{UNFINISHED}"):
             unfinished.unlink()
         yield
-
-
-def _files(corpus: Path) -> list[list[Any]]:
-    found = [corpus] if corpus.is_file() else sorted(path for path in corpus.rglob("*") if path.is_file())
-    facts = ((path, path.stat()) for path in found)
-    return [[str(path.relative_to(corpus)), stat.st_size, stat.st_mtime_ns] for path, stat in facts]
-
-
-def _compare(manifest: Path, wanted: Mapping[str, Any]) -> None:
-    try:
-        found = json.loads(manifest.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if found == wanted:
-        return
-    differing = [name for name in wanted if not isinstance(found, dict) or found.get(name) != wanted[name]]
-    raise _refused(
-        manifest,
-        f"the folder holds parts that were read otherwise: {', '.join(differing)} differ",
-        "the same corpus and options, or another folder",
-    )
-
-
-def _refused(path: Path, message: str, expected: str) -> InputRefused:
-    return InputRefused([Problem(file=str(path), message=message, expected=expected)])
 
 
 #: So often all processes are started anew after one of them was killed.
@@ -255,7 +229,7 @@ def _in_processes(run: Run, tasks: Sequence[Task], jobs: int) -> None:
             pool.shutdown(cancel_futures=True)
         return
     message = f"a process was killed {RESTARTS} times, perhaps for want of memory; what is done is kept"
-    raise InputRefused([Problem(message=message, expected="fewer processes (--jobs) or more memory")])
+    raise refusal(message, expected="fewer processes (--jobs) or more memory")
 
 
 def _end_with_parent() -> None:
@@ -279,6 +253,5 @@ def _on_cluster(run: Run, tasks: Sequence[Task], address: str) -> None:
     except (OSError, ValueError) as fault:
         raise Unavailable(f"no cluster answers at {address}: {fault}") from fault
     with client:
-        futures = [client.submit(run, task, pure=False) for task in tasks]
-        for future in futures:
+        for future in [client.submit(run, task, pure=False) for task in tasks]:
             _refuse(future.result())

@@ -28,17 +28,20 @@ _DIGITS = 18
 Record = Mapping[str, Any]
 
 
+def refusal(message: str, file: Path | None = None, expected: str = "") -> InputRefused:
+    problem = Problem(message=message, file=str(file) if file else "", expected=expected)
+    return InputRefused([problem])
+
+
 def corpus_files(path: Path) -> list[Path]:
     """The JSON files of a corpus in the order of their names. Raises InputRefused where there are none."""
-    found = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_json(file))
-    if not found:
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    if not path.is_file():
+        files = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
+    if not files:
         expected = f"files that end in {', '.join(_ENDINGS)}, packed with gzip or not"
-        raise InputRefused([Problem(file=str(path), message="no corpus was found", expected=expected)])
-    return found
-
-
-def _is_json(path: Path) -> bool:
-    return path.is_file() and path.name.removesuffix(".gz").endswith(_ENDINGS)
+        raise refusal("no corpus was found", path, expected)
+    return files
 
 
 def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
@@ -55,13 +58,17 @@ def add_records(
             add(record, path, sink)
         except InputRefused as refused:
             line = _line_number(path, number, place)
-            found = [replace(problem, file=str(path), line=line) for problem in refused.problems]
-            raise InputRefused(found) from refused
+            problems = [replace(problem, file=str(path), line=line) for problem in refused.problems]
+            raise InputRefused(problems) from refused
 
 
 def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tuple[Record, int, int | None]]:
-    with _opened(path) as stream:
-        place = _next_line(stream, start)
+    stream: IO[bytes]
+    with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as stream:
+        place = 0
+        if start:
+            stream.seek(start - 1)
+            place = start - 1 + len(stream.readline())
         for number, line in enumerate(_unpacked(stream, path), start=1):
             if end is not None and place >= end:
                 return
@@ -72,31 +79,20 @@ def _placed(path: Path, start: int = 0, end: int | None = None) -> Iterator[tupl
                 value = json.loads(line)
                 if _HALF.search(line):
                     value = without_halves(value)
+                items = value if isinstance(value, list) else [value]
             except (ValueError, RecursionError) as fault:
-                known = _line_number(path, number, before)
-                raise InputRefused([_fault(path, known, line, str(fault))]) from fault
-            for record in value if isinstance(value, list) else [value]:
-                if not isinstance(record, dict):
-                    known = _line_number(path, number, before)
-                    raise InputRefused([_fault(path, known, line, "not a JSON object")])
-                yield record, number, before
+                raise _fault(path, _line_number(path, number, before), line, str(fault)) from fault
+            for item in items:
+                if not isinstance(item, dict):
+                    raise _fault(path, _line_number(path, number, before), line, "not a JSON object")
+                yield item, number, before
 
 
 def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
-        message = f"it cannot be unpacked: {fault}"
-        raise InputRefused(
-            [Problem(file=str(path), message=message, expected="a whole gzip file")]
-        ) from fault
-
-
-def _next_line(stream: IO[bytes], start: int) -> int:
-    if not start:
-        return 0
-    stream.seek(start - 1)
-    return start - 1 + len(stream.readline())
+        raise refusal(f"it cannot be unpacked: {fault}", path, "a whole gzip file") from fault
 
 
 def _line_number(path: Path, number: int, place: int | None) -> int:
@@ -107,22 +103,15 @@ def _line_number(path: Path, number: int, place: int | None) -> int:
         return 1 + sum(chunk.count(b"\n") for chunk in chunks)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
-
-
-def _fault(path: Path, number: int, line: bytes, message: str) -> Problem:
-    return Problem(
-        file=str(path), line=number, message=message, quote=quoted(line[:1000].decode(errors="replace"))
-    )
+def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
+    quote = quoted(line[:1000].decode(errors="replace"))
+    return InputRefused([Problem(file=str(path), line=number, message=message, quote=quote)])
 
 
 def digest_of(corpus: Path) -> str:
     """SHA-256 over the names and contents of the files of a corpus, in the order of their names."""
     digest = hashlib.sha256()
-    for path in (
-        [corpus] if corpus.is_file() else sorted(file for file in corpus.rglob("*") if file.is_file())
-    ):
+    for path in [corpus] if corpus.is_file() else sorted(filter(Path.is_file, corpus.rglob("*"))):
         digest.update(f"{path.name}\n".encode())
         with path.open("rb") as stream:
             while chunk := stream.read(_CHUNK):
@@ -195,11 +184,11 @@ class Loader:
 def loader(form: str, path: Path) -> Loader:
     """The form's loader; `auto` looks at the corpus. Raises InputRefused where no form fits."""
     if not path.exists():
-        raise InputRefused([Problem(file=str(path), message="there is no such file or folder")])
+        raise refusal("there is no such file or folder", path)
     name = form if form != "auto" else _form_of(path)
     module = importlib.import_module(FORMS[name])
-    own = {part: getattr(module, part, None) for part in ("files", "add")}
-    return Loader(name, module.load, **own, has_paragraphs=name not in SENTENCES)
+    parts = {part: getattr(module, part, None) for part in ("files", "add")}
+    return Loader(name, module.load, **parts, has_paragraphs=name not in SENTENCES)
 
 
 def _form_of(path: Path) -> str:
@@ -211,12 +200,4 @@ def _form_of(path: Path) -> str:
     for name, module in modules.items():
         if first is not None and hasattr(module, "fits_record") and module.fits_record(first):
             return name
-    raise InputRefused(
-        [
-            Problem(
-                file=str(path),
-                message="the form of this corpus is not known",
-                expected=f"one of {', '.join(FORMS)}",
-            )
-        ]
-    )
+    raise refusal("the form of this corpus is not known", path, f"one of {', '.join(FORMS)}")

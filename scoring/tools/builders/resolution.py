@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scoring.metrics.discourse.sentences import RULES
+from scoring.tools.arguments import markdown_table, write_lines
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader
 from scoring.tools.builders.season import SeasonFolder
@@ -85,28 +86,52 @@ def build_resolution(
     """Write the season folder and give the facts of its data sheet."""
     name = loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
+    groups: Counter[str] = Counter()
+    sections: Counter[str] = Counter()
+    zones: Counter[str] = Counter()
+
+    def counted(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            groups[str(len(row["gold"]))] += 1
+            sections[section_class(row["section"]) or "None"] += 1
+            zones[row.get("zone", "None")] += 1
+            yield row
+
     with read_corpus(corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around) as store:
         choose(store, rules)
-        counts = _Counts()
-        _write(season.gold / CONTEXTS, counts.counting(resolvable(store)))
-        _write(season.gold / REFERENCES, map(_known, store.rows(_REFERENCES)))
-        _write(season.gold / PAPERS, map(_known, store.rows(_PAPERS)))
-        _write(season.gold / CITATIONS, map(dict, store.rows(_CITATIONS)))
+        write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
+        for file, query in ((REFERENCES, _REFERENCES), (PAPERS, _PAPERS)):
+            write_lines(season.gold / file, map(_known, store.rows(query)))
+        write_lines(season.gold / CITATIONS, map(dict, store.rows(_CITATIONS)))
         if rules.with_inlinks:
-            _write(season.gold / INLINKS, inlinks_of(store))
+            write_lines(season.gold / INLINKS, inlinks_of(store))
+        options = {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
         facts = {
             "corpus": {"form": name, "sha256": digest_of(corpus), **store.sizes()},
-            "rules": {**_told(rules), "sentences": RULES if name not in SPLIT_FORMS else "as given"},
+            "rules": {**options, "sentences": RULES if name not in SPLIT_FORMS else "as given"},
             "papers": store.value("SELECT count(*) FROM tested"),
             "candidates": store.value("SELECT coalesce(sum(candidates), 0) FROM tested"),
-            **counts.facts(),
+            "contexts": groups.total(),
+            "group_sizes": {size: groups[size] for size in sorted(groups, key=int)},
+            "sections": dict(sorted(sections.items())),
+            **({"zones": dict(sorted(zones.items()))} if set(zones) - {"None"} else {}),
         }
-    _write_sheet(season.folder, facts)
+    text = json.dumps(facts, ensure_ascii=False, indent=1)
+    (season.folder / "datasheet.json").write_text(text + "\n", encoding="utf-8")
+    lines = ["# Data sheet", ""]
+    for fact, value in facts.items():
+        title = fact.replace("_", " ")
+        if isinstance(value, dict):
+            lines += [f"## {title}", "", *markdown_table(("", ""), value.items())]
+        else:
+            lines += [f"{title}: {value:,}", ""]
+    (season.folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
+    card = (
+        f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have {rules.fewest_references} "
+        "or more references in the collection.\n"
+    )
+    (season.folder / "card.md").write_text(card, encoding="utf-8")
     return facts
-
-
-def _told(rules: ResolutionRules) -> dict[str, Any]:
-    return {name: value for name, value in vars(rules).items() if name != "inlinks_without"}
 
 
 def choose(store: Store, rules: ResolutionRules) -> None:
@@ -139,59 +164,5 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
             }
 
 
-class _Counts:
-    """Group sizes, sections and zones of the contexts that pass through."""
-
-    def __init__(self) -> None:
-        self._groups: Counter[str] = Counter()
-        self._sections: Counter[str] = Counter()
-        self._zones: Counter[str] = Counter()
-
-    def counting(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for row in rows:
-            self._groups[str(len(row["gold"]))] += 1
-            self._sections[section_class(row["section"]) or "None"] += 1
-            self._zones[row.get("zone", "None")] += 1
-            yield row
-
-    def facts(self) -> dict[str, Any]:
-        sizes = sorted(self._groups, key=int)
-        return {
-            "contexts": self._groups.total(),
-            "group_sizes": {size: self._groups[size] for size in sizes},
-            "sections": dict(sorted(self._sections.items())),
-            **({"zones": dict(sorted(self._zones.items()))} if set(self._zones) - {"None"} else {}),
-        }
-
-
 def _known(row: sqlite3.Row) -> dict[str, Any]:
     return {key: value for key, value in dict(row).items() if value not in (None, "")}
-
-
-def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _printed(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _write_sheet(folder: Path, facts: Mapping[str, Any]) -> None:
-    text = json.dumps(facts, ensure_ascii=False, indent=1)
-    (folder / "datasheet.json").write_text(text + "\n", encoding="utf-8")
-    lines = ["# Data sheet", ""]
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            lines += [f"## {name.replace('_', ' ')}", "", "|  |  |", "| --- | --- |"]
-            lines += [f"| {key} | {_printed(entry)} |" for key, entry in value.items()]
-            lines.append("")
-        else:
-            lines += [f"{name.replace('_', ' ')}: {_printed(value)}", ""]
-    (folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
-    fewest = facts["rules"]["fewest_references"]
-    card = (
-        f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have {fewest} or more references "
-        f"in the collection.\n"
-    )
-    (folder / "card.md").write_text(card, encoding="utf-8")

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 
 from scoring.tools.builders.classes import COMBINED, SIDE_CONDITIONS, Rules
+from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
-from tasks.types.problems import InputRefused, Problem
 
 Stratum = tuple[str | None, ...]
 
 
-@dataclass
-class _Stratum:
-    """Contexts of papers that had none yet, and others in case these do not suffice."""
-
-    first: list[int] = field(default_factory=list)
-    further: list[int] = field(default_factory=list)
+#: Of a stratum contexts of papers that had none yet, and others in case these do not suffice.
+_Stratum = tuple[list[int], list[int]]
 
 
 class Dimension:
@@ -32,28 +27,26 @@ class Dimension:
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
         self.name, self._per_stratum, self._unit = name, per_stratum, unit
-        self._strata: dict[str, dict[Stratum, _Stratum]] = defaultdict(lambda: defaultdict(_Stratum))
+        self._strata: dict[str, dict[Stratum, _Stratum]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
         self._papers: set[str] = set()
 
     def offer(self, row: sqlite3.Row) -> None:
         label = row[self.name]
         if label is None or not is_still(self.name, row):
             return
-        stratum = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
+        first, further = self._strata[label][row["field"], row["year_group"], row["citation_group"]]
         if row[self._unit] not in self._papers:
-            if len(stratum.first) < self._per_stratum:
-                stratum.first.append(row["number"])
+            if len(first) < self._per_stratum:
+                first.append(row["number"])
                 self._papers.add(row[self._unit])
-        elif len(stratum.further) < self._per_stratum:
-            stratum.further.append(row["number"])
+        elif len(further) < self._per_stratum:
+            further.append(row["number"])
 
     def chosen(self, most: int) -> Iterator[int]:
         """Of each class at most so many, taken from its strata in turn."""
         for _, strata in sorted(self._strata.items()):
-            ordered = sorted(
-                strata.items(), key=lambda stratum: [(part is None, part or "") for part in stratum[0]]
-            )
-            lists = [[*own.first, *own.further][: self._per_stratum] for _, own in ordered]
+            keys = sorted(strata, key=lambda stratum: [(part is None, part or "") for part in stratum])
+            lists = [[*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys]
             yield from in_turn(lists, most)
 
 
@@ -72,18 +65,16 @@ def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
 def sample_each(store: Store, rules: Rules) -> None:
     """Fill the table `sampled`: which context stands in which dimension's sample, each on its own."""
     dimensions = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
-    for row in store.rows("SELECT * FROM classified ORDER BY draw"):
+    _fill(store, dimensions, "SELECT * FROM classified ORDER BY draw", rules)
+
+
+def _fill(store: Store, dimensions: Sequence[Dimension], contexts: str, rules: Rules) -> None:
+    for row in store.rows(contexts):
         for dimension in dimensions:
             dimension.offer(row)
     for dimension in dimensions:
-        store.write(
-            "INSERT INTO sampled VALUES (?, ?)", _rows(dimension.chosen(rules.most_per_class), dimension.name)
-        )
-
-
-def _rows(numbers: Iterable[int], dimension: str) -> Iterator[tuple[int, str]]:
-    for number in numbers:
-        yield number, dimension
+        numbers = list(dimension.chosen(rules.most_per_class))
+        store.write(_INSERT, [(number, dimension.name) for number in numbers])
 
 
 SETS = tuple(name for name in SIDE_CONDITIONS if name not in COMBINED)
@@ -98,48 +89,27 @@ SELECT * FROM classified WHERE number IN (SELECT number FROM sampled) ORDER BY d
 
 def sample_officially(store: Store, rules: Rules) -> None:
     """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of."""
-    chosen = sorted(_chosen(_drawn(store, rules), rules.per_stratum))
-    for (name, _), strata in groupby(chosen, key=lambda own: own[0][:2]):
-        numbers = in_turn([own for _, own in strata], rules.most_per_class)
-        store.write(_INSERT, [(number, name) for number in numbers])
-    combined = [Dimension(name, rules.most_per_class, unit="target") for name in COMBINED]
-    for row in store.rows(_SAMPLED):
-        for dimension in combined:
-            dimension.offer(row)
-    for dimension in combined:
-        numbers = list(dimension.chosen(rules.most_per_class))
-        store.write(_INSERT, [(number, dimension.name) for number in numbers])
-
-
-def _drawn(store: Store, rules: Rules) -> dict[OfficialStratum, dict[str, int]]:
     strata: dict[OfficialStratum, dict[str, int]] = defaultdict(dict)
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
-        for stratum in _strata_of(row):
-            own = strata[stratum]
-            if len(own) < rules.drawn:
-                own.setdefault(row["target"], row["number"])
+        cell = row["field"], row["year_group"], row["citation_group"]
+        is_main = row["low_resource"] is None
+        for name in SETS if None not in cell else ():
+            if row[name] is not None and is_still(name, row) and is_main != (name == "low_resource"):
+                drawn = strata[name, row[name], *cell]
+                if len(drawn) < rules.drawn:
+                    drawn.setdefault(row["target"], row["number"])
     if not strata:
         message = "no context has a field, a group of years and a citation count group to be drawn by"
         expected = f"a corpus with fields, years and citation counts from {rules.fewest_citations} up"
-        raise InputRefused([Problem(message=message, expected=f"{expected}, or --sampling each")])
-    return strata
-
-
-def _strata_of(row: sqlite3.Row) -> Iterator[OfficialStratum]:
-    cell = row["field"], row["year_group"], row["citation_group"]
-    if None in cell:
-        return
-    for name in SETS:
-        is_main = row["low_resource"] is None
-        if row[name] is not None and is_still(name, row) and is_main != (name == "low_resource"):
-            yield (name, row[name], *cell)
-
-
-def _chosen(
-    strata: dict[OfficialStratum, dict[str, int]], count: int
-) -> Iterator[tuple[OfficialStratum, list[int]]]:
+        raise refusal(message, expected=f"{expected}, or --sampling each")
     taken: set[int] = set()
-    for stratum, drawn in sorted(strata.items(), key=lambda own: (len(own[1]), own[0])):
-        own = [number for number in drawn.values() if number not in taken][:count]
-        taken.update(own)
-        yield stratum, own
+    chosen = []
+    for stratum, drawn in sorted(strata.items(), key=lambda item: (len(item[1]), item[0])):
+        numbers = [number for number in drawn.values() if number not in taken][: rules.per_stratum]
+        taken.update(numbers)
+        chosen.append((stratum, numbers))
+    for (name, _), group in groupby(sorted(chosen), key=lambda item: item[0][:2]):
+        numbers = in_turn([numbers for _, numbers in group], rules.most_per_class)
+        store.write(_INSERT, [(number, name) for number in numbers])
+    combined = [Dimension(name, rules.most_per_class, unit="target") for name in COMBINED]
+    _fill(store, combined, _SAMPLED, rules)

@@ -51,28 +51,21 @@ class SeasonFolder:
                 missing.append(f"{name}: {reason}")
                 continue
             entries.append(_table("tasks.baselines", system=name, run=f"{BASELINES}/{run.name}"))
+        season = _table("season", slug=self.slug, title=self.title, licence=self.licence)
         if self.published:
             shutil.copyfile(self.published, self.folder / self.published.name)
-        tables = [*self._tables(), *self.placements, *entries]
-        self.folder.joinpath(SEASON).write_text("\n".join(tables), encoding="utf-8")
-        return missing
-
-    def _tables(self) -> list[str]:
-        phase = _table("tasks.phases", slug="open", title="Open evaluation")
-        return [
-            _table("season", slug=self.slug, title=self.title, licence=self.licence)
-            + (f"published = {json.dumps([self.published.name])}\n" if self.published else ""),
-            _table(
-                "tasks",
-                slug=self.task_type,
-                title=self.title,
-                type=self.task_type,
-                rules=list(self.rules),
-                card=self.card,
-            ),
+            season += f"published = {json.dumps([self.published.name])}\n"
+        named = {"slug": self.task_type, "title": self.title, "type": self.task_type}
+        tables = [
+            season,
+            _table("tasks", **named, rules=list(self.rules), card=self.card),
             _table("tasks.gold", paths=[GOLD], reason="First release."),
-            f"{phase}opens = 2026-01-01T00:00:00Z\ncloses = 2035-12-31T23:59:59Z\nruns_per_day = 10\n",
+            _table("tasks.phases", slug="open", title="Open evaluation")
+            + "opens = 2026-01-01T00:00:00Z\ncloses = 2035-12-31T23:59:59Z\nruns_per_day = 10\n",
         ]
+        text = "\n".join([*tables, *self.placements, *entries])
+        self.folder.joinpath(SEASON).write_text(text, encoding="utf-8")
+        return missing
 
 
 def _table(name: str, **values: str | list[str]) -> str:

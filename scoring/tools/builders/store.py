@@ -19,7 +19,8 @@ from scoring.tools.builders.corpus import (
     Splitter,
     splitter,
 )
-from tasks.types.problems import InputRefused, Problem
+from scoring.tools.builders.reading import refusal
+from tasks.types.problems import InputRefused
 
 #: Kibibytes of the database that stay in memory.
 CACHE = 32_768
@@ -80,10 +81,7 @@ _TWICE = """
 SELECT p.context_id FROM part.contexts p JOIN main.contexts c USING (context_id) WHERE c.number <= ?
 ORDER BY p.number LIMIT 1
 """
-_LAST, _LAST_OF_PART = (
-    "SELECT coalesce(max(number), 0) FROM main.contexts",
-    "SELECT coalesce(max(number), 0) FROM part.contexts",
-)
+_LAST = "SELECT coalesce(max(number), 0) FROM {}.contexts"
 
 
 class Store:
@@ -127,17 +125,11 @@ class Store:
         self.connection.execute(f"{_AUTHOR} {_UPSERT_AUTHOR}", values)
 
     def add_reference(self, paper_id: str, reference: Reference) -> None:
+        values = {name: getattr(reference, name) for name in Reference.__slots__}
         self.connection.execute(
-            "INSERT OR IGNORE INTO refs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                paper_id,
-                reference.ref_id,
-                reference.target,
-                reference.raw,
-                reference.title,
-                reference.year,
-                reference.citations,
-            ),
+            "INSERT OR IGNORE INTO refs VALUES (NULL, :paper, :ref_id, :target, :raw, :title, :year,"
+            " :citations)",
+            {"paper": paper_id, **values},
         )
 
     def add_context(self, paper_id: str, context: Context) -> None:
@@ -169,11 +161,11 @@ class Store:
         """Add what another store holds, as though its rows had been added here one by one."""
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))
-        before, more = self.value(_LAST), self.value(_LAST_OF_PART)
+        before, more = (self.value(_LAST.format(name)) for name in ("main", "part"))
         self.connection.executescript(
             f"BEGIN; {_PAPERS_OF_PART} {_UPSERT}; {_AUTHORS_OF_PART} {_UPSERT_AUTHOR};{_REST_OF_PART} COMMIT;"
         )
-        if self.value(_LAST) != before + more:
+        if self.value(_LAST.format("main")) != before + more:
             raise _stands_twice(self.value(_TWICE, (before,)))
         self.connection.execute("DETACH part")
 
@@ -194,14 +186,15 @@ class Store:
         }
 
     def sizes(self) -> dict[str, int]:
-        return {
-            "papers": self.value("SELECT count(*) FROM papers"),
-            "references": self.value("SELECT count(*) FROM refs"),
-            "cited papers": self.value("SELECT count(DISTINCT target) FROM refs"),
-            "contexts": self.value("SELECT count(*) FROM contexts"),
-            "sentences": self.value("SELECT coalesce(sum(sentences), 0) FROM lengths"),
+        queries = {
+            "papers": "count(*) FROM papers",
+            "references": "count(*) FROM refs",
+            "cited papers": "count(DISTINCT target) FROM refs",
+            "contexts": "count(*) FROM contexts",
+            "sentences": "coalesce(sum(sentences), 0) FROM lengths",
         }
+        return {name: self.value(f"SELECT {query}") for name, query in queries.items()}
 
 
 def _stands_twice(context: str) -> InputRefused:
-    return InputRefused([Problem(message=f"context “{context}” stands in the corpus twice")])
+    return refusal(f"context “{context}” stands in the corpus twice")

@@ -32,14 +32,8 @@ BATCH = 64
 _GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The nearest words that are no punctuation, and their groups; None where there is none."""
-
-    word_before: str | None = None
-    pos_before: str | None = None
-    word_after: str | None = None
-    pos_after: str | None = None
+#: The nearest words that are no punctuation, and their groups; None where there is none.
+Neighbours = dict[str, str | None]
 
 
 class Tagger:
@@ -65,25 +59,17 @@ class Tagger:
             (sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number) for number, sentence in sentences
         )
         for document, number in self._nlp.pipe(spaced, as_tuples=True, batch_size=BATCH):
-            yield number, _around(document)
-
-
-def _around(document: Any) -> Neighbours:
-    start = document.text.index(PLACEHOLDER)
-    words = [token for token in document if not token.is_punct and not token.is_space]
-    before = [token for token in words if token.idx + len(token) <= start]
-    after = [token for token in words if token.idx >= start + len(PLACEHOLDER)]
-    last, first = before[-1] if before else None, after[0] if after else None
-    return Neighbours(
-        word_before=last.text if last else None,
-        pos_before=_group(last),
-        word_after=first.text if first else None,
-        pos_after=_group(first),
-    )
-
-
-def _group(token: Any) -> str | None:
-    return None if token is None else _GROUP_OF.get(token.tag_, OTHERS)
+            start = document.text.index(PLACEHOLDER)
+            words = [token for token in document if not token.is_punct and not token.is_space]
+            sides = {
+                "before": [token for token in words if token.idx + len(token) <= start][-1:],
+                "after": [token for token in words if token.idx >= start + len(PLACEHOLDER)][:1],
+            }
+            found: Neighbours = {}
+            for side, tokens in sides.items():
+                found[f"word_{side}"] = tokens[0].text if tokens else None
+                found[f"pos_{side}"] = _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
+            yield number, found
 
 
 #: So many numbers of contexts are a range, whoever tags it.
@@ -122,7 +108,9 @@ def tag(
         for after, last in bounds:
             store.write(_TAGGED, _tagged(store.connection, tagger, after, last, rules.every_context))
         return
-    folder = store.path.with_name(f"tags-{_digest(rules, thresholds, tagger)}")
+    facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
+    digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    folder = store.path.with_name(f"tags-{digest}")
     folder.mkdir(exist_ok=True)
     ranges = [
         _Range(
@@ -138,16 +126,17 @@ def tag(
     # Other processes read what is committed.
     store.connection.commit()
     workers.run(_tag_range, ranges)
-    for own in ranges:
-        store.write(_TAGGED, json.loads(own.out.read_text(encoding="utf-8")))
+    for stretch in ranges:
+        store.write(_TAGGED, json.loads(stretch.out.read_text(encoding="utf-8")))
 
 
-def _tag_range(own: _Range) -> list[Problem]:
-    with sqlite3.connect(f"{own.store.as_uri()}?mode=ro", uri=True) as connection:
-        rows = list(_tagged(connection, _tagger(own.pipeline), own.after, own.last, own.is_everything))
-    path = whole(own.out)
+def _tag_range(stretch: _Range) -> list[Problem]:
+    tagger = _tagger(stretch.pipeline)
+    with sqlite3.connect(f"{stretch.store.as_uri()}?mode=ro", uri=True) as connection:
+        rows = list(_tagged(connection, tagger, stretch.after, stretch.last, stretch.is_everything))
+    path = whole(stretch.out)
     path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
-    path.replace(own.out)
+    path.replace(stretch.out)
     return []
 
 
@@ -155,16 +144,10 @@ def _tagged(
     connection: sqlite3.Connection, tagger: Tagger, after: int, last: int, is_everything: bool
 ) -> Iterator[dict[str, Any]]:
     values = {"after": after, "last": last, "every": is_everything}
-    sentences = ((number, sentence) for number, sentence in connection.execute(_TO_TAG, values))
-    for number, around in tagger.neighbours(sentences):
-        yield {"number": number, **vars(around)}
+    for number, around in tagger.neighbours(connection.execute(_TO_TAG, values)):
+        yield {"number": number, **around}
 
 
 @lru_cache(maxsize=1)
 def _tagger(pipeline: str) -> Tagger:
     return Tagger(pipeline)
-
-
-def _digest(rules: Rules, thresholds: LengthThresholds, tagger: Tagger) -> str:
-    facts = [tagger.name, rules.every_context, thresholds.low, thresholds.high, rules.location_bounds, RANGE]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, pstdev
 from tempfile import TemporaryDirectory
@@ -22,14 +23,14 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from scoring.metrics.discourse.sentences import RULES, sentence_spans
+from scoring.tools.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
-from scoring.tools.builders.reading import SENTENCES, digest_of, loader
+from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
 from scoring.tools.builders.store import Store
-from tasks.types.clsumm.citances import Annotation, merged_facets, named_sentences, spans
+from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
 from tasks.types.clsumm.pairs import publication_year
-from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_input_topics
+from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics
 from tasks.types.files import open_inputs
-from tasks.types.problems import InputRefused, Problem
 
 _TEXTS = """
 CREATE TABLE texts (place INTEGER PRIMARY KEY, paper_id TEXT, section TEXT, printed TEXT, unmarked TEXT);
@@ -115,27 +116,25 @@ class Chosen:
 def choose(store: Texts, rules: TopicRules) -> Chosen:
     """Topics in the order of the lot, which the seed and a paper's id decide alone."""
     left_out: Counter[str] = Counter()
-    found = []
+    eligible = []
     for cited, rows in groupby(store.rows(_CITING), key=lambda row: row["cited"]):
         citing = [Citing(row["citing"], row["year"], bool(row["is_single"])) for row in rows]
         paper = next(store.rows(_PAPER, (cited,)))
         citations = paper["citations"] if paper["citations"] is not None else len(citing)
-        if why := _why_not(paper, citations, citing, rules):
-            left_out[why] += 1
+        if reason := _reason_against(paper, citations, citing, rules):
+            left_out[reason] += 1
         else:
-            found.append((paper, citations, citing))
-    found.sort(key=lambda topic: lot(rules.seed, topic[0]["paper_id"]))
-    topics = [
-        TopicChoice(
-            paper["paper_id"], paper["title"], paper["year"], citations, tuple(chosen_citing(citing, rules))
-        )
-        for paper, citations, citing in found[: rules.topics]
-    ]
-    return Chosen(topics, len(found), left_out)
+            eligible.append((paper, citations, citing))
+    eligible.sort(key=lambda topic: lot(rules.seed, topic[0]["paper_id"]))
+    topics = []
+    for paper, citations, citing in eligible[: rules.topics]:
+        facts = (paper["paper_id"], paper["title"], paper["year"], citations)
+        topics.append(TopicChoice(*facts, tuple(chosen_citing(citing, rules))))
+    return Chosen(topics, len(eligible), left_out)
 
 
-def _why_not(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules) -> str:
-    years = [one.year for one in citing if one.year is not None]
+def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules) -> str:
+    years = [citing_paper.year for citing_paper in citing if citing_paper.year is not None]
     if rules.last_year is not None and (paper["year"] is None or paper["year"] > rules.last_year):
         return f"not known to have appeared by {rules.last_year}"
     if citations <= rules.more_than_citations:
@@ -149,17 +148,17 @@ def _why_not(paper: Any, citations: int, citing: Sequence[Citing], rules: TopicR
 
 def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple[Citing, str]]:
     """The oldest, the newest, and others by the lot."""
-    drawn = sorted(citing, key=lambda one: lot(rules.seed, one.paper_id))
-    dated = [one for one in drawn if one.year is not None]
+    drawn = sorted(citing, key=lambda paper: lot(rules.seed, paper.paper_id))
+    dated = [paper for paper in drawn if paper.year is not None]
     ends = {min(dated, key=_year): OLDEST, max(dated, key=_year): NEWEST}
     yield from ends.items()
-    years = {one.year for one in ends}
-    others = [one for one in drawn if one not in ends]
+    years = {paper.year for paper in ends}
+    others = [paper for paper in drawn if paper not in ends]
     left = rules.most_others
-    for one in sorted(others, key=lambda one: not one.is_single):
-        if left and (one.is_single or (one.year is not None and one.year not in years)):
-            yield one, SINGLE if one.is_single else YEAR
-            years.add(one.year)
+    for paper in sorted(others, key=lambda paper: not paper.is_single):
+        if left and (paper.is_single or (paper.year is not None and paper.year not in years)):
+            yield paper, SINGLE if paper.is_single else YEAR
+            years.add(paper.year)
             left -= 1
 
 
@@ -178,32 +177,35 @@ def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
     """Counts of all topics, and of the annotation where there is gold."""
-    citing = [sum(map(_citing_sentences, topic.citances)) for topic in inputs]
+    citing = [
+        sum(len(one.offsets) or max(1, len(list(sentence_spans(one.text)))) for one in topic.citances)
+        for topic in inputs
+    ]
+    dated = [[publication_year(one.name.citing) for one in topic.citances] for topic in inputs]
+    years = [[year for year in topic if year is not None] for topic in dated]
     facts: dict[str, Any] = {
         "topics": len(inputs),
         "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
-        "citing_papers": _spread([len({c.name.citing for c in topic.citances}) for topic in inputs]),
+        "citing_papers": _spread([len({one.name.citing for one in topic.citances}) for topic in inputs]),
         "citances": _spread([len(topic.citances) for topic in inputs]),
         "citing_sentences": sum(citing),
-        "years_of_citing_papers": _spread(list(map(_years_apart, inputs))),
+        "years_of_citing_papers": _spread([max(known) - min(known) for known in years if known]),
     }
     annotated = [(topic, citance) for topic in gold for file in topic.files for citance in file.citances]
     if not annotated:
         return facts
-    counts = [len(named_sentences(citance)) for _, citance in annotated]
+    named = [(topic, named_sentences(citance)) for topic, citance in annotated]
+    counts = [len(sentences) for _, sentences in named]
+    facets = Counter(facet for _, citance in annotated for facet in merged_facets(citance.facets))
     by_one = sum(citing) if all(len(topic.files) == 1 for topic in gold) else 0
     return {
         **facts,
         "annotated_citances": len(annotated),
         "sentences_a_citance": _spread(counts),
         "sentences_a_citing_sentence": sum(counts) / by_one if by_one else None,
-        "spans_a_citance": _spread([_spans(*pair) for pair in annotated]),
+        "spans_a_citance": _spread([spans(sentences, topic.order) for topic, sentences in named]),
         "citances_by_sentences": dict(sorted(Counter(counts).items())),
-        "citances_by_facet": dict(
-            sorted(
-                Counter(facet for _, citance in annotated for facet in merged_facets(citance.facets)).items()
-            )
-        ),
+        "citances_by_facet": dict(sorted(facets.items())),
         "annotators": _spread([len(topic.files) for topic in gold]),
     }
 
@@ -211,38 +213,23 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
 def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What each count is called, and the count."""
     for name, value in facts.items():
-        shown = name.replace("_", " ")
         if value is None:
-            yield shown, ""
+            words = ""
         elif isinstance(value, dict) and "mean" in value:
-            told = f"mean {value['mean']:.2f}, standard deviation {value['deviation']:.2f}"
-            yield shown, f"{value['sum']:,}; {told}, {value['least']:,} to {value['most']:,}"
+            words = f"{value['sum']:,}; mean {value['mean']:.2f}, standard deviation {value['deviation']:.2f}"
+            words += f", {value['least']:,} to {value['most']:,}"
         elif isinstance(value, dict):
-            yield shown, ", ".join(f"{key}: {count:,}" for key, count in value.items())
+            words = ", ".join(f"{key}: {count:,}" for key, count in value.items())
         else:
-            yield shown, f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+            words = f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+        yield name.replace("_", " "), words
 
 
-def _spread(counts: Sequence[int | None]) -> dict[str, float | int] | None:
-    known = [count for count in counts if count is not None]
-    if not known:
+def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
+    if not counts:
         return None
-    sums = {"sum": sum(known), "mean": fmean(known), "deviation": pstdev(known)}
-    return {**sums, "least": min(known), "most": max(known)}
-
-
-def _citing_sentences(citance: InputCitance) -> int:
-    return len(citance.offsets) or max(1, sum(1 for _ in sentence_spans(citance.text)))
-
-
-def _years_apart(topic: InputTopic) -> int | None:
-    found = [publication_year(citance.name.citing) for citance in topic.citances]
-    years = [year for year in found if year is not None]
-    return max(years) - min(years) if years else None
-
-
-def _spans(topic: Topic, citance: Annotation) -> int:
-    return spans(named_sentences(citance), topic.order)
+    sums = {"sum": sum(counts), "mean": fmean(counts), "deviation": pstdev(counts)}
+    return {**sums, "least": min(counts), "most": max(counts)}
 
 
 ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
@@ -267,17 +254,26 @@ class Written:
             self.places.setdefault(key, len(self.sentences))
         return len(self.sentences)
 
+    def place_of(self, context: Any) -> tuple[int, str]:
+        """The sid and text of a context's sentence; where the text does not have it, it is added."""
+        shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
+        sid = self.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))
+        if sid is None:
+            for sentence in (context["before"], shown, context["after"]):
+                if sentence:
+                    place = self.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
+                    sid = place if sentence is shown else sid
+        assert sid is not None
+        return sid, self.sentences[sid - 1][1]
+
     def xml(self) -> str:
         lines = ["<PAPER>", _element(0, 0, self.title)]
         sid = 0
-        for number, (section, own) in enumerate(groupby(self.sentences, key=lambda one: one[0]), start=1):
+        for number, (section, group) in enumerate(groupby(self.sentences, key=itemgetter(0)), start=1):
+            name = quoteattr(" ".join(section.split()))
             is_abstract = section == ABSTRACT
-            lines.append(
-                "<ABSTRACT>"
-                if is_abstract
-                else f'<SECTION title={quoteattr(" ".join(section.split()))} number="{number}">'
-            )
-            for place, (_, sentence) in enumerate(own, start=1):
+            lines.append("<ABSTRACT>" if is_abstract else f'<SECTION title={name} number="{number}">')
+            for place, (_, sentence) in enumerate(group, start=1):
                 sid += 1
                 lines.append(_element(sid, place, sentence))
             lines.append("</ABSTRACT>" if is_abstract else "</SECTION>")
@@ -300,93 +296,65 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
 def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Path) -> int:
     """Write the topic's folder and say how many citances it has."""
     name = names[topic.paper_id]
-    folder = out / name
-    for part in ("Reference_XML", "Citance_XML", "annotation", "summary"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+    files = {part: out / name / part for part in ("Reference_XML", "Citance_XML", "annotation", "summary")}
+    for folder in files.values():
+        folder.mkdir(parents=True, exist_ok=True)
     paper = written(store, topic.paper_id)
-    _write(folder / "Reference_XML" / f"{name}.xml", paper.xml())
+    (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
     abstract = [sentence for section, sentence in paper.sentences if section == ABSTRACT]
     lines = [_element(sid, sid, sentence) for sid, sentence in enumerate([paper.title, *abstract])]
-    _write(folder / "summary" / f"{name}.abstract.txt", "\n".join([*lines, ""]))
+    summary = "\n".join([*lines, ""])
+    (files["summary"] / f"{name}.abstract.txt").write_text(summary, encoding="utf-8")
     citances: list[str] = []
-    for one, _ in topic.citing:
-        citing = written(store, one.paper_id)
-        for context in contexts(store, one.paper_id, topic.paper_id):
-            sid, text = _citance(citing, context)
-            number = len(citances) + 1
-            citances.append(
-                _template(number, name, names[one.paper_id], sid, context["marker"] or MARK, text)
-            )
-        _write(folder / "Citance_XML" / f"{names[one.paper_id]}.xml", citing.xml())
-    _write(folder / "annotation" / f"{name}.annv3.txt", "\n".join(citances))
+    for citing, _ in topic.citing:
+        citing_paper = written(store, citing.paper_id)
+        for context in contexts(store, citing.paper_id, topic.paper_id):
+            sid, text = citing_paper.place_of(context)
+            values = {
+                "Citance Number": str(len(citances) + 1),
+                "Reference Article": f"{name}.xml",
+                "Citing Article": f"{names[citing.paper_id]}.xml",
+                "Citation Marker Offset": f"['{sid}']",
+                "Citation Marker": escape(" ".join((context["marker"] or MARK).split())),
+                "Citation Offset": f"['{sid}']",
+                "Citation Text": _element(sid, sid, text),
+                "Reference Offset": "[]",
+                **dict.fromkeys(("Reference Text", "Discourse Facet", "Annotator"), ""),
+            }
+            fields = (f"{field}: {value.replace('|', '&#124;')}" for field, value in values.items())
+            citances.append(" | ".join(fields) + " |\n")
+        path = files["Citance_XML"] / f"{names[citing.paper_id]}.xml"
+        path.write_text(citing_paper.xml(), encoding="utf-8")
+    annotation = files["annotation"] / f"{name}.annv3.txt"
+    annotation.write_text("\n".join(citances), encoding="utf-8")
     return len(citances)
 
 
 def written(store: Texts, paper_id: str) -> Written:
     """A paper's title, abstract and text; without a text, what of it the contexts hold follows."""
     paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
-    found = Written(paper["title"] or paper_id)
+    result = Written(paper["title"] or paper_id)
     rows = list(store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,)))
-    if not any(row["section"] == ABSTRACT for row in rows):
-        for sentence in _split(paper["abstract"] or ""):
-            found.add(ABSTRACT, sentence)
+    texts = {ABSTRACT: paper["abstract"] or "", TEXT: paper["text"] or ""}
+    if any(row["section"] == ABSTRACT for row in rows):
+        del texts[ABSTRACT]
+    if rows:
+        del texts[TEXT]
+    for section, text in texts.items():
+        for start, end in sentence_spans(text):
+            result.add(section, text[start:end])
     for row in rows:
-        found.add(row["section"] or TEXT, row["printed"], row["unmarked"])
-    if not rows:
-        for sentence in _split(paper["text"] or ""):
-            found.add(TEXT, sentence)
-    return found
-
-
-def _citance(citing: Written, context: Any) -> tuple[int, str]:
-    shown = context["sentence"].replace(PLACEHOLDER, context["marker"] or MARK).replace(OTHER, OTHER_MARK)
-    sid = citing.places.get(_letters(context["sentence"].replace(PLACEHOLDER, OTHER)))
-    if sid is None:
-        for sentence in (context["before"], shown, context["after"]):
-            if sentence:
-                place = citing.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
-                sid = place if sentence is shown else sid
-    assert sid is not None
-    return sid, citing.sentences[sid - 1][1]
-
-
-def _template(number: int, name: str, citing: str, sid: int, marker: str, text: str) -> str:
-    values = {
-        "Citance Number": str(number),
-        "Reference Article": f"{name}.xml",
-        "Citing Article": f"{citing}.xml",
-        "Citation Marker Offset": f"['{sid}']",
-        "Citation Marker": _field(marker),
-        "Citation Offset": f"['{sid}']",
-        "Citation Text": _element(sid, sid, text).replace("|", "&#124;"),
-        "Reference Offset": "[]",
-        "Reference Text": "",
-        "Discourse Facet": "",
-        "Annotator": "",
-    }
-    return " | ".join(f"{field}: {value}" for field, value in values.items()) + " |\n"
-
-
-def _field(text: str) -> str:
-    return escape(" ".join(text.split())).replace("|", "&#124;")
+        result.add(row["section"] or TEXT, row["printed"], row["unmarked"])
+    return result
 
 
 def _element(sid: int, ssid: int, sentence: str) -> str:
     return f'<S sid="{sid}" ssid="{ssid}">{escape(" ".join(sentence.split()))}</S>'
 
 
-def _split(text: str) -> Iterator[str]:
-    for start, end in sentence_spans(text):
-        yield text[start:end]
-
-
 def _letters(sentence: str) -> str:
     unmarked = sentence.replace(PLACEHOLDER, "").replace(OTHER, "")
     return "".join(character for character in unmarked.lower() if character.isalnum())
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 TOPICS, SHEET, FACTS = "topics", "datasheet.md", "datasheet.json"
@@ -396,24 +364,42 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
     """Write `topics/` and the data sheet, and give its facts. Raises InputRefused."""
     read = loader(form, corpus)
     if (out / TOPICS).exists():
-        raise InputRefused(
-            [Problem(file=str(out / TOPICS), message="it is there already", expected="a new folder")]
-        )
+        raise refusal("it is there already", out / TOPICS, "a new folder")
     with TemporaryDirectory(prefix="citeboard-topics-") as folder, Texts(Path(folder) / "corpus") as store:
         read.load(corpus, store)
         chosen = choose(store, rules)
-        papers = [one.paper_id for topic in chosen.topics for one, _ in topic.citing]
+        papers = [citing.paper_id for topic in chosen.topics for citing, _ in topic.citing]
         names = file_names(list(dict.fromkeys([*(topic.paper_id for topic in chosen.topics), *papers])))
         (out / TOPICS).mkdir(parents=True)
+        topics = []
         for topic in chosen.topics:
             write_topic(store, topic, names, out / TOPICS)
+            citing_papers = [
+                {
+                    "name": names[citing.paper_id],
+                    "paper": citing.paper_id,
+                    "year": citing.year,
+                    "because": why,
+                }
+                for citing, why in topic.citing
+            ]
+            topics.append(
+                {
+                    "name": names[topic.paper_id],
+                    "paper": topic.paper_id,
+                    "title": topic.title,
+                    "year": topic.year,
+                    "citations": topic.citations,
+                    "citing": citing_papers,
+                }
+            )
         facts = {
             "corpus": {"form": read.name, "sha256": digest_of(corpus), **store.sizes()},
             "rules": {**asdict(rules), "sentences": "as given" if read.name in SENTENCES else RULES},
             "cited_papers": chosen.eligible + chosen.left_out.total(),
             "left_out": dict(sorted(chosen.left_out.items())),
             "eligible": chosen.eligible,
-            "topics": [_told(topic, names) for topic in chosen.topics],
+            "topics": topics,
         }
     if chosen.topics:
         made = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
@@ -423,51 +409,23 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
     return facts
 
 
-def _told(topic: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "name": names[topic.paper_id],
-        "paper": topic.paper_id,
-        "title": topic.title,
-        "year": topic.year,
-        "citations": topic.citations,
-        "citing": [
-            {"name": names[one.paper_id], "paper": one.paper_id, "year": one.year, "because": why}
-            for one, why in topic.citing
-        ],
-    }
-
-
 def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
     made, eligible = len(facts["topics"]), facts["eligible"]
     yield f"# Data sheet\n\n{made:,} topics of {eligible:,} papers that could be one.\n"
-    for title, values in (
-        ("Corpus", facts["corpus"]),
-        ("Rules", facts["rules"]),
-        ("Left out", facts["left_out"]),
-    ):
-        yield f"## {title}\n\n|  |  |\n| --- | --- |"
-        yield from (
-            f"| {_cell(str(name).replace('_', ' '))} | {_cell(value)} |" for name, value in values.items()
-        )
-        yield ""
-    yield f"## Topics\n\n| topic | year | citations | citing paper | year | because |\n|{' --- |' * 6}"
+    for title in ("Corpus", "Rules", "Left out"):
+        yield f"## {title}\n"
+        values = facts[title.lower().replace(" ", "_")].items()
+        # Numbers stand as texts: they have no marks for thousands here.
+        shown = ((name.replace("_", " "), "" if value is None else str(value)) for name, value in values)
+        yield from markdown_table(("", ""), shown)
+    yield "## Topics\n"
+    rows = []
     for topic in facts["topics"]:
-        for one in topic["citing"]:
-            cells = (
-                topic["name"],
-                topic["year"],
-                topic["citations"],
-                one["name"],
-                one["year"],
-                one["because"],
-            )
-            yield f"| {' | '.join(map(_cell, cells))} |"
-    yield ""
+        first = (topic["name"], topic["year"], topic["citations"])
+        for citing in topic["citing"]:
+            cells = (*first, citing["name"], citing["year"], citing["because"])
+            rows.append(["" if cell is None else str(cell) for cell in cells])
+    yield from markdown_table(("topic", "year", "citations", "citing paper", "year", "because"), rows)
     if "statistics" in facts:
-        yield "## Statistics\n\n|  |  |\n| --- | --- |"
-        yield from (f"| {name} | {value} |" for name, value in statistics_rows(facts["statistics"]))
-        yield ""
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value).replace("|", "\\|")
+        yield "## Statistics\n"
+        yield from markdown_table(("", ""), statistics_rows(facts["statistics"]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ def questions() -> Iterator[Record]:
                 "question": asked.format_map(phrases),
                 "docs": [{"title": title, "text": text} for title, text in passages(subject)],
                 "qa_pairs": [{"short_answers": [phrases[name]]} for name in _SHORT[dataset]],
-                "answer": " ".join(_plain(parts) for parts in _sentences(subject, dataset)),
+                "answer": " ".join(
+                    " ".join(text for _, text in parts) + "." for parts in _sentences(subject, dataset)
+                ),
             }
 
 
@@ -58,40 +60,48 @@ _SHORT = {"signals": ("cue", "hard"), "people": ("readers", "source")}
 
 
 def passages(subject: Subject) -> list[tuple[str, str]]:
-    phrases, other = subject.phrases, SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
+    slots = dict(subject.phrases)
+    other = SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
+    texts = [(title.format_map(slots), text.format_map(slots)) for title, text in _PASSAGES]
     return [
-        (f"What tells in {phrases['task']}", f"{phrases['Cue']} separated {phrases['easy']} in most cases."),
-        (f"Limits of {phrases['rival']}", f"{phrases['Hard']} misled {phrases['rival']} and readers alike."),
-        (f"{phrases['Task']}: an overview", f"The field began with {phrases['rival']} and has grown since."),
-        (
-            "The data",
-            f"{phrases['Readers']} marked {phrases['items']}. The data came from {phrases['source']}.",
-        ),
+        *texts,
         (f"{other['Task']}: an overview", f"{other['Cue']} separated {other['easy']} in most cases."),
     ]
 
 
+_PASSAGES = (
+    ("What tells in {task}", "{Cue} separated {easy} in most cases."),
+    ("Limits of {rival}", "{Hard} misled {rival} and readers alike."),
+    ("{Task}: an overview", "The field began with {rival} and has grown since."),
+    ("The data", "{Readers} marked {items}. The data came from {source}."),
+)
+
+
+#: By what is asked the sentences of the full answer, each of roles and phrases.
+_SENTENCES = {
+    "signals": (
+        "subject {Cue}, verb separated, cited:1 {easy}, cc and, subject {hard}, verb misled, cited:2 {rival}",
+    ),
+    "people": (
+        "subject {Readers}, verb marked, cited:4 {items}",
+        "subject The data, verb came, prep from, cited:4 {source}",
+    ),
+}
+
+
 def _sentences(subject: Subject, dataset: str) -> list[Parts]:
-    phrases = subject.phrases
-    if dataset == "signals":
-        return [
-            (
-                ("subject", phrases["Cue"]), ("verb", "separated"), ("cited:1", phrases["easy"]),
-                ("cc", "and"),
-                ("subject", phrases["hard"]), ("verb", "misled"), ("cited:2", phrases["rival"]),
-            )
-        ]  # fmt: skip
     return [
-        (("subject", phrases["Readers"]), ("verb", "marked"), ("cited:4", phrases["items"])),
-        (
-            ("subject", "The data"), ("verb", "came"), ("prep", "from"), ("cited:4", phrases["source"]),
-        ),
-    ]  # fmt: skip
+        [
+            (role, text.format_map(subject.phrases))
+            for role, _, text in (p.partition(" ") for p in template.split(", "))
+        ]
+        for template in _SENTENCES[dataset]
+    ]
 
 
 def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
     drawn = chance("answer", system, subject.name, dataset)
-    said = []
+    sentences = []
     for parts in _sentences(subject, dataset):
         texts = []
         for role, text in parts:
@@ -107,45 +117,40 @@ def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
                 elif luck < quality + (1 - quality) * 0.8:
                     mark = f" [{right}][{wrong}]"
             texts.append(text + mark)
-        said.append(" ".join(texts) + ".")
-    if len(said) > 1 and drawn.random() > quality + 0.15:
-        said.pop()
-    return " ".join(said)
-
-
-def _plain(parts: Parts) -> str:
-    return " ".join(text for _, text in parts) + "."
+        sentences.append(" ".join(texts) + ".")
+    if len(sentences) > 1 and drawn.random() > quality + 0.15:
+        sentences.pop()
+    return " ".join(sentences)
 
 
 def write_parses(path: Path) -> None:
-    found: dict[str, Record] = {}
+    parses: dict[str, Record] = {}
     for subject in SUBJECTS:
         for dataset, _ in ASKED:
             for parts in _sentences(subject, dataset):
                 record = _parse(parts)
-                found[record["text"]] = record
-    write_lines(path, found.values())
+                parses[record["text"]] = record
+    write_lines(path, parses.values())
 
 
 def _parse(parts: Parts) -> Record:
     tree: list[tuple[str, int, str]] = []
     verbs = [place for place, (role, _) in enumerate(parts) if role == "verb"]
-    lengths = [_count(text) for _, text in parts]
+    lengths = [len(_words(text)) or 1 for _, text in parts]
     starts = [sum(lengths[:place]) for place in range(len(parts))]
     root = starts[verbs[0]]
     for place, (role, text) in enumerate(parts):
         verb = starts[min(verbs, key=lambda at: abs(at - place))]
         start = len(tree)
         if role == "verb":
-            found = [(text, root, ROOT if start == root else "conj")]
+            tree.append((text, root, ROOT if start == root else "conj"))
         elif role in ("cc", "prep"):
-            found = [(text, root, role)]
+            tree.append((text, root, role))
         else:
             relation = "nsubj" if role == "subject" else "dobj"
             if place and parts[place - 1][0] == "prep":
                 verb, relation = start - 1, "pobj"
-            found = list(_phrase(_words(text), start, verb, relation))
-        tree += found
+            tree += _phrase(_words(text), start, verb, relation)
     tokens, heads, relations = map(list, zip(*tree, strict=True))
     return {"text": " ".join(tokens), "tokens": tokens, "heads": heads, "relations": relations}
 
@@ -164,32 +169,24 @@ def _words(text: str) -> list[str]:
     return (text_to_parse(f"{text} [1]", ClaimRules()) or "").split()
 
 
-def _count(text: str) -> int:
-    return len(_words(text)) or 1
-
-
 def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
-    pairs = _pairs(gold, runs, {"parser": str(parses), "entailment": "none"})
-    model: Record = {"model": LABELLER}
-    write_lines(path, [model, *({**pair_line(pair), "entailed": int(_entails(pair))} for pair in pairs)])
-
-
-def _pairs(gold: Path, runs: Sequence[Path], options: Mapping[str, str]) -> list[Pair]:
-    own = task_type(TYPE)
-    rules, checked = own.checked_rules(None), own.checked_options(options)
-    metrics = [metric for metric in metrics_of(own, rules, checked) if isinstance(metric, CitationMetric)]
-    split = own.read_gold(open_input(gold), checked)
-    found: dict[Pair, None] = {}
+    positional = task_type(TYPE)
+    rules = positional.checked_rules(None)
+    options = positional.checked_options({"parser": str(parses), "entailment": "none"})
+    metrics = [m for m in metrics_of(positional, rules, options) if isinstance(m, CitationMetric)]
+    split = positional.read_gold(open_input(gold), options)
+    pairs: dict[Pair, None] = {}
     for run in runs:
-        answers, _ = read_run(own, open_input(run), split.index, checked)
-        found |= dict.fromkeys(pending_pairs(metrics, own.pair(split, answers, rules, checked)))
-    return list(found)
-
-
-def _entails(pair: Pair) -> bool:
-    said = " ".join(line for line in pair.premise.splitlines() if not line.startswith("Title: "))
-    words = set(_WORD.findall(pair.hypothesis.lower()))
-    return bool(words) and len(words.intersection(_WORD.findall(said.lower()))) >= ENTAILS * len(words)
+        answers, _ = read_run(positional, open_input(run), split.index, options)
+        pairs |= dict.fromkeys(pending_pairs(metrics, positional.pair(split, answers, rules, options)))
+    records: list[Record] = [{"model": LABELLER}]
+    for pair in pairs:
+        lines = (line for line in pair.premise.splitlines() if not line.startswith("Title: "))
+        words = set(_WORD.findall(pair.hypothesis.lower()))
+        shared = words.intersection(_WORD.findall(" ".join(lines).lower()))
+        is_entailed = bool(words) and len(shared) >= ENTAILS * len(words)
+        records.append({**pair_line(pair), "entailed": int(is_entailed)})
+    write_lines(path, records)
 
 
 def write_questions(path: Path) -> None:

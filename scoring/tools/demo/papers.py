@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from scoring.tools import arguments
 
 
 def chance(*names: object) -> Random:
@@ -16,8 +17,7 @@ def chance(*names: object) -> Random:
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    arguments.write_lines(path, records)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,30 +154,15 @@ survey sheets of two provinces | four surveyors | place name gazetteers | 2050 8
 """
 
 
-def _subject(lines: str) -> Subject:
-    parts = [part.strip() for line in lines.splitlines() for part in line.split("|")]
-    *texts, numbers = parts
-    size, best, base = map(int, numbers.split())
-    names = (
-        *(
-            "name",
-            "field",
-            "authors",
-            "year",
-            "task",
-            "items",
-            "method",
-            "rival",
-            "cue",
-            "idea",
-            "easy",
-            "hard",
-        ),
-        *("source", "readers", "use"),
-    )
-    facts = dict(zip(names, texts, strict=True))
-    year = int(facts.pop("year"))
-    return Subject(**facts, year=year, size=size, best=best, base=base)
+def _parts(block: str) -> list[str]:
+    return [part.strip() for line in block.splitlines() for part in line.split("|")]
+
+
+def _subject(block: str) -> Subject:
+    *texts, numbers = _parts(block)
+    names = [field.name for field in fields(Subject)]
+    facts: dict[str, Any] = dict(zip(names, [*texts, *numbers.split()], strict=True))
+    return Subject(**facts | {name: int(facts[name]) for name in ("year", "size", "best", "base")})
 
 
 SUBJECTS = tuple(map(_subject, _TABLE.strip().split("\n\n")))
@@ -246,81 +231,71 @@ PAPER = {
     """,
 }
 
-#: What others say of these sentences, each in a near and in a free wording; `@` is where the marker stands.
+#: What others say of these sentences: by their words the facet, and a near and a free wording; `@` is where
+#: the marker stands.
+_CITED = """
+idea hypothesis | Hypothesis
+The idea that {idea} is due to @. | It has been supposed before that there is a simpler sign to go by @.
+
+result gain | Results
+On {size} {items} an F1 of {best} was reached, {gap} points above {rival} @.
+The best figures for {task} so far, far ahead of {rival}, are those of @.
+
+weights | Method
+Like @, we use {method} and learn its weights. | We took over the learner of @.
+
+steps | Method
+As in @, one step finds {cue} and a second one decides by them.
+Our system follows the division of labour of @.
+
+rival | Aim
+{Rival} are quick to write and slow to repair, as @ remark.
+That the usual way to do {task} ages badly was noted early @.
+
+aim | Aim
+@ set out to make {task} good enough for {use}. | To be of use to others was a goal from the start @.
+
+source | Method
+Our data are the {items} from {source} that were collected by @. | We test on the collection of @.
+
+readers agreement | Method
+{Readers} marked the data independently and agreed least on {hard} @.
+Even trained people are of two minds in the difficult cases @.
+
+ablation | Results
+Without {cue} more than half of the gain is lost @.
+Which features matter was found by leaving each of them out @.
+
+easy | Results
+{Easy} are nearly solved @. | For the plain cases little is left to do @.
+
+hard error | Results
+Half of all errors are made on {hard} @. | The cases that remain difficult are known since @.
+
+fewer | Results
+With a quarter of the training data the F1 falls by three points only @.
+How little training material is enough was measured by @.
+
+window | Method
+What stands next to a candidate is looked at up to a distance of three, after @.
+The size of the context is that of @.
+
+threshold people | Implication
+Where two decisions are almost equally likely, the case is left to a person @.
+It pays to let people see the doubtful tenth @.
+
+apply transfer | Implication
+{Use} can take the method as it is and mark some hundred {items} of their own @.
+The approach moves well to new sources @.
+
+limit | Implication
+How the method does where {cue} are missing is not known @.
+The authors themselves name the limits of the approach @.
+"""
 CITED = {
-    "idea hypothesis": (
-        "Hypothesis",
-        "The idea that {idea} is due to @.",
-        "It has been supposed before that there is a simpler sign to go by @.",
-    ),
-    "result gain": (
-        "Results",
-        "On {size} {items} an F1 of {best} was reached, {gap} points above {rival} @.",
-        "The best figures for {task} so far, far ahead of {rival}, are those of @.",
-    ),
-    "weights": ("Method", "Like @, we use {method} and learn its weights.", "We took over the learner of @."),
-    "steps": (
-        "Method",
-        "As in @, one step finds {cue} and a second one decides by them.",
-        "Our system follows the division of labour of @.",
-    ),
-    "rival": (
-        "Aim",
-        "{Rival} are quick to write and slow to repair, as @ remark.",
-        "That the usual way to do {task} ages badly was noted early @.",
-    ),
-    "aim": (
-        "Aim",
-        "@ set out to make {task} good enough for {use}.",
-        "To be of use to others was a goal from the start @.",
-    ),
-    "source": (
-        "Method",
-        "Our data are the {items} from {source} that were collected by @.",
-        "We test on the collection of @.",
-    ),
-    "readers agreement": (
-        "Method",
-        "{Readers} marked the data independently and agreed least on {hard} @.",
-        "Even trained people are of two minds in the difficult cases @.",
-    ),
-    "ablation": (
-        "Results",
-        "Without {cue} more than half of the gain is lost @.",
-        "Which features matter was found by leaving each of them out @.",
-    ),
-    "easy": ("Results", "{Easy} are nearly solved @.", "For the plain cases little is left to do @."),
-    "hard error": (
-        "Results",
-        "Half of all errors are made on {hard} @.",
-        "The cases that remain difficult are known since @.",
-    ),
-    "fewer": (
-        "Results",
-        "With a quarter of the training data the F1 falls by three points only @.",
-        "How little training material is enough was measured by @.",
-    ),
-    "window": (
-        "Method",
-        "What stands next to a candidate is looked at up to a distance of three, after @.",
-        "The size of the context is that of @.",
-    ),
-    "threshold people": (
-        "Implication",
-        "Where two decisions are almost equally likely, the case is left to a person @.",
-        "It pays to let people see the doubtful tenth @.",
-    ),
-    "apply transfer": (
-        "Implication",
-        "{Use} can take the method as it is and mark some hundred {items} of their own @.",
-        "The approach moves well to new sources @.",
-    ),
-    "limit": (
-        "Implication",
-        "How the method does where {cue} are missing is not known @.",
-        "The authors themselves name the limits of the approach @.",
-    ),
-}  # fmt: skip
+    keys: (facet, near, free)
+    for keys, facet, near, free in (_parts(block) for block in _CITED.strip().split("\n\n"))
+}
 
 #: Around the citations of a citing paper; the slots are those of its own subject.
 CITING = {
@@ -329,28 +304,6 @@ CITING = {
     "Approach": "We work on {source}. | {Cue} are found as usual. | All choices were made on held-out data.",
     "Conclusion": "We have added one more source to a growing list. | {Hard} are left to later work.",
 }
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A sentence of a paper; ``key`` names those that others cite."""
-
-    section: str
-    key: str
-    template: str
-
-
-def _statements() -> tuple[Statement, ...]:
-    found = []
-    for section, block in PAPER.items():
-        for line in filter(None, map(str.strip, block.splitlines())):
-            key, colon, text = line.partition(": ")
-            is_named = bool(colon) and key.isalpha() and key.islower()
-            found.append(Statement(section, key if is_named else "", text if is_named else line))
-    return tuple(found)
-
-
-STATEMENTS = _statements()
 
 
 #: Where a sentence cites.
@@ -393,66 +346,52 @@ class Paper:
         return [sentence for sentence in self.sentences if sentence.key in keys]
 
     def citations(self, random: Random) -> list[Citation]:
-        found = []
+        citations = []
         for place, (keys, (facet, *wordings)) in enumerate(CITED.items()):
             is_near = place % 2 == random.randrange(2)
             cited = tuple(sentence.number for sentence in self.named(*keys.split()))
             text = wordings[not is_near].format_map(self.subject.phrases)
-            found.append(Citation(text=text, cited=cited, facet=facet))
-        random.shuffle(found)
-        return found
+            citations.append(Citation(text=text, cited=cited, facet=facet))
+        random.shuffle(citations)
+        return citations
 
 
-@dataclass(frozen=True, kw_only=True)
-class CitingPaper:
-    """By section its sentences, those with a marker given with their citations."""
-
-    title: str
-    sections: Mapping[str, list[tuple[str, Citation | None]]]
+Sections = dict[str, list[tuple[str, Citation | None]]]
 
 
 def paper_of(subject: Subject) -> Paper:
-    phrases = subject.phrases
-    sentences = (
-        Sentence(
-            number=number,
-            section=statement.section,
-            key=statement.key,
-            text=statement.template.format_map(phrases),
-        )
-        for number, statement in enumerate(STATEMENTS, start=1)
-    )
+    sentences: list[Sentence] = []
+    for section, block in PAPER.items():
+        for line in filter(None, map(str.strip, block.splitlines())):
+            key, colon, text = line.partition(": ")
+            if not (colon and key.isalpha() and key.islower()):
+                key, text = "", line
+            number, text = len(sentences) + 1, text.format_map(subject.phrases)
+            sentences.append(Sentence(number=number, section=section, key=key, text=text))
     return Paper(subject=subject, sentences=tuple(sentences))
 
 
 PAPERS = tuple(map(paper_of, SUBJECTS))
 
 
-def citing_papers(paper: Paper, number: int, citations: int) -> Iterator[CitingPaper]:
+def citing_papers(paper: Paper, number: int, citations: int) -> Iterator[tuple[str, Sections]]:
+    """The title of each, and by section its sentences, those with a marker given with their citations."""
     random = Random(f"citing {paper.subject.name}")  # noqa: S311  (the same papers every time are wanted)
     left = paper.citations(random)
-    others = random.sample([subject for subject in SUBJECTS if subject != paper.subject], number)
-    for other in others:
-        own, left = left[:citations], left[citations:]
-        phrases = other.phrases
-        sections: dict[str, list[tuple[str, Citation | None]]] = {
-            section: [(text.strip().format_map(phrases), None) for text in block.split("|")]
+    for other in random.sample([subject for subject in SUBJECTS if subject != paper.subject], number):
+        sections: Sections = {
+            section: [(text.strip().format_map(other.phrases), None) for text in block.split("|")]
             for section, block in CITING.items()
         }
-        for place, citation in enumerate(own):
+        for place, citation in enumerate(left[:citations]):
             section = sections[("Introduction", "Approach")[place % 2]]
             section.append((marked(citation.text, paper.subject), citation))
-        yield CitingPaper(title=f"{phrases['Task']} revisited with {other.cue}", sections=sections)
+        left = left[citations:]
+        yield f"{other.phrases['Task']} revisited with {other.cue}", sections
 
 
 def marked(text: str, subject: Subject) -> str:
-    if text.endswith(f" {MARKER}.") and not text.endswith(
-        (f"by {MARKER}.", f"of {MARKER}.", f"to {MARKER}.")
-    ):
+    no_object = (f"by {MARKER}.", f"of {MARKER}.", f"to {MARKER}.")
+    if text.endswith(f" {MARKER}.") and not text.endswith(no_object):
         return text.replace(f" {MARKER}", f" ({subject.authors}, {subject.year})")
     return text.replace(MARKER, f"{subject.authors} ({subject.year})")
-
-
-def marker_of(text: str, subject: Subject) -> str:
-    in_brackets = f"{subject.authors}, {subject.year}"
-    return in_brackets if in_brackets in text else f"{subject.authors} ({subject.year})"

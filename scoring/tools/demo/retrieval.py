@@ -11,31 +11,17 @@ Record = dict[str, Any]
 
 #: By kind of work its title, two sentences that cite it, near and free, and what for.
 KINDS = (
-    (
-        "{Task} with {method}",
-        "{Task} has been done with {method}<REF>.",
-        "Learning from few marked examples is well established<REF>.",
-        "method",
-    ),
-    (
-        "How far do {cue} carry? A study of {items}",
-        "That {cue} carry much of the signal was shown on {items}<REF>.",
-        "Following <REF>, we trust what is seen more than what is written.",
-        "result",
-    ),
-    (
-        "A corpus of {items} from {source}",
-        "We train on the corpus of {items} from {source} that <REF> made available.",
-        "Data of this kind were first collected by <REF> and are still the largest.",
-        "background",
-    ),
-    (
-        "What makes {hard} hard",
-        "The trouble with {hard} is described in <REF>.",
-        "Some cases are difficult even for experts<REF>, and we leave them out.",
-        "background",
-    ),
-)
+    ("{Task} with {method}", "{Task} has been done with {method}<REF>.",
+     "Learning from few marked examples is well established<REF>.", "method"),
+    ("How far do {cue} carry? A study of {items}",
+     "That {cue} carry much of the signal was shown on {items}<REF>.",
+     "Following <REF>, we trust what is seen more than what is written.", "result"),
+    ("A corpus of {items} from {source}",
+     "We train on the corpus of {items} from {source} that <REF> made available.",
+     "Data of this kind were first collected by <REF> and are still the largest.", "background"),
+    ("What makes {hard} hard", "The trouble with {hard} is described in <REF>.",
+     "Some cases are difficult even for experts<REF>, and we leave them out.", "background"),
+)  # fmt: skip
 SECTIONS = ("1 Introduction", "2 Related work", "3 Method", "4 Results")
 #: A paper cites its own subject and the next ones, as many as this.
 NEIGHBOURS = 3

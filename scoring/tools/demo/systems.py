@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from scoring.tools.demo import answers, retrieval, texts
-from scoring.tools.demo.papers import SUBJECTS, Paper, chance, write_lines
+from scoring.tools.demo.papers import SUBJECTS, chance, write_lines
 from scoring.tools.demo.topics import Topic, read_topics, write_topics
 
 Record = dict[str, Any]
@@ -24,7 +23,7 @@ LONGEST = 10
 EVERY = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class System:
     """What a team calls its system, and how often its answers are those of the gold."""
 
@@ -38,76 +37,63 @@ class System:
         return self.name.lower().replace(" ", "-")
 
 
-def _systems(*rows: tuple[str, str, str, float]) -> tuple[System, ...]:
-    return tuple(
-        System(team=team, name=name, description=description, quality=quality)
-        for team, name, description, quality in rows
-    )
-
-
-_SPANS = _systems(
-    (
-        "Avocet",
-        "Span pointer",
-        "A pointer network over sentences, trained on citances of earlier seasons.",
-        0.74,
-    ),
-    (
-        "Bittern",
-        "Neighbour context",
-        "The citation text with its neighbours, held against each sentence.",
-        0.71,
-    ),
-    ("Curlew", "Facet rules", "The best sentence; facets from keywords and from its section.", 0.55),
-    (
-        "Fulmar",
-        "Lexical top 2",
-        "The two sentences with the highest TF-IDF cosine; facets from keywords.",
-        0.52,
-    ),
-    ("Dunlin", "Bigram overlap", "The sentences that share most word pairs for their length.", 0.36),
-    ("Egret", "Unsteady", "Sentences drawn from the best six.", 0.2),
-)
+#: Of tasks 1A and 1B.
+_SPANS = (
+    System("Avocet", "Span pointer",
+           "A pointer network over sentences, trained on citances of earlier seasons.", 0.74),
+    System("Bittern", "Neighbour context",
+           "The citation text with its neighbours, held against each sentence.", 0.71),
+    System("Curlew", "Facet rules", "The best sentence; facets from keywords and from its section.", 0.55),
+    System("Fulmar", "Lexical top 2",
+           "The two sentences with the highest TF-IDF cosine; facets from keywords.", 0.52),
+    System("Dunlin", "Bigram overlap", "The sentences that share most word pairs for their length.", 0.36),
+    System("Egret", "Unsteady", "Sentences drawn from the best six.", 0.2),
+)  # fmt: skip
 #: By slug of the task the systems that teams send to it.
 SYSTEMS = {
     "1a": _SPANS,
     "1b": _SPANS,
-    "2": _systems(
-        ("Curlew", "Community first", "What other papers cite most, in the order of the paper.", 0.8),
-        ("Avocet", "Span summariser", "The sentences that the system of task 1A points to most.", 0.76),
-        ("Bittern", "Section leads", "The first sentence of each section and some of the abstract.", 0.45),
-        ("Fulmar", "Central sentences", "The sentences nearest to all others.", 0.4),
-        ("Egret", "Random sentences", "Eight sentences by lot.", 0.05),
+    "2": (
+        System("Curlew", "Community first", "What other papers cite most, in the order of the paper.", 0.8),
+        System("Avocet", "Span summariser", "The sentences that the system of task 1A points to most.", 0.76),
+        System("Bittern", "Section leads",
+               "The first sentence of each section and some of the abstract.", 0.45),
+        System("Fulmar", "Central sentences", "The sentences nearest to all others.", 0.4),
+        System("Egret", "Random sentences", "Eight sentences by lot.", 0.05),
     ),
-    "citation-texts": _systems(
-        ("Bittern", "Draft and check", "A draft from the abstracts, checked sentence by sentence.", 0.8),
-        ("Curlew", "Retrieve and edit", "The nearest citation text of the training data, edited.", 0.75),
-        ("Avocet", "Last sentences", "The last sentence of each cited abstract, behind its mark.", 0.35),
-        ("Fulmar", "Key sentences", "The sentence of each abstract with the most frequent words.", 0.3),
-        ("Egret", "First sentences", "The first sentence of each cited abstract with its mark.", 0.0),
+    "citation-texts": (
+        System("Bittern", "Draft and check",
+               "A draft from the abstracts, checked sentence by sentence.", 0.8),
+        System("Curlew", "Retrieve and edit",
+               "The nearest citation text of the training data, edited.", 0.75),
+        System("Avocet", "Last sentences",
+               "The last sentence of each cited abstract, behind its mark.", 0.35),
+        System("Fulmar", "Key sentences", "The sentence of each abstract with the most frequent words.", 0.3),
+        System("Egret", "First sentences", "The first sentence of each cited abstract with its mark.", 0.0),
     ),
-    "recommendation": _systems(
-        ("Dunlin", "Dual encoder", "Sentences and titles in one space, trained on pairs.", 0.66),
-        ("Curlew", "Reranked BM25", "BM25's best hundred, reordered by a cross encoder.", 0.62),
-        ("Fulmar", "Co-citation", "What is cited beside what the paper cites already.", 0.4),
-        ("Avocet", "Title words", "Titles that share the most rare words with the sentence.", 0.36),
-        ("Egret", "Most cited", "The most cited works of the field.", 0.12),
+    "recommendation": (
+        System("Dunlin", "Dual encoder", "Sentences and titles in one space, trained on pairs.", 0.66),
+        System("Curlew", "Reranked BM25", "BM25's best hundred, reordered by a cross encoder.", 0.62),
+        System("Fulmar", "Co-citation", "What is cited beside what the paper cites already.", 0.4),
+        System("Avocet", "Title words", "Titles that share the most rare words with the sentence.", 0.36),
+        System("Egret", "Most cited", "The most cited works of the field.", 0.12),
     ),
-    "resolution": _systems(
-        ("Avocet", "Contexts of others", "A reference is what others write where they cite it.", 0.72),
-        ("Dunlin", "Dual encoder", "Contexts and references in one space.", 0.69),
-        ("Bittern", "Section prior", "References by the section that they are usually cited in.", 0.45),
-        ("Fulmar", "Author names", "Names in the context against names in the reference.", 0.3),
+    "resolution": (
+        System("Avocet", "Contexts of others", "A reference is what others write where they cite it.", 0.72),
+        System("Dunlin", "Dual encoder", "Contexts and references in one space.", 0.69),
+        System("Bittern", "Section prior", "References by the section that they are usually cited in.", 0.45),
+        System("Fulmar", "Author names", "Names in the context against names in the reference.", 0.3),
     ),
-    "positional": _systems(
-        ("Curlew", "Cite while writing", "Each clause is written from one passage and marked at once.", 0.85),
-        ("Bittern", "Attribute after", "The answer first; marks are set by a second model.", 0.8),
-        ("Dunlin", "Prompted marks", "A general model that is asked to cite.", 0.5),
-        ("Egret", "Nearest passage", "The passage that shares the most words with the clause.", 0.35),
+    "positional": (
+        System("Curlew", "Cite while writing",
+               "Each clause is written from one passage and marked at once.", 0.85),
+        System("Bittern", "Attribute after", "The answer first; marks are set by a second model.", 0.8),
+        System("Dunlin", "Prompted marks", "A general model that is asked to cite.", 0.5),
+        System("Egret", "Nearest passage", "The passage that shares the most words with the clause.", 0.35),
     ),
 }  # fmt: skip
 #: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
-LEAD = System(team="", name="Lead", description="The easiest answer that can be given.", quality=0.0)
+LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
 
 
 def write_runs(folder: Path, topics: Topics) -> None:
@@ -129,28 +115,27 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
     for topic in topics:
         for citance in topic.citances:
             drawn = chance(system.name, topic.name, citance.citing, citance.marker)
-            found = [
-                sid if drawn.random() < system.quality else _near(sid, topic, drawn)
-                for sid in citance.sentences
-            ]
-            is_right = system is not LEAD and drawn.random() < system.quality + 0.1
+            sentences = []
+            for right in citance.sentences:
+                sid = right
+                if drawn.random() >= system.quality:
+                    near = str(int(right) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11]))
+                    sid = near if near in topic.sentences else topic.abstract[0]
+                sentences.append(sid)
+            if system is LEAD:
+                sentences, facets = ["1"], [FACETS[0]]
+            elif drawn.random() < system.quality + 0.1:
+                facets = list(citance.facets)
+            else:
+                facets = drawn.choices(FACETS, weights=(5, 3, 2, 1, 1))
             yield {
                 "topic": topic.name,
                 "citing": citance.citing,
                 "marker": citance.marker,
                 "citance": citance.number,
-                "sentences": list(dict.fromkeys(found)) if system is not LEAD else ["1"],
-                "facets": list(citance.facets) if is_right else [_facet(drawn, system)],
+                "sentences": list(dict.fromkeys(sentences)),
+                "facets": facets,
             }
-
-
-def _near(sid: str, topic: Topic, drawn: Random) -> str:
-    own = int(sid) + drawn.choice([-4, -3, -2, -1, 1, 2, 3, 6, 11])
-    return str(own) if str(own) in topic.sentences else topic.abstract[0]
-
-
-def _facet(drawn: Random, system: System) -> str:
-    return FACETS[0] if system is LEAD else drawn.choices(FACETS, weights=(5, 3, 2, 1, 1))[0]
 
 
 def _summaries(system: System, topics: Topics) -> Iterator[Record]:
@@ -166,46 +151,37 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
 
 
 def _texts(system: System) -> Iterator[Record]:
-    for source in (texts.sentences(), texts.paragraphs()):
-        for record, papers in source:
-            drawn = chance(system.name, record["id"])
-            said = [_said(system, paper, number, drawn) for number, paper in enumerate(papers)]
-            if drawn.random() < system.quality and len(papers) > 1:
-                said.append("We bring this together.")
-            labels = [(_label(drawn, system), "Single_summ") for _ in said]
-            yield {
-                "id": record["id"],
-                "prediction": " ".join(said),
-                "labels": {"intent": [intent for intent, _ in labels], "corwa": [tag for _, tag in labels]},
-            }
-
-
-def _said(system: System, paper: Paper, number: int, drawn: Random) -> str:
-    phrases = paper.subject.phrases
-    if drawn.random() < system.quality:
-        wording = drawn.choice([target for _, target, _, _ in texts.TARGETS[:3]])
-        return wording.format_map(phrases).replace("@", f"[{number}]")
-    sentence = {"Last sentences": -1, "Lead": 0, "First sentences": 0}.get(system.name, drawn.randrange(5))
-    return f"{paper.abstract[sentence].removesuffix('.')} [{number}]."
-
-
-def _label(drawn: Random, system: System) -> str:
-    return "Uses" if drawn.random() < system.quality / 3 else "Background"
+    cut = {"Last sentences": -1, "Lead": 0, "First sentences": 0}
+    for record, papers in (*texts.sentences(), *texts.paragraphs()):
+        drawn = chance(system.name, record["id"])
+        sentences = []
+        for number, paper in enumerate(papers):
+            if drawn.random() < system.quality:
+                wording = drawn.choice([target for _, target, _, _ in texts.TARGETS[:3]])
+                sentences.append(wording.format_map(paper.subject.phrases).replace("@", f"[{number}]"))
+            else:
+                place = cut.get(system.name, drawn.randrange(5))
+                sentences.append(f"{paper.abstract[place].removesuffix('.')} [{number}].")
+        if drawn.random() < system.quality and len(papers) > 1:
+            sentences.append("We bring this together.")
+        intents = ["Uses" if drawn.random() < system.quality / 3 else "Background" for _ in sentences]
+        labels = {"intent": intents, "corwa": ["Single_summ"] * len(sentences)}
+        yield {"id": record["id"], "prediction": " ".join(sentences), "labels": labels}
 
 
 def _recommended(system: System) -> Iterator[Record]:
-    everything = list(dict.fromkeys(record["ref_id"] for record in retrieval.references()))
+    candidates = list(dict.fromkeys(record["ref_id"] for record in retrieval.references()))
     for record in retrieval.diagnostic():
-        yield {"id": record["id"], "ranked": _ranking(system, record["id"], record["cited_id"], everything)}
+        yield {"id": record["id"], "ranked": _ranking(system, record["id"], record["cited_id"], candidates)}
 
 
 def _resolved(system: System) -> Iterator[Record]:
-    own: dict[str, list[str]] = {}
+    references: dict[str, list[str]] = {}
     for record in retrieval.references():
-        own.setdefault(record["paper_id"], []).append(record["ref_id"])
+        references.setdefault(record["paper_id"], []).append(record["ref_id"])
     for record in retrieval.contexts():
-        name = record["context_id"]
-        yield {"id": name, "ranked": _ranking(system, name, record["gold"][0], own[record["paper_id"]])}
+        name, candidates = record["context_id"], references[record["paper_id"]]
+        yield {"id": name, "ranked": _ranking(system, name, record["gold"][0], candidates)}
 
 
 def _ranking(system: System, name: str, right: str, candidates: Sequence[str]) -> list[str]:
@@ -229,23 +205,25 @@ def _answers(system: System) -> Iterator[Record]:
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     topics = folder / "topics"
     write_topics(topics)
-    write_lines(folder / "citation-texts" / "sentences.jsonl", (record for record, _ in texts.sentences()))
-    write_lines(folder / "citation-texts" / "paragraphs.jsonl", (record for record, _ in texts.paragraphs()))
-    write_lines(folder / "recommendation" / "references.jsonl", retrieval.references())
-    write_lines(folder / "recommendation" / "diagnostic.jsonl", retrieval.diagnostic())
-    write_lines(folder / "resolution" / "references.jsonl", retrieval.references())
-    write_lines(folder / "resolution" / "contexts.jsonl", retrieval.contexts())
-    write_lines(folder / "resolution" / "papers.jsonl", retrieval.papers())
-    questions = folder / "positional" / "questions.json"
-    questions.parent.mkdir()
-    answers.write_questions(questions)
+    for name, records in {
+        "citation-texts/sentences": (record for record, _ in texts.sentences()),
+        "citation-texts/paragraphs": (record for record, _ in texts.paragraphs()),
+        "recommendation/references": retrieval.references(),
+        "recommendation/diagnostic": retrieval.diagnostic(),
+        "resolution/references": retrieval.references(),
+        "resolution/contexts": retrieval.contexts(),
+        "resolution/papers": retrieval.papers(),
+    }.items():
+        write_lines(folder / f"{name}.jsonl", records)
+    positional = folder / "positional"
+    positional.mkdir()
+    answers.write_questions(positional / "questions.json")
     write_runs(folder / "runs", read_topics([*topics.iterdir(), *written_by_hand]))
     # Parses and labels are of the answers as they were written.
-    parses = folder / "positional" / "parses.jsonl"
-    answers.write_parses(parses)
+    answers.write_parses(positional / "parses.jsonl")
     answers.write_labels(
-        folder / "positional" / "labels.jsonl",
-        gold=questions,
+        positional / "labels.jsonl",
+        gold=positional / "questions.json",
         runs=sorted((folder / "runs" / "positional").iterdir()),
-        parses=parses,
+        parses=positional / "parses.jsonl",
     )

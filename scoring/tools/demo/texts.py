@@ -35,19 +35,14 @@ def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
         cited = [PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)]
         own = " ".join(paper.abstract[1:3])
         parts = [FIRST, *(TARGETS[(place + turn) % 2][1:] for turn in range(len(cited))), LAST]
-        phrases = [paper.subject.phrases, *(each.subject.phrases for each in cited), paper.subject.phrases]
         texts = [
-            text.format_map(slots).replace(MARKER, f"[{number - 1}]")
-            for number, ((text, _, _), slots) in enumerate(zip(parts, phrases, strict=True))
+            text.format_map(about.subject.phrases).replace(MARKER, f"[{number - 1}]")
+            for number, ((text, _, _), about) in enumerate(zip(parts, [paper, *cited, paper], strict=True))
         ]
-        labels = {"intent": [part[1] for part in parts], "corwa": [part[2] for part in parts]}
-        sources = [" ".join(source.abstract) for source in cited]
-        yield (
-            {
-                "id": f"paragraphs-{place:02}",
-                "input": [f"<abs> {own} </abs>", *sources],
-                "target": " ".join(texts),
-                "labels": labels,
-            },
-            cited,
-        )
+        record = {
+            "id": f"paragraphs-{place:02}",
+            "input": [f"<abs> {own} </abs>", *(" ".join(source.abstract) for source in cited)],
+            "target": " ".join(texts),
+            "labels": {"intent": [part[1] for part in parts], "corwa": [part[2] for part in parts]},
+        }
+        yield record, cited

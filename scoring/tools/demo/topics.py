@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from scoring.tools.demo.papers import PAPERS, Citation, CitingPaper, Paper, citing_papers, marker_of
+from scoring.tools.demo.papers import PAPERS, Paper, citing_papers
 
 #: How many topics are written, with so many citing papers and citations in each.
 TOPICS, CITING, CITATIONS = 8, 4, 4
@@ -43,85 +43,98 @@ class Topic:
 
 def write_topics(folder: Path) -> None:
     for place, paper in enumerate(PAPERS[:TOPICS]):
-        year = paper.subject.year % 100
-        _write(folder / f"D{year:02}-{2001 + place}", paper)
+        name = f"D{paper.subject.year % 100:02}-{2001 + place}"
+        for path, text in _files(name, paper).items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_text(text, encoding="utf-8")
 
 
 def read_topics(folders: Sequence[Path]) -> list[Topic]:
-    return [_read(folder) for folder in sorted(folders, key=lambda folder: folder.name)]
+    topics = []
+    for folder in sorted(folders, key=lambda folder: folder.name):
+        name = folder.name
+        root = ET.parse(folder / "Reference_XML" / f"{name}.xml").getroot()  # noqa: S314  (files of our own)
+        community = (folder / "summary" / f"{name}.community.txt").read_text(encoding="utf-8")
+        annotation = (folder / "annotation" / f"{name}.annv3.txt").read_text(encoding="utf-8")
+        lines = [dict(_FIELDS.findall(line)) for line in annotation.split("\n") if line]
+        citances = (
+            Citance(
+                topic=name,
+                citing=fields["Citing Article"].removesuffix(".xml"),
+                marker=_NUMBER.findall(fields["Citation Marker Offset"])[0],
+                number=fields["Citance Number"],
+                sentences=tuple(_NUMBER.findall(fields["Reference Offset"])),
+                facets=tuple(_FACET.findall(fields["Discourse Facet"])),
+            )
+            for fields in lines
+        )
+        topic = Topic(
+            name=name,
+            sentences={s.attrib["sid"]: s.text or "" for s in root.iter("S") if s.attrib["sid"] != "0"},
+            abstract=tuple(s.attrib["sid"] for part in root.iter("ABSTRACT") for s in part),
+            community=tuple(re.findall(r'sid="(\d+)"', community.replace("ssid", ""))),
+            citances=tuple(citances),
+        )
+        topics.append(topic)
+    return topics
 
 
-def _write(folder: Path, paper: Paper) -> None:
-    topic = folder.name
-    for part in ("Reference_XML", "Citance_XML", "annotation", "summary"):
-        (folder / part).mkdir(parents=True)
+def _files(topic: str, paper: Paper) -> dict[str, str]:
+    """The text of each file of a topic, by its path in the topic's folder."""
     sections: dict[str, list[str]] = {}
+    quoted: dict[int, str] = {}
     for sentence in paper.sentences:
-        sections.setdefault(sentence.section, []).append(sentence.text)
-    _save(folder / "Reference_XML" / f"{topic}.xml", _paper_xml(paper.title, sections))
-    lines: list[str] = []
-    for place, citing in enumerate(citing_papers(paper, CITING, CITATIONS)):
-        name = f"D{paper.subject.year % 100 + 1 + place:02}-{1001 + 7 * place}.xml"
-        texts = {section: [text for text, _ in own] for section, own in citing.sections.items()}
-        _save(folder / "Citance_XML" / name, _paper_xml(citing.title, texts))
-        lines += _annotated(topic, paper, name, citing, len(lines))
-    _save(folder / "annotation" / f"{topic}.annv3.txt", "\n".join(lines))
-    _write_summaries(folder / "summary", topic, paper)
-
-
-def _annotated(topic: str, paper: Paper, name: str, citing: CitingPaper, before: int) -> Iterator[str]:
-    number = 0
-    for own in citing.sections.values():
-        for place, (text, citation) in enumerate(own, start=1):
-            number += 1
-            if citation is not None:
-                before += 1
-                yield _line(topic, paper, name, before, _s(number, place, text), number, text, citation)
-
-
-def _line(
-    topic: str, paper: Paper, name: str, count: int, quoted: str, at: int, text: str, citation: Citation
-) -> str:
-    first = {sentence.section: sentence.number for sentence in reversed(paper.sentences)}
-    cited = [sentence for sentence in paper.sentences if sentence.number in citation.cited]
-    quotes = "".join(
-        _s(sentence.number, sentence.number - first[sentence.section] + 1, sentence.text)
-        for sentence in cited
-    )
-    offsets = ",".join(f"'{sentence.number}'" for sentence in cited)
-    fields = {
-        "Citance Number": count,
-        "Reference Article": f"{topic}.xml",
-        "Citing Article": name,
-        "Citation Marker Offset": f"['{at}']",
-        "Citation Marker": marker_of(text, paper.subject),
-        "Citation Offset": f"['{at}']",
-        "Citation Text": quoted,
-        "Reference Offset": f"[{offsets}]",
-        "Reference Text": quotes,
-        "Discourse Facet": f"{citation.facet}_Citation",
-        "Annotator": "Citeboard demo",
-    }
-    return " | ".join(f"{field}: {value}" for field, value in fields.items()) + " |\n"
-
-
-def _write_summaries(folder: Path, topic: str, paper: Paper) -> None:
+        texts = sections.setdefault(sentence.section, [])
+        texts.append(sentence.text)
+        quoted[sentence.number] = _s(sentence.number, len(texts), sentence.text)
+    files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, sections)}
+    subject, annotation = paper.subject, []
+    for place, (title, citing) in enumerate(citing_papers(paper, CITING, CITATIONS)):
+        name = f"D{subject.year % 100 + 1 + place:02}-{1001 + 7 * place}.xml"
+        texts_of = {section: [text for text, _ in sentences] for section, sentences in citing.items()}
+        files[f"Citance_XML/{name}"] = _paper_xml(title, texts_of)
+        number = 0
+        for sentences in citing.values():
+            for within, (text, citation) in enumerate(sentences, start=1):
+                number += 1
+                if citation is None:
+                    continue
+                in_brackets = f"{subject.authors}, {subject.year}"
+                offsets = ",".join(f"'{cited}'" for cited in citation.cited)
+                fields = {
+                    "Citance Number": len(annotation) + 1,
+                    "Reference Article": f"{topic}.xml",
+                    "Citing Article": name,
+                    "Citation Marker Offset": f"['{number}']",
+                    "Citation Marker": in_brackets
+                    if in_brackets in text
+                    else f"{subject.authors} ({subject.year})",
+                    "Citation Offset": f"['{number}']",
+                    "Citation Text": _s(number, within, text),
+                    "Reference Offset": f"[{offsets}]",
+                    "Reference Text": "".join(quoted[cited] for cited in citation.cited),
+                    "Discourse Facet": f"{citation.facet}_Citation",
+                    "Annotator": "Citeboard demo",
+                }
+                line = " | ".join(f"{field}: {value}" for field, value in fields.items())
+                annotation.append(f"{line} |\n")
+    files[f"annotation/{topic}.annv3.txt"] = "\n".join(annotation)
     abstract = [_s(number, number, text) for number, text in enumerate(paper.abstract, start=1)]
-    _save(folder / f"{topic}.abstract.txt", "\n".join([_s(0, None, paper.title), *abstract]) + "\n")
     community = paper.named("idea", "aim", "weights", "result", "ablation", "hard", "apply", "people")
-    first = {sentence.section: sentence.number for sentence in reversed(paper.sentences)}
-    quoted = (
-        _s(sentence.number, sentence.number - first[sentence.section] + 1, sentence.text)
-        for sentence in community
-    )
-    _save(folder / f"{topic}.community.txt", "\n".join(quoted) + "\n")
-    human = (
-        "The paper is about {task}, which {use} need and {rival} do badly. Its authors suppose that {idea}, "
-        "and train {method} on half of {size} {items} from {source}. {Readers} marked them and agreed least "
-        "on {hard}. The F1 is {best}, {gap} points above {rival}; {cue} bring most of that. {Easy} are "
-        "nearly solved. Doubtful cases go to a person, and the method can be carried to other sources."
-    )
-    _save(folder / f"{topic}.human.txt", human.format_map(paper.subject.phrases) + "\n")
+    summaries = {
+        "abstract": "\n".join([_s(0, None, paper.title), *abstract]),
+        "community": "\n".join(quoted[sentence.number] for sentence in community),
+        "human": _SUMMARY.format_map(subject.phrases),
+    }
+    return files | {f"summary/{topic}.{kind}.txt": f"{text}\n" for kind, text in summaries.items()}
+
+
+_SUMMARY = (
+    "The paper is about {task}, which {use} need and {rival} do badly. Its authors suppose that {idea}, "
+    "and train {method} on half of {size} {items} from {source}. {Readers} marked them and agreed least "
+    "on {hard}. The F1 is {best}, {gap} points above {rival}; {cue} bring most of that. {Easy} are "
+    "nearly solved. Doubtful cases go to a person, and the method can be carried to other sources."
+)
 
 
 def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
@@ -139,33 +152,3 @@ def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
 def _s(number: int, within: int | None, text: str) -> str:
     place = "" if within is None else f' ssid="{within}"'
     return f'<S sid="{number}"{place}>{escape(text)}</S>'
-
-
-def _save(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _read(folder: Path) -> Topic:
-    name = folder.name
-    root = ET.parse(folder / "Reference_XML" / f"{name}.xml").getroot()  # noqa: S314  (files of our own)
-    community = (folder / "summary" / f"{name}.community.txt").read_text(encoding="utf-8")
-    return Topic(
-        name=name,
-        sentences={s.attrib["sid"]: s.text or "" for s in root.iter("S") if s.attrib["sid"] != "0"},
-        abstract=tuple(s.attrib["sid"] for part in root.iter("ABSTRACT") for s in part),
-        community=tuple(re.findall(r'sid="(\d+)"', community.replace("ssid", ""))),
-        citances=tuple(_citances(folder / "annotation" / f"{name}.annv3.txt", name)),
-    )
-
-
-def _citances(path: Path, topic: str) -> Iterator[Citance]:
-    for line in filter(None, path.read_text(encoding="utf-8").split("\n")):
-        fields = dict(_FIELDS.findall(line))
-        yield Citance(
-            topic=topic,
-            citing=fields["Citing Article"].removesuffix(".xml"),
-            marker=_NUMBER.findall(fields["Citation Marker Offset"])[0],
-            number=fields["Citance Number"],
-            sentences=tuple(_NUMBER.findall(fields["Reference Offset"])),
-            facets=tuple(_FACET.findall(fields["Discourse Facet"])),
-        )
