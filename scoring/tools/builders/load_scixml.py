@@ -67,8 +67,10 @@ def _root(file: Path) -> ET.Element:
         raise refusal("the file declares entities of its own", file)
 
     def character(entity: re.Match[str]) -> str:
+        if entity[1] in _OWN_ENTITIES:
+            return entity[0]
         plain = html.unescape(entity[0])
-        return entity[0] if entity[1] in _OWN_ENTITIES or plain != entity[0] else f"&amp;{entity[1]};"
+        return plain if plain != entity[0] else f"&amp;{entity[1]};"
 
     content = re.sub(r"^\s*<\?xml[^>]*\?>", "", _ENTITY.sub(character, text), count=1)
     try:
