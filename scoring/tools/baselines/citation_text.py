@@ -200,9 +200,8 @@ def answers(files: Sequence[InputFile], system: System, options: Options) -> Ite
     )
     for _, group in groupby(read_instances(files, with_targets=False), key=lambda instance: instance.dataset):
         instances = list(group)
-        inputs = [one.inputs for one in instances]
-        if options["inputs"] == CITED:
-            inputs = list(map(cited_abstracts, inputs))
+        texts_of = cited_abstracts if options["inputs"] == CITED else list
+        inputs = [texts_of(one.inputs) for one in instances]
         for instance, text in zip(instances, system(inputs, settings), strict=True):
             yield {"id": instance.id, "prediction": text}
 

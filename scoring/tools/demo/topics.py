@@ -88,7 +88,8 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
         texts.append(sentence.text)
         quoted[sentence.number] = _s(sentence.number, len(texts), sentence.text)
     files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, sections)}
-    subject, annotation = paper.subject, []
+    subject = paper.subject
+    annotation: list[str] = []
     for place, (title, citing) in enumerate(citing_papers(paper, CITING, CITATIONS)):
         name = f"D{subject.year % 100 + 1 + place:02}-{1001 + 7 * place}.xml"
         texts_of = {section: [text for text, _ in sentences] for section, sentences in citing.items()}
