@@ -130,8 +130,7 @@ def write_texts(folder: Path) -> None:
 
 def child(folder: Path) -> None:
     """What the worker's child does with a run, and how long each step takes."""
-    from scoring.offline.evaluate import Resampling, evaluate
-    from scoring.offline.matrices import save_statistics
+    from scoring.offline.evaluate import Resampling, evaluate, save_statistics
     from tasks.types import Pairs
 
     clock = Clock()

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from measuring import Measurements
 from rouge_score.rouge_scorer import RougeScorer
 
-from scoring.metrics.rouge import rouge
-from scoring.metrics.rouge_tokens import encoded, encoded_gold, forget
+from scoring.metrics.rouge import encoded, encoded_gold, forget, rouge
 from tests.scoring.texts import related_pairs
 
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}

@@ -28,7 +28,7 @@ from scoring.board.visibility import Audience, Visibility, shows_teams
 from scoring.distribution.backend import wheel
 from scoring.exchange.linked_data import licence_address
 from scoring.figures import as_svg
-from scoring.metrics.entailment.labels import stored_model
+from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel, Evaluation
 from scoring.offline.verify import CHECKSUMS, FORMAT, FORMAT_VERSION, SEASON
 from scoring.worker.entailment_labels import label_lines

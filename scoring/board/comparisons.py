@@ -18,9 +18,15 @@ from citeboard.core.release import release
 from scoring.metrics import Metric
 from scoring.models import Comparison, Evaluation
 from scoring.offline.compare import paired
-from scoring.offline.matrices import Measurements, Statistics, load_statistics
-from scoring.stats.groups import Standing, standings_of
-from scoring.stats.significance import APPROXIMATE, Difference, differences, may_need_more
+from scoring.offline.evaluate import Measurements, Statistics, load_statistics
+from scoring.stats.significance import (
+    APPROXIMATE,
+    Difference,
+    Standing,
+    differences,
+    may_need_more,
+    standings_of,
+)
 
 #: Exchanges of one comparison; fewer where there are so many units that it would take minutes.
 TRIALS, MIN_TRIALS = 10_000, 1_000

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals
-from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, JudgedRun, Sheet
+from scoring.stats.people_and_labels import RATINGS
 from tasks.models import Phase
 
 

@@ -20,7 +20,7 @@ from scoring.board.numbers import shown
 from scoring.figures import Bars, HeatMap, Measured, Series
 from scoring.metrics import known_metric
 from scoring.metrics.base import Floats
-from scoring.metrics.discourse.labelling import GOLD, RUN, Source, label_counts, text_counts
+from scoring.metrics.discourse import GOLD, RUN, Source, label_counts, text_counts
 from scoring.metrics.label_divergence import Divergence, divergence, macro_average, shares
 from scoring.models import Evaluation
 

@@ -25,7 +25,7 @@ from scoring.board.standings import Board
 from scoring.metrics import Metric, known_metric
 from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
 from scoring.offline.compare import paired
-from scoring.offline.matrices import Measurements, Statistics
+from scoring.offline.evaluate import Measurements, Statistics
 from scoring.stats.breakdown import classes
 from scoring.stats.significance import ALPHA, holm, randomisation_tests
 

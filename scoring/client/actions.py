@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.client.refusals import Refused
-from scoring.client.site import Site
-from scoring.client.tokens import TOKEN, chosen_site, read_tokens, tokens_path, write_tokens
+from scoring.client.site import TOKEN, Site, chosen_site, read_tokens, tokens_path, write_tokens
 from scoring.offline.scoring import as_json
 from scoring.offline.terminal import BOLD, GREEN, RED, painted, printable, problem_line, score_lines
 from tasks.types import Problem

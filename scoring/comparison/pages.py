@@ -17,7 +17,7 @@ from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.metrics import Metric
-from scoring.metrics.entailment.labels import with_labels
+from scoring.metrics.entailment import with_labels
 from scoring.stats.signature import compare_command
 from scoring.stats.significance import ALPHA
 from tasks.types.base import printed_options

@@ -21,7 +21,7 @@ from scoring.metrics import Metric, known_metric
 from scoring.metrics.base import Floats
 from scoring.models import Breakdown, Evaluation, class_numbers
 from scoring.offline.compare import compare_runs, paired
-from scoring.offline.matrices import Statistics, load_names
+from scoring.offline.evaluate import Statistics, load_names
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.significance import ROUNDING, difference_interval
 

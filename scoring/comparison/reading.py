@@ -31,7 +31,7 @@ from scoring.comparison.paired_scores import Two, names_of, two, values_by_insta
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.models import Evaluation
-from scoring.offline.matrices import Statistics, load_instances
+from scoring.offline.evaluate import Statistics, load_instances
 from scoring.stats.breakdown import NO_CLASS
 from scoring.stats.significance import ROUNDING
 from tasks.models import Phase, Submission

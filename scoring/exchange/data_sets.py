@@ -26,7 +26,7 @@ from scoring.board.open_gold import may_have_gold
 from scoring.exchange.citations import of_task
 from scoring.exchange.linked_data import licence_address, spdx
 from scoring.exchange.results import file_name, place, site_address
-from scoring.metrics.entailment.labels import stored_model
+from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.entailment_labels import label_lines
 from tasks.gold.packing import NO_TIME

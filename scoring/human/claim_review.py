@@ -23,13 +23,12 @@ from citeboard.teams.models import User
 from scoring.board.human_columns import joined, judged_parts, signed
 from scoring.human.outcome import NotPublished
 from scoring.human.reading import ITEMS
-from scoring.metrics.entailment.judgements import RATINGS, Judgements
 from scoring.models import Evaluation, HumanScore, JudgedRun
-from scoring.offline.matrices import load_page
+from scoring.offline.evaluate import load_page
 from scoring.runs.claims import has_claims
 from scoring.runs.results import latest_evaluations
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
+from scoring.stats.people_and_labels import RATINGS, Judgements, agreement, automatic_labels, items_of
 from scoring.stats.signature import DIGEST_LENGTH
 from tasks.models import Submission
 from tasks.models.seasons import bump_version

@@ -21,9 +21,9 @@ from scoring.board.standings import Board
 from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.ratings import final_ratings
 from scoring.metrics import Metric, known_metric
-from scoring.metrics.entailment.judgements import read_judgements
 from scoring.models import CRITERIA, Evaluation, JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
+from scoring.stats.people_and_labels import read_judgements
 from tasks.models import Phase
 
 #: What people said on average of one run's text for one instance.

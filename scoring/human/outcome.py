@@ -34,13 +34,12 @@ from scoring.board.names import metric_label
 from scoring.board.numbers import interval, shown
 from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
-from scoring.metrics.agreement import alpha, quadratic
 from scoring.metrics.base import Floats
-from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import CRITERIA, HIGHEST, LOWEST, Evaluation, HumanScore, Rating, Sheet
 from scoring.runs.results import Explained, signature_parts
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.jackknife import ratio_interval
+from scoring.stats.people_and_labels import RATINGS, alpha, quadratic
 from scoring.stats.resampling import Bounds
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version

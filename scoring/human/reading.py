@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core.confined import UPLOAD
-from scoring.metrics.entailment.judgements import read_judgements
+from scoring.stats.people_and_labels import read_judgements
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import as_values
 

@@ -12,7 +12,7 @@ import numpy as np
 from scoring.metrics.answers import ALCE
 from scoring.metrics.base import Floats, Parameters, Requirement, looked_for, ratio
 from scoring.metrics.entailed import PLACES, RECALL, CitationMetric, case_of, described, matrix, row
-from scoring.metrics.entailment.verdicts import Case, judged
+from scoring.metrics.entailment import Case, judged
 from tasks.types.base import Options
 from tasks.types.positional_citations.claims import Claim
 from tasks.types.positional_citations.gold import Question

@@ -11,11 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import version
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.types.columns import present
 from tasks.types.unavailable import Unavailable
 
 Floats = NDArray[np.float64]
@@ -279,3 +281,38 @@ def f1_of_counts(both: Floats | float, given: Floats | float, wanted: Floats | f
     The same as the harmonic mean of both ratios, but for the last digits.
     """
     return ratio(2 * both, given + wanted)
+
+
+#: The option `engine` and its values: this program, or the package that ours is held to.
+ENGINE = "engine"
+OWN, PACKAGE = "own", "package"
+
+
+class HasText(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+Text = str | HasText
+
+
+class TextMean(MeanMetric):
+    """A mean over instances of what is measured of two texts; a missing answer is an empty text."""
+
+    def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
+        counts = present(gold).astype(np.float64)
+        return np.column_stack([self.measured(texts_of(gold), texts_of(answers)) * counts[:, None], counts])
+
+    @abstractmethod
+    def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
+        """The (n, k) columns of n pairs."""
+
+
+def texts_of(values: Sequence[Text | None]) -> list[str]:
+    """Each one's text; empty where there is none."""
+    return ["" if value is None else value if isinstance(value, str) else value.text for value in values]
+
+
+def signed_engine(package: str) -> str:
+    """What a signature says of the package that computed a number."""
+    return f"{package}-{version(package)}"

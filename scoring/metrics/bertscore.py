@@ -18,7 +18,18 @@ from pathlib import Path
 import numpy as np
 
 from scoring.metrics import cache
-from scoring.metrics.base import PARTS, Floats, Parameters, Requirement, harmonic_mean
+from scoring.metrics.base import (
+    ENGINE,
+    PACKAGE,
+    PARTS,
+    Floats,
+    Parameters,
+    Requirement,
+    Text,
+    TextMean,
+    harmonic_mean,
+    signed_engine,
+)
 from scoring.metrics.local_models import (
     Embedded,
     Encoder,
@@ -29,7 +40,6 @@ from scoring.metrics.local_models import (
     missing,
     weights_digest,
 )
-from scoring.metrics.texts import ENGINE, PACKAGE, Text, TextMean, signed_engine
 from tasks.types.base import OptionRefused, Options
 from tasks.types.unavailable import Unavailable
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.metrics.base import Floats, ratio
-from scoring.metrics.texts import TextMean
+from scoring.metrics.base import Floats, TextMean, ratio
 from tasks.types.citation_text.instances import refers_to_itself
 
 CITEBENCH = (

@@ -7,15 +7,44 @@ official programs, which under the corrected rules meets other pairs but counts 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.metrics.base import CountMetric, Floats, Metric, f1_of_counts, ratio
+from scoring.metrics.base import (
+    PARTS,
+    CountMetric,
+    Floats,
+    MeanMetric,
+    Metric,
+    Parameters,
+    Requirement,
+    f1_of_counts,
+    harmonic_mean,
+    looked_for,
+    quotient,
+    ratio,
+)
+from scoring.metrics.rouge155 import (
+    NOTHING,
+    ROUGE_L,
+    Counts,
+    Reading,
+    read_stop_words,
+    rouge155,
+    rouge_n,
+    rouge_su,
+)
+from tasks.types.base import OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
+from tasks.types.unavailable import Unavailable
 
 CITATION = "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
 PILOT = "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
@@ -142,3 +171,311 @@ def over_files(sums: Floats, *, width: int, value: Callable[[Floats], Floats]) -
     blocks = sums.reshape(len(sums), -1, width + 1)
     values = value(blocks[..., :width].reshape(-1, width)).reshape(len(sums), blocks.shape[1], -1)
     return np.asarray((values * (blocks[..., width:] > 0)).sum(axis=1))
+
+
+LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
+PROGRAM = {"rouge": "1.5.5", "stemmer": "porter"}
+MEASURES = {"1": rouge_n(1), "2": rouge_n(2), "l": ROUGE_L, "su4": rouge_su(4)}
+#: What the program of 2018 adds to the number of citances before it divides by it.
+ALMOST_NOTHING = 1e-7
+RESAMPLES = 1000
+
+
+class References(Protocol):
+    """What an answer is compared with: texts by kind, all of them for None; one for each annotator, in the
+    order of their files' names.
+    """
+
+    def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
+
+
+class Lines(Protocol):
+    """What is compared: a text, one sentence a line."""
+
+    @property
+    def lines(self) -> Sequence[str | bytes]: ...
+
+
+class PlainRouge(MeanMetric):
+    """ROUGE against all references of a kind together (`-f A`), the mean over citances (1A) or topics (2).
+
+    Stemmed, stop words kept, each value as ROUGE-1.5.5 prints it. What has no answer has 0, what has no
+    reference of the kind does not count. The pilot's paper names no options: these are ours. ``order`` says
+    in which order the pairs have cited sentences: the document's, or as listed. Where the option
+    ``over_limit`` is `truncate`, so are the summaries that the pairs have.
+    """
+
+    columns = PARTS
+    citation = f"{PILOT}; {LIN}"
+    reading = Reading()
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        measure: str,
+        part: str,
+        order: str,
+        kind: str | None = None,
+        over_units: bool = False,
+        options: Options | None = None,
+    ) -> None:
+        super().__init__(name, rules, column=part, over_units=over_units)
+        self.measure, self.kind, self.order = MEASURES[measure], kind, order
+        self.is_cut = options is not None and options["over_limit"] == "truncate"
+        self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
+
+    @property
+    def parameters(self) -> Parameters:
+        return {
+            **super().parameters,
+            **PROGRAM,
+            "stopwords": "kept",
+            "references": self.kind or "all",
+            "order": self.order,
+            **({"cut": "250 words"} if self.is_cut else {}),
+        }
+
+    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Lines | None]) -> Floats:
+        rows = [self._row(g, a) for g, a in zip(gold, answers, strict=True)]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    def _row(self, gold: References | None, answer: Lines | None) -> tuple[float, float, float, int]:
+        references = gold.of_kind(self.kind) if gold else []
+        if not references or answer is None:
+            return 0.0, 0.0, 0.0, int(bool(references))
+        counts = rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+        recall, precision, f1 = counts.as_printed()
+        return precision, recall, f1, 1
+
+
+class OfficialRouge(Metric):
+    """What the programs of the shared tasks share: stemmed, without the stop words of a file.
+
+    Undefined without the list of stop words, which is not ours to ship.
+    """
+
+    def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
+        super().__init__(name, rules)
+        self.part, self.stop_words = part, options["stopwords"]
+        self.is_later = options["program"] == "python3"
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """How texts are read. Raises OptionRefused where the file of stop words cannot be."""
+        if not self.stop_words:
+            return None
+        try:
+            return Reading(stop_words=read_stop_words(Path(self.stop_words)))
+        except OSError as fault:
+            raise OptionRefused(f"option stopwords={self.stop_words}: {fault.strerror or fault}") from None
+
+    @property
+    def parameters(self) -> Parameters:
+        stop_words = self.reading.stop_words_digest if self.reading else "not given"
+        return {**PROGRAM, "stopwords": stop_words, **self.fixed}
+
+    def requirements(self) -> Sequence[Requirement]:
+        def look() -> tuple[str, str]:
+            try:
+                return self.stop_words, self.reading.stop_words_digest if self.reading else ""
+            except OptionRefused as refused:
+                raise Unavailable(str(refused)) from None
+
+        return [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+
+
+class SpanRougeS(OfficialRouge):
+    """ROUGE-S* as the programs of 2017 and 2018 print it.
+
+    Peer and model exchanged, so that precision is recall.
+
+    The mean over citances of a gold file, then over gold files; with ``_micro`` over all citances at once.
+    A citance without an answer counts 0 (``counts_missing``), as in 2017, or is left out, as in 2018, whose
+    means are over almost nothing more than the citances. Undefined without the list of stop words.
+    """
+
+    citation = f"{CITATION}; {LIN}"
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        part: str,
+        counts_missing: bool,
+        options: Options,
+        over_citances: bool = False,
+    ) -> None:
+        super().__init__(name, rules, part=part, options=options)
+        self.counts_missing, self.per_unit = counts_missing, not over_citances
+        self.statistic = "rouge_s_star" if over_citances else "rouge_s_star_by_file"
+        self.fixed = {
+            "average": "citances" if over_citances else "gold files",
+            "order": "listed" if self.is_later else "python2",
+        }
+
+    def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
+        return int(stats.reshape(len(stats), -1, 5 if self.per_unit else 4)[..., 3].sum())
+
+    def instance_stats(self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]) -> Floats:
+        """Precision, recall, F1 and whether the citance counts; in the block of its gold file."""
+        rows = np.array([self._row(*pair) for pair in zip(gold, answers, strict=True)], float).reshape(-1, 4)
+        return in_file_blocks(rows, gold, answers) if self.per_unit else rows
+
+    def _row(self, gold: CitedSpan | None, answer: CitedSpan | None) -> tuple[float, float, float, int]:
+        if gold is None or answer is None or self.reading is None:
+            return 0.0, 0.0, 0.0, int(gold is not None and self.counts_missing)
+        model, peer = (_flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold))
+        counts = skip_counts(model, peer)
+        # F1 is from the counts, not from the rounded precision and recall.
+        return round(counts.precision, 5), round(counts.recall, 5), round(counts.f1, 5), 1
+
+    def unit_stats(self, sums: Floats) -> Floats:
+        return over_files(
+            sums, width=4, value=lambda own: np.column_stack([self._means(own), np.ones(len(own))])
+        )
+
+    def aggregate(self, sums: Floats) -> Floats:
+        if self.reading is None:
+            return np.full(sums.shape[:-1], np.nan)
+        column = PARTS.index(self.part)
+        if not self.per_unit:
+            return np.asarray(self._means(sums)[..., column])
+        return quotient(sums[..., column], sums[..., 3])
+
+    def _means(self, sums: Floats) -> Floats:
+        """The means of precision, recall and F1 over the citances that count."""
+        count = sums[..., 3:4]
+        if self.counts_missing:
+            return ratio(sums[..., :3], count)
+        return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
+
+
+class PooledRouge(OfficialRouge):
+    """ROUGE-2 or ROUGE-SU* (printed as RSU4), stemmed, without stop words, gold files read with their tags.
+
+    Of several annotators one file decides: the program takes the last that the directory listing gives,
+    which cannot be known. Here it is the first by name, of the later program the last, or, with ``end``,
+    for each topic the one that gives the least or the most F1. A topic without a reference of the kind
+    counts nothing but is drawn. All kinds together, which the program does not offer, are all references at
+    once (`-f A`).
+    """
+
+    citation = CITATION
+    measures = {"2": rouge_n(2), "su_star": rouge_su()}
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        measure: str,
+        part: str,
+        options: Options,
+        kind: str | None = None,
+        end: str | None = None,
+    ) -> None:
+        super().__init__(name, rules, part=part, options=options)
+        self.measure, self.kind, self.end = self.measures[measure], kind, end
+        self.statistic = ".".join(filter(None, [f"rouge_{measure}", kind, end]))
+        self.fixed = {
+            "average": "pooled, mean of 1000 resamples",
+            "references": kind or "all",
+            "annotator": end or (("last" if self.is_later else "first") if kind else "all"),
+            "tags": "removed" if self.is_later else "kept",
+        }
+
+    def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Any]) -> Floats:
+        rows = [self._counts(g, a) for g, a in zip(gold, answers, strict=True)]
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def _counts(self, gold: References | None, answer: Any) -> Counts:
+        references = gold.of_kind(self.kind) if gold else []
+        if not references or answer is None or self.reading is None:
+            return NOTHING
+        if self.kind is None:
+            return self._against(references, answer)
+        if self.end is None:
+            return self._against(references[-1:] if self.is_later else references[:1], answer)
+        by_reference = [self._against([reference], answer) for reference in references]
+        return (min if self.end == "least" else max)(by_reference, key=lambda counts: counts.f1)
+
+    def _against(self, references: Sequence[Sequence[str | bytes]], answer: Any) -> Counts:
+        assert self.reading is not None
+        if self.measure.kind == "n":
+            return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+        peer = _flat_words(self.reading, answer.lines)
+        models = [_flat_words(self.reading, reference) for reference in references]
+        by_reference = [skip_counts(model, peer, with_words=True) for model in models]
+        return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
+
+    def aggregate(self, sums: Floats) -> Floats:
+        if self.reading is None:
+            return np.full(sums.shape[:-1], np.nan)
+        model, peer, hits = (sums[..., column] for column in range(3))
+        recall, precision = ratio(hits, model), ratio(hits, peer)
+        f1 = harmonic_mean(precision, recall)
+        return {"precision": precision, "recall": recall, "f1": f1}[self.part]
+
+    def total(self, rows: Floats) -> float:
+        """The program's average over topics. One topic alone is what it is."""
+        if len(rows) < 2 or self.reading is None:
+            return super().total(rows)
+        return round(float(self.aggregate(bootstrap_weights(len(rows)) @ rows).mean()), 5)
+
+
+def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
+    return [word for sentence in reading.sentences(lines) for word in sentence]
+
+
+@cache
+def bootstrap_weights(topics: int) -> Floats:
+    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0.
+
+    A draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.
+    """
+    weights = np.zeros((RESAMPLES, topics))
+    for seed in range(RESAMPLES):
+        state = (seed << 16) + 0x330E
+        for _ in range(topics):
+            state = (0x5DEECE66D * state + 0xB) & 0xFFFFFFFFFFFF
+            weights[seed, int(state / 2**48 * topics)] += 1
+    return weights
+
+
+Places = NDArray[np.intp]
+
+
+def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool = False) -> Counts:
+    """What ROUGE-1.5.5 counts of two texts; ``with_words`` adds single words, all but each text's last."""
+    shorter, longer = sorted((model, peer), key=len)
+    known = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
+    first, second = _places(shorter, known), _places(longer, known)
+    hits = sum(
+        int(np.minimum(_followers(word, first, len(known)), _followers(word, second, len(known))).sum())
+        for word in range(len(known))
+    )
+    if with_words:
+        hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
+    # A text of n words has n(n-1)/2 skip-bigrams.
+    totals = [
+        len(text) * (len(text) - 1) // 2 + (max(len(text) - 1, 0) if with_words else 0)
+        for text in (model, peer)
+    ]
+    return Counts(totals[0], totals[1], hits)
+
+
+def _places(words: Sequence[str], known: dict[str, int]) -> tuple[Places, Places]:
+    """Where the text has known words, and which."""
+    rows = [(place, known[word]) for place, word in enumerate(words) if word in known]
+    places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T
+    return places, numbers
+
+
+def _followers(word: int, text: tuple[Places, Places], size: int) -> NDArray[np.float64]:
+    """How often each known word stands anywhere after the given one."""
+    places, numbers = text
+    before = np.searchsorted(places[numbers == word], places)
+    return np.asarray(np.bincount(numbers, weights=before, minlength=size), dtype=np.float64)

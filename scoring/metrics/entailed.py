@@ -15,8 +15,7 @@ import numpy as np
 
 from scoring.metrics.answers import ALCE
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement, harmonic_mean, quotient
-from scoring.metrics.entailment.judges import deciders, judge_of
-from scoring.metrics.entailment.verdicts import Case, Judge, Verdict, Watched, judged, passage_text
+from scoring.metrics.entailment import Case, Judge, Verdict, Watched, deciders, judge_of, judged, passage_text
 from tasks.types.base import Options
 from tasks.types.citation_text.instances import Instance
 from tasks.types.citation_text.runs import Prediction

@@ -8,15 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement, looked_for, quotient
-from scoring.metrics.discourse.labelling import (
-    GOLD,
-    RUN,
-    Labelling,
-    Source,
-    count_matrix,
-    label_counts,
-    text_counts,
-)
+from scoring.metrics.discourse import GOLD, RUN, Labelling, Source, count_matrix, label_counts, text_counts
 from tasks.types.base import Options
 from tasks.types.citation_text.instances import Instance
 from tasks.types.citation_text.runs import Prediction

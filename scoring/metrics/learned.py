@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement
+from scoring.metrics.base import Floats, MeanMetric, Parameters, Requirement, Text, texts_of
 from scoring.metrics.local_models import NamedModel, chosen_device
-from scoring.metrics.texts import Text, texts_of
 from tasks.types.columns import present
 from tasks.types.unavailable import Unavailable
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, Parameters, Requirement
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement, Text, texts_of
 from scoring.metrics.local_models import NamedModel
-from scoring.metrics.texts import Text, texts_of
 from tasks.types.columns import present
 
 OPTION = "mauve_model"

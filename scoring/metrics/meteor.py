@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Parameters, Requirement, looked_for
-from scoring.metrics.texts import TextMean
+from scoring.metrics.base import Floats, Parameters, Requirement, TextMean, looked_for
 from tasks.types.base import Options
 from tasks.types.unavailable import Unavailable
 

@@ -7,14 +7,27 @@ numbers are ``scoring.metrics.rouge155``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-from scoring.metrics.base import PARTS, Floats, Parameters, harmonic_mean
-from scoring.metrics.rouge_overlap import bigram_hits, blocks, lcs_lengths, unigram_hits, union_hits
-from scoring.metrics.rouge_tokens import Numbers, encoded, encoded_gold
-from scoring.metrics.texts import ENGINE, PACKAGE, TextMean, signed_engine
+from scoring.metrics import cache
+from scoring.metrics.base import (
+    ENGINE,
+    PACKAGE,
+    PARTS,
+    Floats,
+    Parameters,
+    TextMean,
+    harmonic_mean,
+    signed_engine,
+)
+from scoring.metrics.porter import rouge_score_stem
 
 #: The measures that one look at the tokens gives, and the one that needs sentences besides.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
@@ -115,3 +128,445 @@ def package_rouge(
         kind: np.array([tuple(scores[name]) for scores in scored], dtype=np.float64).reshape(-1, 3)
         for kind, name in names.items()
     }
+
+
+Numbers = NDArray[np.int64]
+
+#: Two bytes that no ASCII text holds stand where a text and a line end.
+TEXT_END, LINE_END = b"\x80", b"\x81"
+_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
+#: Everything else separates.
+_TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
+#: Words of so many letters and fewer are never stemmed.
+SHORT = 3
+#: Of fewer characters in all, reading a file of kept gold would take as long as reading the texts.
+WORTH_KEEPING = 500_000
+#: Raised when words are told apart or stemmed otherwise.
+KIND = "rouge-1"
+
+
+class Vocabulary(dict[bytes, int]):
+    """A number for each word, in the order of first appearance; 0 and 1 are the two ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew; numbers that were given out before mean nothing any more."""
+        self.clear()
+        self.update({TEXT_END: 0, LINE_END: 1})
+        self._stem_numbers: dict[bytes, int] = {}
+        self._stem_of = {TEXT_END: TEXT_END, LINE_END: LINE_END}
+        self._stems: Numbers = np.zeros(0, dtype=np.int64)
+
+    def __missing__(self, word: bytes) -> int:
+        number = self[word] = len(self)
+        return number
+
+    def learn(self, words: Iterable[bytes], stems: Iterable[bytes]) -> None:
+        """Take over what an earlier process found out."""
+        self._stem_of.update(zip(words, stems, strict=True))
+
+    def stem(self, word: bytes) -> bytes:
+        found = self._stem_of.get(word)
+        if found is not None:
+            return found
+        return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
+
+    def stems(self) -> Numbers:
+        """For each word's number the number of its stem, shared by words of one stem."""
+        known = self._stem_numbers
+        unknown = islice(self, len(self._stems), None)
+        new = [known.setdefault(self.stem(word), len(known)) for word in unknown]
+        self._stems = np.concatenate([self._stems, np.array(new, dtype=np.int64)])
+        return self._stems
+
+
+vocabulary = Vocabulary()
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Texts one after the other: text i is ``words[starts[i]:starts[i + 1]]``.
+
+    Its lines that hold a word are numbers ``lines[i]`` to ``lines[i + 1]``; line j is
+    ``words[line_starts[j]:line_starts[j + 1]]``.
+    """
+
+    words: Numbers
+    starts: Numbers
+    lines: Numbers
+    line_starts: Numbers
+
+    @property
+    def lengths(self) -> Numbers:
+        return np.diff(self.starts)
+
+    def stemmed(self) -> Encoded:
+        return Encoded(vocabulary.stems()[self.words], self.starts, self.lines, self.line_starts)
+
+
+def encoded(texts: Sequence[str]) -> Encoded:
+    """The texts as numbers. The same process gives the same word the same number."""
+    if not texts:
+        none = np.zeros(1, dtype=np.int64)
+        return Encoded(none[:0], none, none, none)
+    # What is not ASCII even in lower case separates, as everything does that is no letter or digit.
+    parts = [text.lower().encode("ascii", "replace") for text in texts]
+    joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
+    found = joined.translate(_TABLE).split()
+    numbers = np.fromiter(map(vocabulary.__getitem__, found), np.int64, len(found))
+    is_word = numbers > 1
+    before = np.concatenate([[0], np.cumsum(is_word)])
+    ends = np.flatnonzero(~is_word)
+    starts = np.concatenate([[0], before[ends[numbers[ends] == 0]], before[-1:]])
+    line_starts = np.unique(np.concatenate([[0], before[ends], before[-1:]]))
+    return Encoded(numbers[is_word], starts, np.searchsorted(line_starts, starts), line_starts)
+
+
+def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
+    """Texts that are sentences of words already, by whatever tokeniser; the words are ASCII."""
+    sentences = [sentence for text in texts for sentence in text]
+    words = [word.encode("ascii") for sentence in sentences for word in sentence]
+    numbers = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
+    ends = np.cumsum([0, *map(len, sentences)])
+    starts = ends[np.cumsum([0, *map(len, texts)])]
+    line_starts = np.unique(ends)
+    return Encoded(numbers, starts, np.searchsorted(line_starts, starts), line_starts)
+
+
+def forget() -> None:
+    """Begin anew, as a new process does."""
+    vocabulary.forget()
+
+
+@lru_cache(maxsize=4)
+def encoded_gold(texts: tuple[str, ...]) -> Encoded:
+    """The same as ``encoded``, kept: every run of a task is scored against the same gold."""
+    if sum(map(len, texts)) < WORTH_KEEPING:
+        return encoded(texts)
+    digest = cache.digest_of(texts)
+    arrays = cache.load(KIND, digest)
+    if arrays is not None:
+        words = arrays["words"].tobytes().split()
+        vocabulary.learn(words, arrays["stems"].tobytes().split())
+        here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
+        return Encoded(here[arrays["numbers"]], arrays["starts"], arrays["lines"], arrays["line_starts"])
+    gold = encoded(texts)
+    # Numbers of its own, the words that they stand for, and these words' stems.
+    used, numbers = np.unique(gold.words, return_inverse=True)
+    by_number = list(vocabulary)
+    words = [by_number[number] for number in used.tolist()]
+    arrays = {
+        "words": np.frombuffer(b" ".join(words), dtype=np.uint8),
+        "stems": np.frombuffer(b" ".join(map(vocabulary.stem, words)), dtype=np.uint8),
+        "numbers": numbers.astype(np.int32),
+        "starts": gold.starts,
+        "lines": gold.lines,
+        "line_starts": gold.line_starts,
+    }
+    cache.keep(KIND, digest, arrays)
+    return gold
+
+
+#: So many tokens, padding included, are worked on at once; they fit into the processor's own memory.
+BLOCK = 65_536
+PADDING = np.iinfo(np.int64).max
+#: Code points that a text may hold, but for the surrogates.
+SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
+MAX_CODES = 0x110000 - SURROGATE_COUNT
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some pairs as rows. ``pairs`` says which; ``tokens`` is (rows, width); a row has ``references`` +
+    ``predictions`` tokens.
+    """
+
+    pairs: Numbers
+    tokens: Numbers
+    references: Numbers
+    predictions: Numbers
+
+    @property
+    def is_prediction(self) -> NDArray[np.bool_]:
+        return np.arange(self.tokens.shape[1]) >= self.references[:, None]
+
+    @property
+    def is_token(self) -> NDArray[np.bool_]:
+        return np.arange(self.tokens.shape[1]) < (self.references + self.predictions)[:, None]
+
+
+def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = None) -> Iterator[Block]:
+    """The pairs, or those among them, longest first, in blocks of like length; where both are empty, none."""
+    words = np.concatenate([references.words, predictions.words])
+    firsts, seconds = references.starts[:-1], predictions.starts[:-1] + len(references.words)
+    totals = references.lengths + predictions.lengths
+    chosen = np.arange(len(totals)) if among is None else among
+    order = chosen[np.argsort(-totals[chosen], kind="stable")]
+    start = 0
+    while start < len(order) and (width := int(totals[order[start]])):
+        pairs = order[start : start + max(1, BLOCK // width)]
+        start += len(pairs)
+        own = references.lengths[pairs]
+        columns = np.arange(width)
+        places = np.where(columns < own[:, None], firsts[pairs, None], (seconds[pairs] - own)[:, None])
+        tokens = words.take(places + columns, mode="clip")
+        yield Block(pairs, tokens, own, predictions.lengths[pairs])
+
+
+def unigram_hits(block: Block) -> Numbers:
+    """How many tokens both sides of each row have, each as often as the side that has it less has it."""
+    keys = (block.tokens << 1) | block.is_prediction
+    return _common(np.where(block.is_token, keys, PADDING))
+
+
+def bigram_hits(block: Block) -> Numbers:
+    """The same of pairs of neighbours."""
+    first, second = block.tokens[:, :-1], block.tokens[:, 1:]
+    # The last token of the reference and the first of the prediction are no neighbours.
+    is_bigram = block.is_token[:, 1:] & (np.arange(1, block.tokens.shape[1]) != block.references[:, None])
+    size = int(block.tokens.max(initial=0)) + 1
+    keys = ((first * size + second) << 1) | block.is_prediction[:, 1:]
+    return _common(np.where(is_bigram, keys, PADDING))
+
+
+def _common(keys: Numbers) -> Numbers:
+    """From (rows, width) keys whose last bit says the side: the number of matches in each row."""
+    if not keys.shape[1]:
+        return np.zeros(len(keys), dtype=np.int64)
+    keys = np.sort(keys, axis=1)
+    starts, of_reference, of_prediction = runs(keys)
+    matches = np.minimum(of_reference, of_prediction)
+    before = np.concatenate([[0], np.cumsum(matches)])
+    rows = np.searchsorted(starts, np.arange(len(keys) + 1) * keys.shape[1])
+    hits: Numbers = np.diff(before[rows])
+    return hits
+
+
+def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Equal tokens in sorted rows: where each run starts in the flattened rows, and how often either side has
+    it.
+
+    Padding is a run of a prediction alone.
+    """
+    tokens = keys >> 1
+    is_new = np.ones(keys.shape, dtype=bool)
+    np.not_equal(tokens[:, 1:], tokens[:, :-1], out=is_new[:, 1:])
+    starts = np.flatnonzero(is_new)
+    before = np.concatenate([[0], np.cumsum(keys.ravel() & 1)])
+    bounds = np.append(starts, keys.size)
+    of_prediction = np.diff(before[bounds])
+    return starts, np.diff(bounds) - of_prediction, of_prediction
+
+
+def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
+    """The length of the longest common subsequence of each pair, by rapidfuzz's bit-parallel algorithm."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import LCSseq
+
+    if len(references.starts) == 1:
+        return np.zeros(0, dtype=np.int64)
+    lengths = process.cpdist(_strings(references), _strings(predictions), scorer=LCSseq.similarity, workers=1)
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def _strings(texts: Encoded) -> list[str] | list[list[int]]:
+    """Each text with a code point for each token: what rapidfuzz reads fastest. Lists of numbers where those
+    run out.
+    """
+    bounds = texts.starts.tolist()
+    if texts.words.max(initial=0) >= MAX_CODES:
+        numbers = texts.words.tolist()
+        return [numbers[start:end] for start, end in pairwise(bounds)]
+    codes = texts.words + SURROGATE_COUNT * (texts.words >= SURROGATES)
+    joined = codes.astype("<u4").tobytes().decode("utf-32-le")
+    return [joined[start:end] for start, end in pairwise(bounds)]
+
+
+#: Reference sentences by length, and what holds one; the longest are Python's own numbers, which have no end.
+WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
+    (0, 16, np.uint16),
+    (16, 32, np.uint32),
+    (32, 64, np.uint64),
+    (64, int(PADDING), object),
+)
+#: So many pairs of sentences at most are walked through at once.
+MAX_WALKS = 16_384
+
+Words = NDArray[Any]
+
+
+def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
+    """For each pair the tokens in the union of subsequences, each at most as often as in the prediction."""
+    hits = np.zeros(len(references.starts) - 1, dtype=np.int64)
+    # Of one sentence on either side the union is the longest common subsequence itself.
+    is_single = (np.diff(references.lines) == 1) & (np.diff(predictions.lines) == 1)
+    if is_single.any():
+        hits[is_single] = lcs_lengths(references, predictions)[is_single]
+    for block in blocks(references, predictions, among=np.flatnonzero(~is_single)):
+        hits[block.pairs] = _Sentences(block, references, predictions).hits()
+    return hits
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The sentences of one side of a block, one row after the other."""
+
+    row: Numbers
+    length: Numbers
+    #: Where each begins in its row of the block.
+    column: Numbers
+    #: The number of sentences of each row.
+    counts: Numbers
+
+    @classmethod
+    def of(cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int) -> _Lines:
+        firsts, counts = texts.lines[pairs], np.diff(texts.lines)[pairs]
+        row = np.repeat(np.arange(len(pairs)), counts)
+        line = np.repeat(firsts, counts) + _ranges(counts)
+        starts = texts.line_starts[line]
+        column = starts - texts.starts[pairs][row] + (offsets + np.zeros(len(pairs), np.int64))[row]
+        return cls(row, texts.line_starts[line + 1] - starts, column, counts)
+
+
+class _Sentences:
+    """One block, its sentences, and the tokens that both sides of a row have, numbered from 1 in each row."""
+
+    def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
+        self.block = block
+        self.reference = _Lines.of(references, block.pairs, 0)
+        self.prediction = _Lines.of(predictions, block.pairs, block.references)
+        self._number_shared_tokens()
+
+    def _number_shared_tokens(self) -> None:
+        """Sets ``run`` and ``shared``: of each place of the block its token's run, and its number or 0."""
+        rows, width = self.block.tokens.shape
+        bits = width.bit_length()
+        keys = (((self.block.tokens << 1) | self.block.is_prediction) << bits) | np.arange(width)
+        ordered = np.sort(np.where(self.block.is_token, keys, PADDING), axis=1)
+        is_token = ordered.ravel() != PADDING
+        places = (ordered & ((1 << bits) - 1)) + np.arange(rows)[:, None] * width
+        starts, of_reference, self.of_prediction = runs(ordered >> bits)
+        sizes = np.diff(np.append(starts, ordered.size))
+        is_shared = (of_reference > 0) & (self.of_prediction > 0)
+        counted = np.cumsum(is_shared)
+        # Numbers begin anew in each row: what the rows before have counted is taken away.
+        first_runs = np.searchsorted(starts, np.arange(rows) * width)
+        before: Numbers = (counted - is_shared)[first_runs]
+        self.run_row = starts // width
+        numbers = np.where(is_shared, counted - before[self.run_row], 0)
+        self.sizes = np.diff(np.append(before, counted[-1:])) + 1
+        own = places.ravel()[is_token]
+        self.run = np.zeros(rows * width, dtype=np.int64)
+        self.shared = np.zeros(rows * width, dtype=np.int64)
+        self.run[own] = np.repeat(np.arange(len(starts)), sizes)[is_token]
+        self.shared[own] = np.repeat(numbers, sizes)[is_token]
+
+    def hits(self) -> Numbers:
+        marked = np.concatenate([np.zeros(0, np.int64), *(self._marked(*width) for width in WIDTHS)])
+        counts = np.minimum(np.bincount(self.run[marked], minlength=len(self.run_row)), self.of_prediction)
+        return np.bincount(self.run_row, weights=counts, minlength=len(self.block.pairs)).astype(np.int64)
+
+    def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
+        """The places of the marked tokens of the sentences of ``above`` + 1 to ``most`` tokens."""
+        length = self.reference.length
+        chosen = np.flatnonzero((length > above) & (length <= most) & self._is_answered())
+        if not len(chosen):
+            return np.zeros(0, np.int64)
+        row, length = self.reference.row[chosen], length[chosen]
+        sentence = np.repeat(np.arange(len(chosen)), length)
+        place = _ranges(length)
+        token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[sentence] + place
+        bit = _bits(place, kind)
+        tables, bases = self._masks(row, sentence, self.shared[token], bit)
+        whole = _bits(length, kind) - 1
+        unions = np.zeros(len(chosen), dtype=kind)
+        for walks in self._walks(row):
+            found = _walk(tables, bases[walks.reference], walks, self.shared, whole[walks.reference])
+            np.bitwise_or.at(unions, walks.reference, found)
+        places: Numbers = token[(unions[sentence] & bit) != 0]
+        return places
+
+    def _is_answered(self) -> NDArray[np.bool_]:
+        return self.prediction.counts[self.reference.row] > 0
+
+    def _masks(self, row: Numbers, sentence: Numbers, shared: Numbers, bit: Words) -> tuple[Words, Numbers]:
+        """For each sentence and each shared token of its row the bits of its places there; 0 has none."""
+        sizes = self.sizes[row]
+        bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
+        tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
+        is_shared = shared > 0
+        np.bitwise_or.at(tables, (bases[sentence] + shared)[is_shared], bit[is_shared])
+        return tables, bases
+
+    def _walks(self, row: Numbers) -> Iterator[_Walks]:
+        """Every sentence of the chosen references with every sentence of its row's prediction."""
+        counts = self.prediction.counts
+        firsts = np.cumsum(counts) - counts
+        reference = np.repeat(np.arange(len(row)), counts[row])
+        prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
+        begin = self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
+        for start in range(0, len(reference), MAX_WALKS):
+            part = slice(start, start + MAX_WALKS)
+            lengths = self.prediction.length[prediction[part]]
+            order = np.argsort(-lengths, kind="stable")
+            yield _Walks(reference[part][order], begin[prediction[part]][order], lengths[order])
+
+
+@dataclass(frozen=True)
+class _Walks:
+    """Pairs of sentences, the longest predictions first: numbers of reference sentences, and where the
+    predictions stand.
+    """
+
+    reference: Numbers
+    begin: Numbers
+    length: Numbers
+
+
+def _walk(tables: Words, bases: Numbers, walks: _Walks, shared: Numbers, whole: Words) -> Words:
+    """The reference tokens that each walk marks. ``whole`` has a bit for every token of the reference
+    sentence.
+    """
+    active = np.searchsorted(-walks.length, -np.arange(int(walks.length[0])), side="left")
+    columns, equals = [], []
+    state = whole.copy()
+    for step, count in enumerate(active.tolist()):
+        equal = tables[bases[:count] + shared[walks.begin[:count] + step]]
+        met = state[:count] & equal
+        state[:count] = (state[:count] + met) | (state[:count] - met)
+        columns.append(~state[:count] | equal)
+        equals.append(equal)
+    open_bits, marked = whole.copy(), np.zeros_like(whole)
+    for count, column, equal in zip(active[::-1].tolist(), reversed(columns), reversed(equals), strict=True):
+        down = _filled(column & open_bits[:count], whole)
+        hit = (down ^ (down >> 1)) & equal
+        marked[:count] |= hit
+        open_bits[:count] = down ^ hit
+    return marked
+
+
+def _filled(words: Words, whole: Words) -> Words:
+    """Each word with every bit below its highest one set."""
+    width = max(whole).bit_length() if whole.dtype == object else whole.dtype.itemsize * 8
+    shift = 1
+    while shift < width:
+        words = words | (words >> shift)
+        shift *= 2
+    return words
+
+
+def _bits(places: Numbers, kind: DTypeLike) -> Words:
+    """Two to the power of each place; of a place beyond the word nought."""
+    if kind is object:
+        return np.array([1 << place for place in places.tolist()], dtype=object)
+    bits = np.where(places < 64, np.uint64(1) << (places % 64).astype(np.uint64), np.uint64(0))
+    return bits.astype(kind)
+
+
+def _ranges(counts: Numbers) -> Numbers:
+    """0, 1, … up to each count, one after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)

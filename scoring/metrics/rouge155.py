@@ -19,8 +19,7 @@ import numpy as np
 
 from scoring.metrics.base import harmonic_mean
 from scoring.metrics.porter import rouge155_stem
-from scoring.metrics.rouge_overlap import union_hits
-from scoring.metrics.rouge_tokens import Numbers, encoded_words
+from scoring.metrics.rouge import Numbers, encoded_words, union_hits
 
 #: No limit to the distance of a skip-bigram's words (`-2 -1`).
 UNLIMITED = -1

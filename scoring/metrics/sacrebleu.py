@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scoring.metrics.base import Floats, Metric, Parameters, ratio
-from scoring.metrics.texts import Text, texts_of
+from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio, texts_of
 from tasks.types.columns import present
 
 ORDER = 4

@@ -82,7 +82,7 @@ def export_pairs(given: argparse.Namespace, options_of: OptionsOf) -> int:
 
 
 def decide_pairs(given: argparse.Namespace) -> int:
-    from scoring.metrics.entailment.judges import ModelJudge
+    from scoring.metrics.entailment import ModelJudge
     from scoring.offline.entailment_exchange import decide, read_pairs
 
     if given.batch < 1:
@@ -107,9 +107,8 @@ def decide_pairs(given: argparse.Namespace) -> int:
 
 
 def show_agreement(given: argparse.Namespace, options_of: OptionsOf) -> int:
-    from scoring.metrics.entailment.judgements import read_judgements
-    from scoring.offline.matrices import details_of
-    from scoring.stats.people_and_labels import agreement, automatic_labels, items_of
+    from scoring.offline.evaluate import details_of
+    from scoring.stats.people_and_labels import agreement, automatic_labels, items_of, read_judgements
 
     metrics, runs = _read(given, options_of)
     if len(runs) != 1:

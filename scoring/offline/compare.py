@@ -15,8 +15,7 @@ import numpy as np
 
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Metric, unit_rows
-from scoring.offline.evaluate import matrices, numbered_units
-from scoring.offline.matrices import Measurements
+from scoring.offline.evaluate import Measurements, matrices, numbered_units
 from scoring.offline.scoring import read_split
 from scoring.stats.significance import (
     Paired,

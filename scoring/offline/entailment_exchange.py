@@ -12,9 +12,15 @@ from typing import IO, Any
 
 from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
-from scoring.metrics.entailment.judges import ModelJudge
-from scoring.metrics.entailment.labels import EntailmentLabels, label_line, stored_labels
-from scoring.metrics.entailment.verdicts import Pair, Watched, judged
+from scoring.metrics.entailment import (
+    EntailmentLabels,
+    ModelJudge,
+    Pair,
+    Watched,
+    judged,
+    label_line,
+    stored_labels,
+)
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
 from tasks.types.problems import InputRefused, Problem, quoted

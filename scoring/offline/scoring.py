@@ -126,7 +126,7 @@ def keep_statistics(
     scoring: Scoring, path: Path, scores: Scores, pairs: Pairs, instances: Iterable[ShownInstance] = ()
 ) -> None:
     from scoring.metrics import metrics_of
-    from scoring.offline.matrices import details_of, save_statistics
+    from scoring.offline.evaluate import details_of, save_statistics
 
     metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)
     save_statistics(path, scores, pairs, details_of(metrics, pairs.answers), instances)

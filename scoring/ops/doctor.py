@@ -35,7 +35,7 @@ from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
-from scoring.metrics.entailment.labels import stored_model
+from scoring.metrics.entailment import stored_model
 from scoring.models import EntailmentModel
 from scoring.worker.pending_labels import pairs_left, waiting_jobs
 from tasks.jobs.groups import why_unserved

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from scoring.metrics.discourse.sentences import sentence_spans
+from scoring.metrics.discourse import sentence_spans
 from scoring.tools.builders.topics import file_names
 from tasks.types.clsumm.annotation import ANSWER_COLUMNS, PIECES_JOIN, PUBLIC_COLUMNS, Unreadable, line_fields
 from tasks.types.files import InputFile, open_inputs

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.metrics.entailed import case_of
-from scoring.metrics.entailment.verdicts import Judge, Pair
+from scoring.metrics.entailment import Judge, Pair
 from tasks.types.base import Pairs
 from tasks.types.files import open_input
 from tasks.types.positional_citations.claims import Claim as ParsedClaim

@@ -218,7 +218,7 @@ def write_pilot_page(given: Given) -> int:
 
 
 def place_marks(given: Given) -> int:
-    from scoring.metrics.entailment.judges import judge_of
+    from scoring.metrics.entailment import judge_of
     from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
     from tasks.types.files import open_inputs
     from tasks.types.positional_citations.gold import read_questions
@@ -287,7 +287,7 @@ def write_claims(given: Given) -> int:
 
 
 def check_claims(given: Given) -> int:
-    from scoring.metrics.entailment.judges import judge_of
+    from scoring.metrics.entailment import judge_of
     from scoring.offline.entailment_exchange import pair_line
     from scoring.papers.claim_check import Claim, checked, pairs_of, pending, read_sheet, sheet
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.agreement import alpha
 from scoring.stats.jackknife import ratio_interval
+from scoring.stats.people_and_labels import alpha
 from scoring.tools.builders.classes import drawn
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
 from tasks.types.files import InputFile

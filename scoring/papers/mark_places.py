@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.metrics.answers import Cvcp, normalised
-from scoring.metrics.entailment.verdicts import Judge, Pair, passage_text
+from scoring.metrics.entailment import Judge, Pair, passage_text
 from scoring.tools.baselines.positional import bare, marked, word_share
 from tasks.types.base import CORRECTED, Options
 from tasks.types.positional_citations.gold import Question

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from citeboard.core import storage
 from scoring.models import Evaluation
-from scoring.offline.matrices import described_units, load_page
+from scoring.offline.evaluate import described_units, load_page
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5

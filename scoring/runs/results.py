@@ -22,7 +22,7 @@ from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.calibration import CalibrationError
-from scoring.metrics.entailment.labels import with_labels
+from scoring.metrics.entailment import with_labels
 from scoring.models import ClassNumber, Evaluation, Score
 from scoring.stats.signature import offline_command
 from tasks.models import Gold, Phase, Submission

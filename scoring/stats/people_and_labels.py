@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from scoring.metrics.agreement import Level, alpha, cohen, fleiss
-from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL, Item, Judgements
+from scoring.metrics.classification import Classification, Kappa, Label, QuadraticKappa
 from scoring.stats.jackknife import ratio_interval
+from tasks.types.files import open_input
+from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.text import json_lines
+
+#: What is judged, by its name: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
+Item = tuple[Any, ...]
+
 
 Automatic = Mapping[str, Mapping[Item, int]]
 
@@ -117,3 +125,148 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+RECALL, PRECISION = "recall", "precision"
+
+
+RATINGS: Mapping[str, tuple[int, ...]] = {"utility": (1, 2, 3, 4, 5), "citation_utility": (0, 1)}
+
+
+EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """By kind and item each annotator's answer."""
+
+    answers: dict[str, dict[Item, dict[str, int]]] = field(
+        default_factory=lambda: {kind: defaultdict(dict) for kind in (RECALL, PRECISION, *RATINGS)}
+    )
+
+
+def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None) -> Judgements:
+    """Raises InputRefused with every line that says nothing, or of something that the run does not have.
+
+    ``shown`` is what problems call the file.
+    """
+    problems: list[Problem] = []
+    found = Judgements()
+    for file in open_input(path, shown=shown):
+        for line, record, raw in json_lines(file, problems):
+            faults = list(_faults(record)) or [
+                (f"the run has no {_shown(item)}", "a claim as the run's details spell it")
+                for _, item, _ in _stated(record)
+                if not is_known(item)
+            ]
+            if not faults:
+                faults = [
+                    (
+                        f"{quoted(record['annotator'])} says otherwise on an earlier line",
+                        "one judgement of each",
+                    )
+                    for kind, item, value in _stated(record)
+                    if found.answers[kind][item].setdefault(record["annotator"], value) != value
+                ]
+            for message, expected in faults:
+                problems.append(
+                    Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
+                )
+    if problems:
+        raise InputRefused(problems)
+    return found
+
+
+def _stated(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
+    name, claim, mark = record["id"], record.get("claim"), record.get("mark")
+    if RECALL in record:
+        yield RECALL, (name, claim), record[RECALL]
+    if PRECISION in record:
+        yield PRECISION, (name, claim, mark), record[PRECISION]
+    for kind in RATINGS:
+        if kind in record:
+            yield kind, (name,), record[kind]
+
+
+def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key in ("annotator", "id"):
+        if not isinstance(record.get(key), str):
+            yield f"“{key}” is no text", EXAMPLE
+    kinds = [kind for kind in (RECALL, PRECISION, *RATINGS) if kind in record]
+    if not kinds:
+        yield "nothing is judged", f"one of {', '.join((RECALL, PRECISION, *RATINGS))}"
+    for kind in kinds:
+        allowed = RATINGS.get(kind, (0, 1))
+        if type(record[kind]) is not int or record[kind] not in allowed:
+            yield f"“{kind}” is {quoted(repr(record[kind]))}", f"one of {', '.join(map(str, allowed))}"
+    if (RECALL in record or PRECISION in record) and not isinstance(record.get("claim"), str):
+        yield "“claim” is no text", EXAMPLE
+    if PRECISION in record and type(record.get("mark")) is not int:
+        yield (
+            "“mark” is no number",
+            '{"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}',
+        )
+
+
+def _shown(item: Item) -> str:
+    names = ("response", "claim", "mark")
+    return f"{names[len(item) - 1]} “{quoted(str(item[-1]))}”" + (f" of {item[0]}" if len(item) > 1 else "")
+
+
+def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
+    """Cohen 1960, A Coefficient of Agreement for Nominal Scales. Each rater has habits of his own.
+
+    NaN where there is nothing to rate, or both only ever say the same one thing.
+    """
+    return _of_two(Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second)
+
+
+def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
+    """Cohen 1968, Weighted Kappa: disagreement weighs as the square of the distance. NaN as above."""
+    scale = range(min([*first, *second], default=0), max([*first, *second], default=0) + 1)
+    return _of_two(QuadraticKappa("quadratic_kappa", "", labels=scale), first, second)
+
+
+def _of_two(metric: Classification, first: Sequence[Label], second: Sequence[Label]) -> float:
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} ratings")
+    return float(metric.aggregate(metric.instance_stats(first, second).sum(axis=0)))
+
+
+def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
+    """Fleiss 1971, Measuring nominal scale agreement among many raters. All raters share their habits.
+
+    Items with fewer than two ratings are left out; the others may have different numbers of them. NaN where
+    nothing is left, or every rating is the same.
+    """
+    rated = [Counter(item) for item in items if len(item) > 1]
+    if not rated:
+        return math.nan
+    totals = [sum(item.values()) for item in rated]
+    observed = sum(
+        sum(count * (count - 1) for count in item.values()) / (total * (total - 1))
+        for item, total in zip(rated, totals, strict=True)
+    ) / len(rated)
+    habits: Counter[Hashable] = sum(rated, Counter())
+    expected = sum((count / sum(totals)) ** 2 for count in habits.values())
+    return math.nan if math.isclose(expected, 1) else (observed - expected) / (1 - expected)
+
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
+    """Krippendorff 2004, Content Analysis, chapter 11: 1 less observed over expected disagreement.
+
+    Each item has its ratings, from whomever; items with fewer than two are left out. Nominal ratings are
+    the same or not; ordinal ones are as far apart as ratings lie between them; of interval ones the
+    difference counts, squared. NaN where nothing is left or every rating is the same.
+    """
+    rated = [list(item) for item in items if len(item) > 1]
+    values = sorted({rating for item in rated for rating in item})
+    if len(values) < 2:
+        return math.nan
+    import krippendorff
+
+    counts = np.array([[item.count(value) for value in values] for item in rated])
+    return float(krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level))

@@ -330,7 +330,7 @@ def train_tagger(given: Given) -> int:
     """What is kept was trained on all of LABELLED; where a tenth is held out, the figures are of a tagger
     that was trained on the rest.
     """
-    from scoring.metrics.discourse.tagger import MANIFEST
+    from scoring.metrics.discourse import MANIFEST
     from scoring.tools.training import Settings, evaluated, held_out, manifest, read_labelled, train
 
     if given.strength <= 0 or given.least < 1:

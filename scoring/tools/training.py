@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import f1_of_counts
-from scoring.metrics.discourse.tagger import BLOCKS, Tagger
+from scoring.metrics.discourse import BLOCKS, Tagger
 from tasks.types import InputRefused, Problem
 from tasks.types.files import open_input
 from tasks.types.problems import fatal, quoted

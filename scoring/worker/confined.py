@@ -29,7 +29,7 @@ NICENESS = 5
 READY = (
     "scoring.__main__",
     "scoring.offline.evaluate",
-    "scoring.offline.matrices",
+    "scoring.offline.evaluate",
     "numpy.random",
     "rapidfuzz.distance",
 )

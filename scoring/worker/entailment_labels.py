@@ -18,13 +18,7 @@ from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, limits_for_organisers, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.metrics.entailment.labels import (
-    Key,
-    LabelFile,
-    read_entailment_labels,
-    stored_model,
-    with_labels,
-)
+from scoring.metrics.entailment import Key, LabelFile, read_entailment_labels, stored_model, with_labels
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker import pending_labels
 from scoring.worker.local_copies import storage_in_use, work_folder

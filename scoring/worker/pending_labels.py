@@ -21,8 +21,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
 from django.utils import timezone
 
 from citeboard.core import storage
-from scoring.metrics.entailment.labels import stored_model
-from scoring.metrics.entailment.verdicts import Pair
+from scoring.metrics.entailment import Pair, stored_model
 from scoring.models import EntailmentLabel, EntailmentModel, PendingLabels, PendingPair
 from scoring.worker.child import PairsPending
 from scoring.worker.local_copies import storage_in_use

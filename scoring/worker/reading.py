@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core.confined import UPLOAD
-from scoring.metrics.entailment.labels import read_entailment_labels
+from scoring.metrics.entailment import read_entailment_labels
 from scoring.tools.baselines.clsumm import annotated_by_several
 from tasks.types import InputRefused, task_type
 from tasks.types.files import open_input

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.entailment.labels import stored_model
+from scoring.metrics.entailment import stored_model
 from scoring.tools.baselines import baseline
 from scoring.worker.child import PENDING, STATISTICS, RunFailed, ScorerCommand, refusal
 from scoring.worker.entailment_labels import local_options

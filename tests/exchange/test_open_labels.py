@@ -10,8 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from scoring.metrics.entailment.labels import stored_labels
-from scoring.metrics.entailment.verdicts import Pair
+from scoring.metrics.entailment import Pair, stored_labels
 from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score

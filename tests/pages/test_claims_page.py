@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from scoring.offline.matrices import load_page, packed
+from scoring.offline.evaluate import load_page, packed
 from scoring.runs.claims import drawing
 from scoring.worker.score import score
 from tasks.models import Phase

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 
 PARTS = ("precision", "recall", "f1")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.metrics.rouge import rouge
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_run
 

@@ -66,7 +66,7 @@ def test_every_topic_has_the_official_counts_and_scores(
 
 
 def counts_by_topic(kept: Path, statistic: str) -> dict[str, tuple[int, int, int]]:
-    from scoring.offline.matrices import load_statistics
+    from scoring.offline.evaluate import load_statistics
 
     statistics = load_statistics(kept)
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines.clsumm import answered, mq_tfidf
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring.metrics.clsumm_rouge import bootstrap_weights
-from scoring.offline.matrices import load_statistics
+from scoring.metrics.clsumm import bootstrap_weights
+from scoring.offline.evaluate import load_statistics
 from tests.scoring.golden import (
     PARTS,
     gold_2018,

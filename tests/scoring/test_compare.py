@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.offline.compare import compare_runs, paired
-from scoring.offline.matrices import Measurements
+from scoring.offline.evaluate import Measurements
 from tests.scoring.offline import score
 from tests.scoring.toys import Counts, Mean, mean_rows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics.entailment.judges import _loaded
+from scoring.metrics.entailment import _loaded
 from scoring.metrics.local_models import BATCH_TOKENS, GPU_BATCH_TOKENS, VARIABLE, Encoder, chosen_device
 from tasks.types.unavailable import Unavailable
 from tests.scoring.tinymodel import make_model

@@ -5,8 +5,8 @@ import json
 import pytest
 import spacy
 
-from scoring.metrics.discourse.labelling import Labelling
-from scoring.metrics.discourse.sentences import (
+from scoring.metrics.discourse import (
+    Labelling,
     by_punkt,
     by_rules,
     by_sentencizer,

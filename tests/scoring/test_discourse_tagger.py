@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from scoring.__main__ import main
-from scoring.metrics.discourse.tagger import BLOCKS, Tagger
+from scoring.metrics.discourse import BLOCKS, Tagger
 from scoring.tools.training import Labelled, figures, held_out, read_labelled
 from tasks.types.unavailable import Unavailable
 from tests.scoring import offline

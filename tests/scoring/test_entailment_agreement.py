@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.agreement import cohen, fleiss
-from scoring.metrics.entailment.judgements import Judgements
 from scoring.stats.jackknife import score_bounds
-from scoring.stats.people_and_labels import agreement
+from scoring.stats.people_and_labels import Judgements, agreement, cohen, fleiss
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
 TYPE = "positional-citations"

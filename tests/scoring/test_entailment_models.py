@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import UNAVAILABLE, main
-from scoring.metrics.entailment import judges
-from scoring.metrics.entailment.judges import ModelJudge, question
-from scoring.metrics.entailment.verdicts import Pair
+from scoring.metrics import entailment
+from scoring.metrics.entailment import ModelJudge, Pair, question
 from tests.scoring.offline import score
 from tests.scoring.tinymodel import make_model
 from tests.tasks.types.citations import RAIN, write_gold, write_parses, write_run
@@ -78,8 +77,8 @@ def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(capsys, model, pa
     first, second, _ = whole.read_text().splitlines(keepends=True)
     torn.write_text(first + second[:20])
     asked = []
-    answers = judges._answers
-    monkeypatch.setattr(judges, "_answers", lambda *given: asked.extend(given[2]) or answers(*given))
+    answers = entailment._answers
+    monkeypatch.setattr(entailment, "_answers", lambda *given: asked.extend(given[2]) or answers(*given))
     decide(model, pairs, torn, "--batch", "1")
     assert len(asked) == 2
     assert torn.read_text() == whole.read_text()
@@ -87,14 +86,14 @@ def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(capsys, model, pa
 
 def test_each_batch_is_on_disk_before_the_next_is_asked(model, pairs, tmp_path, monkeypatch):
     entailment_labels = tmp_path / "labels.jsonl"
-    answers = judges._answers
+    answers = entailment._answers
     written = []
 
     def watched(folder, device, questions):
         written.append(len(read(entailment_labels)) if entailment_labels.exists() else 0)
         return answers(folder, device, questions)
 
-    monkeypatch.setattr(judges, "_answers", watched)
+    monkeypatch.setattr(entailment, "_answers", watched)
     decide(model, pairs, entailment_labels, "--batch", "1")
     assert written == [0, 1, 2]
 

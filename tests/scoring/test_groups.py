@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.stats.groups import BOARD, Standing, differing, standings_of
+from scoring.stats.significance import BOARD, Standing, differing, standings_of
 
 
 def p_values(count: int, same: set[tuple[int, int]] = frozenset(), p: float = 1e-6) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from scoring.human.outcome import mean_kappa, means, pairwise
-from scoring.metrics.agreement import quadratic
+from scoring.stats.people_and_labels import quadratic
 
 
 def test_quadratic_kappa_equals_scikit_learn_s():

@@ -7,7 +7,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from scoring.metrics.agreement import alpha
+from scoring.stats.people_and_labels import alpha
 
 #: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers, missing data.
 OBSERVERS = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.offline.matrices import load_details
+from scoring.offline.evaluate import load_details
 from tests.scoring.offline import score
 from tests.tasks.types.citations import RAIN, WIND, flat, write_gold, write_parses, write_run
 

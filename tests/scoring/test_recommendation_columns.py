@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 from scoring.stats.breakdown import classes
 from tasks.types import task_type
 from tasks.types.columns import Classes

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
 from tasks.types.files import open_input, open_inputs

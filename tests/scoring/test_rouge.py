@@ -7,10 +7,9 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 
-from scoring.metrics import rouge_tokens
+from scoring.metrics import rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
-from scoring.metrics.rouge import Rouge, rouge
-from scoring.metrics.rouge_tokens import forget
+from scoring.metrics.rouge import Rouge, forget, rouge
 from tests.scoring.texts import likely_words, odd_texts, related_pairs, small_alphabet_pairs
 
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}
@@ -83,16 +82,16 @@ def test_the_score_of_a_pair_does_not_depend_on_the_others():
 
 def test_large_gold_is_read_once_and_found_again_by_another_process(monkeypatch, tmp_path):
     monkeypatch.setenv("CITEBOARD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(rouge_tokens, "WORTH_KEEPING", 1000)
+    monkeypatch.setattr(rouge_module, "WORTH_KEEPING", 1000)
     pairs = related_pairs(random.Random(10), 40, 50)
     texts = list(zip(*pairs, strict=True))
     first = [rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed) for is_stemmed in (False, True)]
     assert len(list(tmp_path.rglob("*.npz"))) == 1
     # As in a new process, in which other words come first.
     forget()
-    rouge_tokens.encoded_gold.cache_clear()
+    rouge_module.encoded_gold.cache_clear()
     rouge(["other words first"], ["words"], is_stemmed=True)
-    monkeypatch.setattr(rouge_tokens, "encoded", None)
+    monkeypatch.setattr(rouge_module, "encoded", None)
     again = [rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed) for is_stemmed in (False, True)]
     for own, other in zip(first, again, strict=True):
         assert all((own[kind] == other[kind]).all() for kind in KINDS)

@@ -336,7 +336,7 @@ class TestExporting:
     def test_decide_closes_the_loop(self, phase, tmp_path, capsys):
         pytest.importorskip("transformers")
         from scoring.__main__ import main
-        from scoring.metrics.entailment.judges import ModelJudge
+        from scoring.metrics.entailment import ModelJudge
         from tests.scoring.tinymodel import make_model
 
         folder = make_model(tmp_path / "tiny")

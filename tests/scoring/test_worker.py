@@ -16,7 +16,7 @@ from django.db import connection
 from citeboard.core import storage
 from citeboard.core.confined import landlock, seccomp
 from scoring.models import Evaluation, Score
-from scoring.offline.matrices import load_statistics
+from scoring.offline.evaluate import load_statistics
 from scoring.worker.child import remove_leftovers
 from scoring.worker.local_copies import work_folder
 from scoring.worker.score import score

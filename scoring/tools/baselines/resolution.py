@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.discourse.sentences import sentence_spans
+from scoring.metrics.discourse import sentence_spans
 from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option, Options

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
-from scoring.metrics.discourse.sentences import RULES, sentence_spans
+from scoring.metrics.discourse import RULES, sentence_spans
 from tasks.types.unavailable import Unavailable
 
 #: Stands for the citation, or the group of citations, that a context is about; and for the other ones.

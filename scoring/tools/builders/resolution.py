@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.discourse.sentences import RULES
+from scoring.metrics.discourse import RULES
 from scoring.tools.arguments import markdown_table, write_lines
 from scoring.tools.builders.parts import ALONE, Workers, read_corpus
 from scoring.tools.builders.reading import digest_of, loader

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from scoring.metrics.discourse.sentences import RULES, sentence_spans
+from scoring.metrics.discourse import RULES, sentence_spans
 from scoring.tools.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal

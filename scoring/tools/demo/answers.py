@@ -12,7 +12,7 @@ from typing import Any
 
 from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
-from scoring.metrics.entailment.verdicts import Pair
+from scoring.metrics.entailment import Pair
 from scoring.offline.entailment_exchange import pair_line, pending_pairs
 from scoring.tools.demo.papers import SUBJECTS, Subject, chance, write_lines
 from tasks.types import task_type

@@ -45,10 +45,10 @@ from scoring.board.viewer import viewer_of
 from scoring.board.visibility import Audience, Visibility, shows_own_scores, shows_run_counts, shows_teams
 from scoring.comparison.contenders import CompareQuery
 from scoring.exchange.citations import Citation, of_board
-from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import Snapshot
 from scoring.publications.published import published_of
 from scoring.publications.tables import headline
+from scoring.stats.people_and_labels import RATINGS
 from scoring.web.boards.sections import COSTS, DIFFERENCES, DISCOURSE, OUTSIDE, PAIRINGS, PEOPLE, Section
 from scoring.web.breadcrumbs import place_of
 from scoring.web.shared_pages import page_alike

@@ -63,7 +63,7 @@ from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_response, figure_type
-from scoring.metrics.discourse.labelling import GOLD, RUN
+from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
 from scoring.publications.published import printed_transfers
 from scoring.web.boards.sections import DIFFERENCES, section_page

@@ -26,9 +26,9 @@ from scoring.board.visibility import audience_of
 from scoring.exchange.figure_files import figure_file, figure_type
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import Line, Values, judged, lines, rated
-from scoring.metrics.entailment.judgements import RATINGS
 from scoring.models import JudgedRun
 from scoring.stats.correlation import COEFFICIENTS, Correlation
+from scoring.stats.people_and_labels import RATINGS
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, phase_readers
 from tasks.models import Phase

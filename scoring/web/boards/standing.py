@@ -41,7 +41,7 @@ from scoring.exchange.citations import of_run
 from scoring.exchange.data_sets import open_labels, write_labels
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
-from scoring.metrics.entailment.labels import stored_model
+from scoring.metrics.entailment import stored_model
 from scoring.models import Evaluation
 from scoring.runs.claims import has_claims
 from scoring.runs.results import Explained, explained

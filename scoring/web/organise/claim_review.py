@@ -14,8 +14,8 @@ from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.kinds import ask_for_judgements
 from scoring.board.numbers import interval, shown
 from scoring.human.claim_review import JudgementsRefused, agreement_of, publish, revoke
-from scoring.metrics.entailment.judgements import PRECISION, RATINGS, RECALL
 from scoring.models import BackgroundJob, JudgedRun
+from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, Pages, SignedInRequest, refusals_at, sent
 from scoring.worker.background import Kind

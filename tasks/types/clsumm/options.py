@@ -56,9 +56,9 @@ OFFICIAL_2017 = "official-2017"
 OFFICIAL_2018 = "official-2018"
 COUNTS = "scoring.metrics.clsumm"
 CALIBRATION_METRICS = "scoring.metrics.calibration"
-PLAIN_ROUGE = "scoring.metrics.clsumm_rouge:PlainRouge"
-ROUGE_S = "scoring.metrics.clsumm_rouge:SpanRougeS"
-POOLED_ROUGE = "scoring.metrics.clsumm_rouge:PooledRouge"
+PLAIN_ROUGE = "scoring.metrics.clsumm:PlainRouge"
+ROUGE_S = "scoring.metrics.clsumm:SpanRougeS"
+POOLED_ROUGE = "scoring.metrics.clsumm:PooledRouge"
 PARTS = ("f1", "precision", "recall")
 
 MetricRefs = tuple[MetricRef, ...]

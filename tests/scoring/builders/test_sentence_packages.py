@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse.sentences import RULES
+from scoring.metrics.discourse import RULES
 from scoring.tools.builders import corpus as splitting
 from scoring.tools.builders.corpus import MARK, splitter
 from tests.scoring.builders.corpora import s2orc_metadata, s2orc_parse, write_corpus, write_lines

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics.discourse.sentences import sentence_spans
+from scoring.metrics.discourse import sentence_spans
 
 MARK = "\ue000"
 

@@ -1,0 +1,498 @@
+"""What sentences do in a text: splitting, tagging, shares of labels and how far two of these are apart.
+
+Plain Python, after CiteBench (Funkquist et al. 2023, section 5 and its notebook on citation classification).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Floats
+from tasks.types.base import Option, Options
+from tasks.types.citation_text.instances import CORWA
+from tasks.types.citation_text.metrics import (
+    AUTO,
+    LABELS,
+    ORIGINAL,
+    SENTENCES,
+    SUPPLIED,
+    TAGGERS,
+    TREATMENT,
+    label_set,
+)
+from tasks.types.text import punkt_name, punkt_sentences
+from tasks.types.unavailable import Unavailable
+
+#: Sentences of so many tokens or fewer are dropped.
+SHORT = 5
+#: What the original takes for a citation mark: of one digit, so that `[10]` is none.
+ONE_DIGIT_MARK = re.compile(r"\[\d\]")
+_GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
+_MAX_GLUED = max(map(len, _GLUED))
+#: Of one ASCII sign that ends no sentence; where sentences end does not depend on how many are one token.
+_LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+#: Named in every data sheet; raised when a rule changes.
+RULES = "citeboard-sentences-1"
+
+#: After these a full stop ends no sentence, whatever follows.
+_NEVER_LAST = frozenset(
+    (
+        *("al", "et", "e.g", "i.e", "cf", "vs", "viz", "resp", "approx", "ca", "no", "nos", "vol", "pp"),
+        *("fig", "figs", "tab", "eq", "eqs", "eqn", "sec", "secs", "sect", "ref", "refs", "ch", "chap"),
+        *("thm", "lem", "prop", "cor", "def", "app", "ed", "eds"),
+        *("dr", "prof", "mr", "mrs", "ms", "st", "jr", "dept", "univ"),
+    )
+)
+#: After these it may end one, where the next word looks like a beginning.
+_SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
+_END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
+_NEXT = re.compile(r"\s*+(\S)")
+#: No longer word is looked at before a full stop.
+_MAX_WORD = 64
+_BEGINNING = re.compile(r"[\"'“‘(\[\s]*(?:[A-Z0-9À-ÖØ-ÞΑ-Ω]|\ue000|<|\\|\$|\{\{)")
+_INITIAL = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
+
+Splitter = Callable[[str], list[str]]
+
+
+def by_rules(text: str) -> list[str]:
+    """As the rules split that build diagnostic sets; a mark `[0]` is a word like others."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def by_sentencizer(text: str) -> list[str]:
+    """As CiteBench splits for intents. Raises Unavailable where spaCy is not installed."""
+    sentences: list[list[str]] = []
+    is_open = False
+    for found in _sentencizer()(text).sents:
+        if not is_open:
+            sentences.append([])
+        sentences[-1].append(found.text)
+        is_open = not found.text.endswith(".")
+    return ["".join(pieces) for pieces in sentences]
+
+
+def by_punkt(text: str) -> list[str]:
+    """As CiteBench splits for CORWA: ASCII alone is left."""
+    return [_NOT_ASCII.sub("", sentence) for sentence in glued(punkt_sentences(text))]
+
+
+def glued(sentences: Sequence[str]) -> list[str]:
+    """Sentences that end in an abbreviation, with the next one behind them."""
+    found: list[list[str]] = []
+    end = ""
+    for sentence in sentences:
+        if found and end.endswith(_GLUED):
+            found[-1].append(sentence)
+            end = f"{end} {sentence}"[-_MAX_GLUED:]
+        else:
+            found.append([sentence])
+            end = sentence[-_MAX_GLUED:]
+    return [" ".join(pieces) for pieces in found]
+
+
+SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "sentencizer": by_sentencizer, "punkt": by_punkt}
+
+
+def splitter_name(option: str) -> str:
+    """What a signature calls a splitter: our own rules by their number, others by their package."""
+    if option == "rules":
+        return RULES
+    if option == "punkt":
+        return punkt_name()
+    try:
+        return f"{option}-spacy-{version('spacy')}"
+    except ModuleNotFoundError:
+        return f"{option}-spacy-missing"
+
+
+def counted_sentences(text: str, splitter: str, *, marked_only: bool = False) -> list[str]:
+    """The sentences of more than five tokens; with ``marked_only`` those of them with a one-digit mark."""
+    found = [sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT]
+    return [sentence for sentence in found if ONE_DIGIT_MARK.search(sentence)] if marked_only else found
+
+
+def tokens(sentence: str) -> int:
+    """How many tokens the Penn Treebank's conventions make of a sentence, as NLTK has them."""
+    return len(_tokenizer().tokenize(sentence))
+
+
+@cache
+def _tokenizer() -> Any:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
+
+
+@cache
+def _sentencizer() -> Any:
+    try:
+        import spacy
+    except ImportError as missing:
+        raise Unavailable(
+            "spaCy is not installed, which discourse_sentences=sentencizer needs; `make models` installs it"
+        ) from missing
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    # No memory is taken for a text beyond what its words need, so that long ones may be split too.
+    pipeline.max_length = 1 << 30
+    # One token instead of one a sign, which spaCy takes off one by one at a cost of the square.
+    tokenizer: Any = pipeline.tokenizer
+    tokenizer.token_match = _LONG_RUN.match
+    return pipeline
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, without the blanks around it.
+
+    Citation marks are expected as the character U+E000; one directly behind a full stop, as in superscript
+    styles, belongs to the sentence before it.
+    """
+    start = 0
+    for mark in _END.finditer(text):
+        if mark.end() == len(text) or _ends_here(text, start, mark):
+            yield from _stripped(text, start, mark.end())
+            start = mark.end()
+    yield from _stripped(text, start, len(text))
+
+
+def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
+    if not _BEGINNING.match(text, mark.end()):
+        return False
+    if not mark[0].startswith("."):
+        return True
+    before = text[max(start, mark.start() - _MAX_WORD) : mark.start()]
+    word = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’")
+    lowered = word.lower().strip("([{")
+    if lowered in _NEVER_LAST or _INITIAL.search(before):
+        return False
+    # “etc. The” ends, “etc. (2” does not.
+    following = _NEXT.match(text, mark.end())
+    return lowered not in _SELDOM_LAST or bool(following and following[1].isupper())
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        yield start, end
+
+
+FORMAT = "citeboard-tagger-1"
+MODEL, MANIFEST = "model.npz", "manifest.json"
+#: What turns a sentence into numbers, block by block, as scikit-learn's TfidfVectorizer takes it: words and
+#: pairs of them, and two to five characters within words.
+BLOCKS: Mapping[str, Mapping[str, Any]] = {
+    "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
+    "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
+}
+#: Sentences are tagged so many at a time.
+BATCH = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagger:
+    """``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks), one row a label or, of
+    two labels, one row for the second.
+    """
+
+    labels: tuple[str, ...]
+    terms: Mapping[str, tuple[str, ...]]
+    idf: Mapping[str, Floats]
+    weights: Floats
+    intercepts: Floats
+
+    def tag(self, sentences: Sequence[str]) -> list[str]:
+        """A label for each sentence; of labels that are equally likely the first."""
+        from scipy.sparse import hstack
+
+        tags: list[str] = []
+        for start in range(0, len(sentences), BATCH):
+            batch = sentences[start : start + BATCH]
+            inputs = hstack([block.transform(batch) for block in self._vectorizers], format="csr")
+            scores: Floats = np.asarray(inputs @ self.weights.T) + self.intercepts
+            places = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            tags += [self.labels[int(place)] for place in places]
+        return tags
+
+    @cached_property
+    def _vectorizers(self) -> list[Any]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        found = []
+        for name, settings in BLOCKS.items():
+            block = TfidfVectorizer(
+                vocabulary={term: place for place, term in enumerate(self.terms[name])}, **settings
+            )
+            block.idf_ = self.idf[name]
+            found.append(block)
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the labels and of every array: the same model has the same wherever it lies."""
+        digest = hashlib.sha256(FORMAT.encode())
+        for name, array in sorted(self._arrays().items()):
+            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "labels": _packed(self.labels),
+            "weights": self.weights,
+            "intercepts": self.intercepts,
+            **{f"terms:{name}": _packed(terms) for name, terms in self.terms.items()},
+            **{f"idf:{name}": idf for name, idf in self.idf.items()},
+        }
+
+    def save(self, folder: Path, description: Mapping[str, Any]) -> None:
+        """``told`` is what the manifest says besides format, digest and labels."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / MODEL).open("wb") as file:
+            np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
+        manifest = {"format": FORMAT, "sha256": self.digest, "labels": list(self.labels), **description}
+        (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> Tagger:
+        """Raises Unavailable where there is no tagger, or one that is not what its manifest says."""
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+            with np.load(folder / MODEL, allow_pickle=False) as kept:
+                found = _from_arrays({name: kept[name] for name in kept.files})
+        except FileNotFoundError as missing:
+            raise Unavailable(
+                f"there is no tagger in {folder}: {MANIFEST} or {MODEL} is missing"
+            ) from missing
+        except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as broken:
+            raise Unavailable(f"the tagger in {folder} cannot be read: {broken}") from broken
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise Unavailable(f"{folder / MANIFEST} does not say format {FORMAT}")
+        if manifest.get("sha256") != found.digest:
+            raise Unavailable(f"the tagger in {folder} is not the one of its manifest: the digests differ")
+        return found
+
+
+def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tagger:
+    tagger = Tagger(
+        labels=_unpacked(arrays["labels"]),
+        terms={name: _unpacked(arrays[f"terms:{name}"]) for name in BLOCKS},
+        idf={name: _floats(arrays[f"idf:{name}"]) for name in BLOCKS},
+        weights=_floats(arrays["weights"]),
+        intercepts=_floats(arrays["intercepts"]),
+    )
+    if faults := list(_faults(tagger)):
+        raise ValueError("; ".join(faults))
+    return tagger
+
+
+def _faults(tagger: Tagger) -> Iterator[str]:
+    labels, terms = len(tagger.labels), sum(map(len, tagger.terms.values()))
+    rows = 1 if labels == 2 else labels
+    if labels < 2 or len(set(tagger.labels)) < labels:
+        yield f"{labels} labels, expected two or more different ones"
+    if tagger.weights.shape != (rows, terms):
+        yield f"weights of {tagger.weights.shape}, expected {(rows, terms)}"
+    if tagger.intercepts.shape != (rows,):
+        yield f"intercepts of {tagger.intercepts.shape}, expected {(rows,)}"
+    for name, own in tagger.terms.items():
+        if len(set(own)) < len(own) or not own:
+            yield f"{len(own)} terms of {name}, expected different ones"
+        if tagger.idf[name].shape != (len(own),):
+            yield f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(own),)}"
+
+
+def _packed(texts: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def _unpacked(array: NDArray[Any]) -> tuple[str, ...]:
+    texts = json.loads(array.tobytes())
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("found no list of texts")
+    return tuple(texts)
+
+
+def _floats(array: NDArray[Any]) -> Floats:
+    if array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"numbers of {array.dtype}, expected finite ones of float64")
+    return array
+
+
+class Text(Protocol):
+    """A target or a prediction: its text, and by scheme the labels of its sentences as far as it has some."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def labels(self) -> Mapping[str, Sequence[str]]: ...
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """One scheme under options. Nothing is read before the first text is labelled.
+
+    ``is_official`` treats the sentences as the original does. Raises OptionRefused for what is no set of
+    labels.
+    """
+
+    scheme: str
+    options: Options
+    is_official: bool = False
+
+    def __post_init__(self) -> None:
+        label_set(self.scheme, self.options)
+
+    def _option(self, option: Option) -> str:
+        return self.options.get(option.name, option.default)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return label_set(self.scheme, self.options)
+
+    @property
+    def treatment(self) -> str:
+        """The official treatment is that of the original, whatever the option says."""
+        return ORIGINAL if self.is_official else self._option(TREATMENT)
+
+    @property
+    def splitter(self) -> str:
+        chosen = self._option(SENTENCES)
+        if chosen != AUTO:
+            return chosen
+        return "punkt" if self.is_official and self.scheme == CORWA else "rules"
+
+    @property
+    def folder(self) -> str:
+        """Where the tagger lies; empty where none is named."""
+        return self._option(TAGGERS[self.scheme])
+
+    @cached_property
+    def tagger(self) -> Tagger | None:
+        """None where no folder is named. Raises Unavailable."""
+        if not self.folder:
+            return None
+        found = Tagger.load(Path(self.folder))
+        if further := sorted(set(found.labels) - set(self.labels)):
+            raise Unavailable(
+                f"the {self.scheme} tagger gives {', '.join(further)}, "
+                f"which {self.scheme}_labels does not list"
+            )
+        return found
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What of it is part of a signature. Raises Unavailable."""
+        tagger = self.tagger
+        digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
+        return {
+            "labels": f"{len(self.labels)}-{digest}",
+            "labelled": self._option(LABELS),
+            "sentences": splitter_name(self.splitter),
+            "short": "dropped",
+            "tagger": tagger.digest[:12] if tagger else "none",
+            "treatment": self.treatment,
+        }
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        return ("nltk", "scikit-learn") if self._option(TAGGERS[self.scheme]) else ()
+
+    def of_run(self, texts: Sequence[Text | None]) -> list[Labelled | None]:
+        return self._labelled(texts, marked_only=False)
+
+    def of_gold(self, texts: Sequence[Text | None]) -> list[Labelled | None]:
+        return self._labelled(texts, marked_only=self.treatment == ORIGINAL)
+
+    def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> list[Labelled | None]:
+        """Labels that a text brings along count as they are; the tagger is asked about all others at once."""
+        found: list[Labelled | None] = [None] * len(texts)
+        to_tag: dict[int, list[str]] = {}
+        for place, text in enumerate(texts):
+            if text is None:
+                continue
+            if self._option(LABELS) == SUPPLIED and self.scheme in text.labels:
+                found[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
+            elif self.tagger is None:
+                found[place] = Labelled((), Source.NOBODY)
+            else:
+                to_tag[place] = counted_sentences(text.text, self.splitter, marked_only=marked_only)
+        if self.tagger is not None and to_tag:
+            tags = iter(self.tagger.tag([sentence for own in to_tag.values() for sentence in own]))
+            for place, sentences in to_tag.items():
+                found[place] = Labelled([next(tags) for _ in sentences], Source.TAGGED)
+        return found
+
+
+class Source(IntEnum):
+    """Who labelled the sentences of a text."""
+
+    SUPPLIED = 0
+    TAGGED = 1
+    NOBODY = 2
+
+
+SIDES = ("run", "gold")
+RUN, GOLD = range(2)
+#: The last columns: for each side how many texts each source labelled.
+TAIL = len(SIDES) * len(Source)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labels of one text's sentences, in any order, and who gave them."""
+
+    labels: Sequence[str]
+    source: Source
+
+
+def count_matrix(
+    labels: Sequence[str], datasets: Sequence[str], sides: Sequence[tuple[Labelled | None, Labelled | None]]
+) -> Floats:
+    """The (n, D·2·(L+1) + 6) matrix of n instances, each with its data set and what run and gold have there.
+
+    None is a text that is not there, which is nobody's omission.
+    """
+    known = list(dict.fromkeys(datasets))
+    column = {label: place for place, label in enumerate(labels)}
+    width = len(labels) + 1
+    counts = np.zeros((len(datasets), max(1, len(known)), len(SIDES), width))
+    tail = np.zeros((len(datasets), len(SIDES), len(Source)))
+    for row, (dataset, texts) in enumerate(zip(datasets, sides, strict=True)):
+        for side, text in enumerate(texts):
+            if text is None:
+                continue
+            tail[row, side, text.source] = 1
+            for label in text.labels:
+                counts[row, known.index(dataset), side, column.get(label, width - 1)] += 1
+    return np.hstack([counts.reshape(len(datasets), -1), tail.reshape(len(datasets), -1)])
+
+
+def label_counts(sums: Floats, labels: int) -> Floats:
+    """From (…, k) sums of rows to (…, D, 2, L+1) counts: data set, side, label."""
+    return sums[..., :-TAIL].reshape(*sums.shape[:-1], -1, len(SIDES), labels + 1)
+
+
+def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
+    """How many texts of each side were labelled by whom, from an (n, k) matrix."""
+    tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
+    return {(side, source): int(tail[place, source]) for place, side in enumerate(SIDES) for source in Source}
