@@ -28,7 +28,12 @@ def sample(root) -> list[str]:
 
 
 def test_every_command_gives_json():
-    [commands] = [action.choices for action in parser()._actions if action.choices]
+    def commands_of(command):
+        [commands] = [action.choices for action in command._actions if action.choices]
+        return commands
+
+    commands = commands_of(parser())
+    commands |= commands_of(commands.pop("papers"))
     assert len(commands) > 20
     lacking = [name for name, own in commands.items() if "--json" not in own._option_string_actions]
     assert lacking == []
