@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from tasks.types.files import InputFile
+from tasks.types.files import CLUTTER, InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, quoted
-from tasks.types.text import NotFinite, decoded, decoded_json, json_kind, json_lines
+from tasks.types.text import NotFinite, decoded, decoded_json, json_fault, json_kind, json_lines
 
 MAX_TEXT = 100_000
 #: So many errors beyond those that are listed are counted before reading ends.
@@ -33,15 +34,11 @@ class Line:
     def wrong(self, message: str, expected: str = "") -> None:
         """Note what refuses the run."""
         self.is_sound = False
-        self._note(message, expected, is_fatal=True)
+        self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
         """Note what its sender should look at."""
-        self._note(message, expected, is_fatal=False)
-
-    def _note(self, message: str, expected: str, *, is_fatal: bool) -> None:
-        record = self.record
-        self._problems.note(lambda: record.problem(message, expected, fatal=is_fatal), fatal=is_fatal)
+        self._problems.note(lambda: self.record.problem(message, expected, fatal=False), fatal=False)
 
     def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
         """The text under a key; None, and noted, where there is none or it is too long."""
@@ -137,8 +134,16 @@ def read_answers(
             raise
         except InputRefused as refused:
             problems += refused.problems
-    if not problems.has_errors:
-        problems += _missing(answers, known, form, files)
+    missing = len(known) - len(answers)
+    if problems.has_errors:
+        pass
+    elif not answers:
+        shown = files[0].shown if len(files) == 1 else ""
+        problems.append(Problem(file=shown, message=f"no {form.noun}s are here", expected=form.example))
+    elif missing:
+        first = next(name for name in known if name not in answers)
+        message = f"{missing:,} of {len(known):,} instances have no {form.noun}, the first is “{first}”"
+        problems.append(Problem(message=message, fatal=False))
     return answers, problems
 
 
@@ -148,9 +153,7 @@ def run_files(files: Sequence[InputFile], form: AnswerForm, problems: Problems) 
     for file in files:
         if file.suffix not in SUFFIXES:
             message = f"a “{file.suffix or 'nameless'}” file"
-            problems.append(
-                Problem(file=file.shown, message=message, expected=form.files, fatal=not readable)
-            )
+            problems.append(file.problem(message, form.files, fatal=not readable))
     return readable
 
 
@@ -164,38 +167,21 @@ def named_lines(
     """Each line with its instance; sound where that is one of the split, and without an answer unless a later
     one counts.
     """
+    once = f"one {form.noun} for each instance"
     for name, record in records:
         line = Line(record, problems)
         if not name:
-            line.wrong(f"“id” is {_found(record.value.get('id'))}", form.example)
+            value = record.value.get("id")
+            kind = "missing" if value is None else "empty" if value == "" else json_kind(value)
+            line.wrong(f"“id” is {kind}", form.example)
         elif name not in known:
             first = next(iter(known), "")
             line.wrong(f"instance “{name}” is not in this split", f"an id of the split, such as “{first}”")
         elif name in answered and not form.later_counts:
-            line.wrong(f"instance “{name}” is answered a second time", f"one {form.noun} for each instance")
+            line.wrong(f"instance “{name}” is answered a second time", once)
         elif name in answered:
-            message = f"instance “{name}” is answered again: the later answer counts"
-            line.doubt(message, f"one {form.noun} for each instance")
+            line.doubt(f"instance “{name}” is answered again: the later answer counts", once)
         yield name or "", line
-
-
-def _found(value: object) -> str:
-    return "missing" if value is None else "empty" if value == "" else json_kind(value)
-
-
-def _missing(
-    answers: Collection[str], known: Collection[str], form: AnswerForm, files: Sequence[InputFile]
-) -> Iterator[Problem]:
-    missing = len(known) - len(answers)
-    if not answers:
-        shown = files[0].shown if len(files) == 1 else ""
-        yield Problem(file=shown, message=f"no {form.noun}s are here", expected=form.example)
-    elif missing:
-        first = next(name for name in known if name not in answers)
-        yield Problem(
-            message=f"{missing:,} of {len(known):,} instances have no {form.noun}, the first is “{first}”",
-            fatal=False,
-        )
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
@@ -232,6 +218,12 @@ def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
     yield from Records(file, problems)
 
 
+def is_records_file(name: str) -> bool:
+    """Whether a file of this name may be gold or inputs in the form of records."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in SUFFIXES and not CLUTTER.intersection(path.parts)
+
+
 class Records:
     """The records of a file: made as they are asked for, since there may be millions.
 
@@ -260,31 +252,30 @@ class Records:
             if isinstance(item, dict):
                 yield Record(self._file.shown, None, place, item)
             else:
-                self._refuse(f"item {place} is {json_kind(item)}", "an object")
+                message = f"item {place} is {json_kind(item)}"
+                self._problems.append(self._file.problem(message, "an object"))
 
     def _list(self) -> list[Any] | None:
         """None where the file has lines, whatever its name says."""
+        expected = _FORMS
+        line: int | None = None
         try:
             items = decoded_json(decoded(self._file.read()))
-        except json.JSONDecodeError as fault:
-            if fault.msg == "Extra data" and fault.lineno > 1:
-                return None
-            self._refuse(f"not JSON: {fault.msg} at column {fault.colno}", line=fault.lineno)
-        except NotFinite as fault:
-            self._refuse(str(fault), "finite numbers")
-        except (ValueError, RecursionError) as fault:
-            message = "nested too deeply" if isinstance(fault, RecursionError) else str(fault)
-            self._refuse(f"not JSON: {message}")
-        else:
             if isinstance(items, dict):
                 items = items["data"] if isinstance(items.get("data"), list) else [items]
             if isinstance(items, list):
                 return items
-            self._refuse(f"found {json_kind(items)}")
+            message = f"found {json_kind(items)}"
+        except (ValueError, RecursionError) as fault:
+            message = json_fault(fault)
+            if isinstance(fault, json.JSONDecodeError):
+                if fault.msg == "Extra data" and fault.lineno > 1:
+                    return None
+                line = fault.lineno
+            elif isinstance(fault, NotFinite):
+                expected = "finite numbers"
+        self._problems.append(self._file.problem(message, expected, line=line))
         return []
-
-    def _refuse(self, message: str, expected: str = _FORMS, line: int | None = None) -> None:
-        self._problems.append(Problem(file=self._file.shown, line=line, message=message, expected=expected))
 
 
 def line_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:

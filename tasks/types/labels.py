@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import MAX_SHOWN, Index, Options, Pairs, ShownInstance, Split
-from tasks.types.files import CLUTTER, InputFile
+from tasks.types.files import InputFile
 from tasks.types.jsonlines import (
-    SUFFIXES,
     AnswerForm,
     Line,
     Record,
     as_lines,
     content_digest,
+    is_records_file,
     read_answers,
     read_records,
     well_formed,
@@ -69,8 +68,7 @@ class LabelTask:
         return RunForm(described=self.form.files, keys=(frozenset({LABEL}),))
 
     def is_gold_file(self, name: str) -> bool:
-        path = PurePosixPath(name)
-        return path.suffix.lower() in SUFFIXES and not CLUTTER.intersection(path.parts)
+        return is_records_file(name)
 
     def read_gold(self, files: Sequence[InputFile], options: Options) -> Split:
         """Raises InputRefused with everything that is wrong with the files."""

@@ -18,7 +18,6 @@ from tasks.types.problems import (
     Problems,
     TooManyProblems,
     given_up,
-    quoted,
 )
 
 
@@ -69,12 +68,20 @@ def unescaped(text: str) -> str:
     """The text with HTML's entities read; numbers of no character become the replacement character."""
     if "&" not in text:
         return text
-    return html.unescape(_LONG_REFERENCE.sub(_short_reference, text))
+    return html.unescape(_LONG_REFERENCE.sub(lambda m: f"&#{m[2][:_DIGITS_READ] or m[1][:1]}", text))
 
 
-def _short_reference(found: re.Match[str]) -> str:
-    zeros, digits = found[1], found[2]
-    return f"&#{digits[:_DIGITS_READ] or zeros[:1]}"
+_LENGTHS = (
+    (25, "under 25 words"),
+    (50, "25 to 49 words"),
+    (100, "50 to 99 words"),
+    (200, "100 to 199 words"),
+)
+
+
+def length_class(words: int) -> str:
+    """The class of a text by its number of words."""
+    return next((name for limit, name in _LENGTHS if words < limit), "200 words or more")
 
 
 def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any], str]]:
@@ -93,24 +100,28 @@ def json_lines(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, 
                 if _SURROGATE.search(text):
                     value = without_halves(value)
             except (ValueError, RecursionError) as fault:
-                problems.append(_not_json(file, number, text, fault))
+                is_number = isinstance(fault, NotFinite)
+                expected = "finite numbers" if is_number else "one JSON object on each line"
+                problems.append(file.problem(json_fault(fault), expected, line=number, raw=text))
                 continue
             if isinstance(value, dict):
                 yield number, value, text
             else:
-                problems.append(
-                    Problem(
-                        file=file.shown,
-                        line=number,
-                        message=f"found {json_kind(value)}",
-                        expected="a JSON object",
-                        quote=quoted(text),
-                    )
-                )
+                message = f"found {json_kind(value)}"
+                problems.append(file.problem(message, "a JSON object", line=number, raw=text))
     except TooManyProblems:
         raise
     except InputRefused as refused:
         problems.extend(refused.problems)
+
+
+def json_fault(fault: Exception) -> str:
+    """Why ``decoded_json`` could not read a text."""
+    if isinstance(fault, NotFinite):
+        return str(fault)
+    if isinstance(fault, json.JSONDecodeError):
+        return f"not JSON: {fault.msg} at column {fault.colno}"
+    return f"not JSON: {'nested too deeply' if isinstance(fault, RecursionError) else fault}"
 
 
 def without_halves(value: Any) -> Any:
@@ -122,24 +133,6 @@ def without_halves(value: Any) -> Any:
     if isinstance(value, dict):
         return {without_halves(key): without_halves(item) for key, item in value.items()}
     return value
-
-
-def _not_json(file: InputFile, number: int, text: str, fault: Exception) -> Problem:
-    if isinstance(fault, NotFinite):
-        return Problem(
-            file=file.shown, line=number, message=str(fault), expected="finite numbers", quote=quoted(text)
-        )
-    if isinstance(fault, json.JSONDecodeError):
-        message = f"not JSON: {fault.msg} at column {fault.colno}"
-    else:
-        message = "not JSON: nested too deeply" if isinstance(fault, RecursionError) else f"not JSON: {fault}"
-    return Problem(
-        file=file.shown,
-        line=number,
-        message=message,
-        expected="one JSON object on each line",
-        quote=quoted(text),
-    )
 
 
 def json_kind(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.types.base import (
@@ -23,7 +23,6 @@ from tasks.types.run_forms import RUN_FORM, TrecForm
 
 if TYPE_CHECKING:
     from tasks.types.citation_recommendation.collection import Collection
-    from tasks.types.ranking.lists import Lists
     from tasks.types.ranking.runs import RankedRun
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
@@ -91,31 +90,27 @@ def _longest(options: Options) -> int:
 
 def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
     """`recall@10` and so on."""
+    classes = dict.fromkeys(GRADED, "scoring.metrics.ranking:GradedRanking")
+    plain = "scoring.metrics.ranking:Ranking"
     return tuple(
-        MetricRef(f"{measure}@{cut}", _class_of(measure), {"measure": measure, "cut": cut})
+        MetricRef(f"{measure}@{cut}", classes.get(measure, plain), {"measure": measure, "cut": cut})
         for measure in measures
     )
-
-
-def _class_of(measure: str) -> str:
-    return "scoring.metrics.ranking:GradedRanking" if measure in GRADED else "scoring.metrics.ranking:Ranking"
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     """What the options ``graded``, ``k``, ``f1`` and ``perplexity`` add."""
     more = GRADED if rules == CORRECTED and options[GRADES.name] == "yes" else ()
-    further = [(cut, (*MEASURES[rules], *more)) for cut in cuts(options)[1:]]
-    ranked = (metric for cut, measures in [(CUT, more), *further] for metric in measures_at(cut, measures))
-    return (*ranked, *(_asked_for(options) if rules == CORRECTED else ()))
-
-
-def _asked_for(options: Options) -> Iterator[MetricRef]:
-    """What the paper names for further work."""
-    if (form := options[F1.name]) != "no":
-        metric = {"contexts": "f1", "means": "f1_of_means"}[form]
-        yield from (MetricRef(f"{metric}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options))
-    if options[PERPLEXITY.name] == "yes":
-        yield MetricRef("perplexity", "scoring.metrics.ranking:Perplexity")
+    metrics = list(measures_at(CUT, more))
+    for cut in cuts(options)[1:]:
+        metrics += measures_at(cut, (*MEASURES[rules], *more))
+    form = options[F1.name]
+    if rules == CORRECTED and form != "no":
+        name = {"contexts": "f1", "means": "f1_of_means"}[form]
+        metrics += [MetricRef(f"{name}@{cut}", F1_CLASSES[form], {"cut": cut}) for cut in cuts(options)]
+    if rules == CORRECTED and options[PERPLEXITY.name] == "yes":
+        metrics.append(MetricRef("perplexity", "scoring.metrics.ranking:Perplexity"))
+    return tuple(metrics)
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[RankedRun, list[Problem]]:
@@ -133,28 +128,20 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     A citing paper is the unit that is resampled: its contexts share topic, style and reference list, so that
     resampling them one by one would make intervals too narrow.
     """
+    from tasks.types.ranking.runs import DeclaredLists
+
     collection: Collection = split.content
+    answers = run.lists
+    if run.declared:
+        answers = DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
     return Pairs(
         gold=collection.gold,
-        answers=_answers(split, run),
+        answers=answers,
         units=collection.papers,
         features=collection.classes,
         names=collection.ids,
-        notes={
-            "missing_answers": run.missing,
-            "empty_rankings": run.empty,
-            "tied_scores": run.ties,
-        },
+        notes={"missing_answers": run.missing, "empty_rankings": run.empty, "tied_scores": run.ties},
     )
-
-
-def _answers(split: Split, run: RankedRun) -> Lists:
-    """The rankings, with the probabilities of candidates where the run declares any."""
-    from tasks.types.ranking.runs import DeclaredLists
-
-    if not run.declared:
-        return run.lists
-    return DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
 
 
 #: The dimensions of the diagnostic benchmark and that of authors, with the order of their classes where it is

@@ -19,20 +19,9 @@ from tasks.types.run_forms import text_of_document, text_of_topic
 
 #: What a context shows to participants; everything else about it is gold or follows from gold.
 SHOWN = ("id", "sentence", "before", "after")
-#: What a candidate shows: not which paper cites it, since that paper may be the one of the context.
 SHOWN_OF_CANDIDATE = (
-    *(
-        "ref_id",
-        "raw",
-        "title",
-        "abstract",
-        "authors",
-        "author_metadata",
-        "year",
-        "venue",
-        "doi",
-        "arxiv_ids",
-    ),
+    *("ref_id", "raw", "title", "abstract", "authors", "author_metadata"),
+    *("year", "venue", "doi", "arxiv_ids"),
 )
 
 
@@ -140,11 +129,11 @@ class _Reader:
         paper = label(record, "citing_id") or name
         sampled_for = record.get(SAMPLED_FOR)
         sampled = sampled_for if isinstance(sampled_for, list) else DIMENSIONS
-        found = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
-        labels = {name: own for name, own in found.items() if own is not None or name not in LATER}
-        own = sorted(grades.items()) if "grades" in record else []
-        self.facts.append(digest_of(canonical([name, paper, cited, labels, *([own] if own else [])])))
-        self._is_graded |= bool(own)
+        labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
+        labels = {name: own for name, own in labels.items() if own is not None or name not in LATER}
+        graded = [sorted(grades.items())] if grades and "grades" in record else []
+        self.facts.append(digest_of(canonical([name, paper, cited, labels, *graded])))
+        self._is_graded |= bool(graded)
         self._judged.add([self.candidates[reference] for reference in grades])
         self._grades.extend(grades.values())
         self._gold.add([self.candidates[reference] for reference in cited])
@@ -155,17 +144,14 @@ class _Reader:
             else:
                 builder.skip()
 
-    def _relevant(self) -> Lists:
-        if not self._is_graded:
-            return self._gold.build()
-        grades = np.array(self._grades, dtype=np.int32)
-        return GradedLists(self._gold.build(), self._judged.build(), grades)
-
     def collection(self) -> Collection:
+        gold = self._gold.build()
+        if self._is_graded:
+            gold = GradedLists(gold, self._judged.build(), np.array(self._grades, dtype=np.int32))
         classes = {name: builder.build(DIMENSIONS[name]) for name, builder in self._classes.items()}
         return Collection(
             ids=self.ids,
-            gold=self._relevant(),
+            gold=gold,
             papers=self._papers.build(),
             classes={name: column for name, column in classes.items() if not column.is_empty},
         )

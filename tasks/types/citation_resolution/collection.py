@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +33,8 @@ from tasks.types.run_forms import text_of_document, text_of_topic
 #: What a context, a reference and a paper show to participants; everything else is gold or not needed.
 SHOWN = ("context_id", "paper_id", "section", "before", "sentence", "after", "n_markers")
 SHOWN_OF_REFERENCE = (
-    "paper_id",
-    "ref_id",
-    "raw",
-    "title",
-    "abstract",
-    "text",
-    "authors",
-    "year",
-    "venue",
-    "doi",
-    "arxiv_ids",
-    "openalex_id",
+    *("paper_id", "ref_id", "raw", "title", "abstract", "text"),
+    *("authors", "year", "venue", "doi", "arxiv_ids", "openalex_id"),
 )
 SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
@@ -71,12 +60,23 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The contexts that can be resolved, with their gold. Raises InputRefused with all that is wrong."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
-    reader = _Reader(candidates, _disciplines(files, problems))
+    disciplines: dict[str, str | None] = {}
+    for rows in (Rows(file, problems) for file in named(files, PAPERS)):
+        for record in rows:
+            if paper := rows.name(record, "paper_id"):
+                disciplines[paper] = label(record, "discipline")
+    reader = _Reader(candidates, disciplines)
     file = the_file(files, CONTEXTS, "the contexts")
     reader.read(Rows(file, problems))
     if not reader.ids and not problems:
-        problems.append(Problem(file=file.shown, message="no context cites a reference of its paper"))
-    _check_inlinks(files, set(reader.paper_of), problems)
+        problems.append(file.problem("no context cites a reference of its paper"))
+    tested = set(reader.paper_of)
+    for rows in (Rows(file, problems) for file in named(files, INLINKS)):
+        for record in rows:
+            citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
+            # Its own sentences would tell what it cites.
+            if citing in tested:
+                rows.wrong(f"“{citing}”, which cites “{cited}” here, is a paper under test")
     citing_papers = read_citing_papers(files, problems)
     if problems:
         raise InputRefused(problems)
@@ -141,27 +141,6 @@ def _index(ids: Sequence[str], paper_of: Sequence[str], candidates: Mapping[str,
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
 
 
-def _check_inlinks(files: Sequence[InputFile], tested: set[str], problems: list[Problem]) -> None:
-    """A tested paper's own sentences would tell what it cites."""
-    for file in named(files, INLINKS):
-        rows = Rows(file, problems)
-        for record in rows:
-            citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
-            if citing in tested:
-                rows.wrong(f"“{citing}”, which cites “{cited}” here, is a paper under test")
-
-
-def _disciplines(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, str | None]:
-    """The discipline of each paper, where the gold has a list of papers."""
-    found: dict[str, str | None] = {}
-    for file in named(files, PAPERS):
-        rows = Rows(file, problems)
-        for record in rows:
-            if paper := rows.name(record, "paper_id"):
-                found[paper] = label(record, "discipline")
-    return found
-
-
 @dataclass
 class _Reader:
     """Contexts as they come, in columns."""
@@ -181,40 +160,35 @@ class _Reader:
 
     def read(self, rows: Rows) -> None:
         seen: set[str] = set()
-        paper, numbers = None, {}
+        paper = ""
+        numbers: dict[str, int] = {}
         for record in rows:
-            name, own = rows.name(record, "context_id"), rows.name(record, "paper_id")
+            name, citing = rows.name(record, "context_id"), rows.name(record, "paper_id")
             cited = rows.names(record, "gold")
-            if name is None or own is None or cited is None:
+            if name is None or citing is None or cited is None:
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
             seen.add(name)
-            if own != paper:
-                paper, numbers = (
-                    own,
-                    {candidate: n for n, candidate in enumerate(self.candidates.get(own, ()))},
-                )
+            if citing != paper:
+                # One text for all contexts of a paper.
+                paper = citing
+                numbers = {candidate: n for n, candidate in enumerate(self.candidates.get(paper, ()))}
             gold = [numbers[reference] for reference in cited if reference in numbers]
-            if gold:
-                self._add(record, name, paper, gold)
-            else:
+            if not gold:
                 self.unresolvable += 1
-
-    def _add(self, record: Mapping[str, Any], name: str, paper: str, gold: list[int]) -> None:
-        # One text for all contexts of a paper.
-        known = self.paper_of[-1] if self.paper_of and self.paper_of[-1] == paper else paper
-        section, discipline = section_class(label(record, "section")), self.disciplines.get(paper)
-        zone = label(record, "zone")
-        facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
-        self.facts.append(digest_of(canonical(facts)))
-        self.ids.append(name)
-        self.paper_of.append(known)
-        self._gold.add(gold)
-        self._papers.add(paper)
-        self._sections.add(section)
-        self._zones.add(zone)
-        self._disciplines.add(discipline)
+                continue
+            section, discipline = section_class(label(record, "section")), self.disciplines.get(paper)
+            zone = label(record, "zone")
+            facts = [name, paper, gold, section, discipline, *([zone] if zone else [])]
+            self.facts.append(digest_of(canonical(facts)))
+            self.ids.append(name)
+            self.paper_of.append(paper)
+            self._gold.add(gold)
+            self._papers.add(paper)
+            self._sections.add(section)
+            self._zones.add(zone)
+            self._disciplines.add(discipline)
 
     def resolution(self, citing_papers: CitingPapers | None) -> Resolution:
         sizes = (len(self.candidates[paper]) for paper in self.paper_of)
@@ -332,13 +306,30 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     rows = np.arange(split.instances)
     if rules == OFFICIAL:
         rows = np.flatnonzero(resolution.choices >= MIN_CANDIDATES)
-        resolution = _only(resolution, rows)
+        resolution = replace(
+            resolution,
+            ids=[resolution.ids[row] for row in rows],
+            gold=resolution.gold.take(rows),
+            papers=resolution.papers.take(rows),
+            sections=resolution.sections.take(rows),
+            zones=resolution.zones.take(rows),
+            disciplines=resolution.disciplines.take(rows),
+            choices=resolution.choices[rows],
+        )
     answers = run.lists.take(rows)
+    sizes = np.minimum(resolution.gold.lengths, len(GROUPS)) - 1
+    features = {
+        "group_size": Classes(GROUPS, sizes.astype(np.int32)),
+        "candidates": Classes(CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)),
+        "section": resolution.sections,
+        "zone": resolution.zones,
+        "discipline": resolution.disciplines,
+    }
     return Pairs(
         gold=resolution.gold,
         answers=Resolutions(answers, cocited_probabilities(resolution, answers)),
         units=resolution.papers,
-        features=_features(resolution),
+        features={name: classes for name, classes in features.items() if not classes.is_empty},
         names=resolution.ids,
         notes={
             "missing_answers": int((~answers.present).sum()),
@@ -348,31 +339,6 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
             "contexts_left_out": split.instances - len(rows),
         },
     )
-
-
-def _only(resolution: Resolution, rows: NDArray[np.intp]) -> Resolution:
-    return replace(
-        resolution,
-        ids=[resolution.ids[row] for row in rows],
-        gold=resolution.gold.take(rows),
-        papers=resolution.papers.take(rows),
-        sections=resolution.sections.take(rows),
-        zones=resolution.zones.take(rows),
-        disciplines=resolution.disciplines.take(rows),
-        choices=resolution.choices[rows],
-    )
-
-
-def _features(resolution: Resolution) -> dict[str, Classes]:
-    sizes = np.minimum(resolution.gold.lengths, len(GROUPS)) - 1
-    features = {
-        "group_size": Classes(GROUPS, sizes.astype(np.int32)),
-        "candidates": Classes(CHOICES, np.digitize(resolution.choices, CHOICE_BOUNDS).astype(np.int32)),
-        "section": resolution.sections,
-        "zone": resolution.zones,
-        "discipline": resolution.disciplines,
-    }
-    return {name: classes for name, classes in features.items() if not classes.is_empty}
 
 
 class Resolutions(Lists):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.types.base import TaskType
-from tasks.types.citation_text.instances import is_gold_file, public_files, read_gold, read_inputs, statistics
+from tasks.types.citation_text.instances import public_files, read_gold, read_inputs, statistics
 from tasks.types.citation_text.metrics import METRICS, OPTIONS, further_metrics
 from tasks.types.citation_text.runs import (
     DIMENSIONS,
@@ -13,6 +13,7 @@ from tasks.types.citation_text.runs import (
     read_run,
     show_instances,
 )
+from tasks.types.jsonlines import is_records_file
 
 TASK_TYPE = TaskType(
     slug="citation-text",
@@ -36,7 +37,7 @@ TASK_TYPE = TaskType(
     run_form=RUN_FORM,
     pair=pair,
     public_files=public_files,
-    is_gold_file=is_gold_file,
+    is_gold_file=is_records_file,
     options=OPTIONS,
     human_evaluation=HUMAN_EVALUATION,
     further_metrics=further_metrics,

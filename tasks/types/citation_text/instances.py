@@ -6,12 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.files import CLUTTER, InputFile
-from tasks.types.jsonlines import SUFFIXES, Record, as_lines, content_digest, read_records, well_formed
+from tasks.types.files import InputFile
+from tasks.types.jsonlines import (
+    Record,
+    as_lines,
+    content_digest,
+    is_records_file,
+    read_records,
+    well_formed,
+)
 from tasks.types.problems import InputRefused, Problem, fatal
 from tasks.types.text import json_kind
 
@@ -20,11 +26,6 @@ INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
-
-
-def is_gold_file(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.suffix.lower() in SUFFIXES and not CLUTTER.intersection(path.parts)
 
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
@@ -65,29 +66,36 @@ def index_of(instances: Sequence[Instance]) -> Index:
 def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[Instance, ...]:
     """The instances of all files, data set by data set. Raises InputRefused."""
     problems: list[Problem] = []
-    found: dict[str, Instance] = {}
-    for file in (member for member in files if is_gold_file(member.name)):
+    instances: dict[str, Instance] = {}
+    for file in (member for member in files if is_records_file(member.name)):
         records = list(read_records(file, problems))
         name_of = _Names(file, records)
         for record in records:
+            value = record.value
             faults = [record.problem(*fault) for fault in _faults(record, with_targets=with_targets)]
             dataset, name = name_of(record)
-            if name in found:
+            if name in instances:
                 faults.append(record.problem(f"instance “{name}” is there twice", "an id for each instance"))
             problems += faults
             if not faults:
-                found[name] = _instance(name, dataset, record.value)
-    if not found and not fatal(problems):
+                instances[name] = Instance(
+                    id=name,
+                    dataset=dataset,
+                    inputs=tuple(map(well_formed, value["input"])),
+                    target=well_formed(value.get("target") or ""),
+                    labels=read_labels(value.get("labels")),
+                )
+    if not instances and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         expected = "JSON objects with “input” and “target”, a file for each data set"
         problems.append(Problem(file=shown, message="no instances are here", expected=expected))
     if fatal(problems):
         raise InputRefused(problems)
     # Data sets stand together, in the order of their first instances.
-    datasets = list(dict.fromkeys(instance.dataset for instance in found.values()))
-    return tuple(
-        instance for dataset in datasets for instance in found.values() if instance.dataset == dataset
-    )
+    order = {
+        name: place for place, name in enumerate(dict.fromkeys(own.dataset for own in instances.values()))
+    }
+    return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
 
 
 class _Names:
@@ -111,16 +119,6 @@ class _Names:
         said = record.value.get("dataset")
         dataset = well_formed(said) if isinstance(said, str) and said else self._dataset
         return dataset, well_formed(record.id or f"{dataset}-{record.item - 1:0{self._width}d}")
-
-
-def _instance(name: str, dataset: str, value: Mapping[str, Any]) -> Instance:
-    return Instance(
-        id=name,
-        dataset=dataset,
-        inputs=tuple(map(well_formed, value["input"])),
-        target=well_formed(value.get("target") or ""),
-        labels=read_labels(value.get("labels")),
-    )
 
 
 def _faults(record: Record, *, with_targets: bool) -> Faults:
@@ -176,32 +174,27 @@ _OF_DATASET = {
 
 def known_faults(instances: Sequence[Instance]) -> Iterator[str]:
     """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted."""
-    for dataset, own in _by_dataset(instances):
-        damaged = [len(marks(instance.target).damaged) for instance in own]
-        if any(damaged):
-            having = sum(count > 0 for count in damaged)
-            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(own)} targets"
-        yield from _faults_of_inputs(dataset, own)
+    return _known_faults(instances, with_targets=True)
 
 
 def faults_of_inputs(instances: Sequence[Instance]) -> Iterator[str]:
     """Those that whoever has the inputs alone may know."""
-    for dataset, own in _by_dataset(instances):
-        yield from _faults_of_inputs(dataset, own)
+    return _known_faults(instances, with_targets=False)
 
 
-def _by_dataset(instances: Sequence[Instance]) -> Iterator[tuple[str, list[Instance]]]:
+def _known_faults(instances: Sequence[Instance], *, with_targets: bool) -> Iterator[str]:
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
-        yield dataset, list(group)
-
-
-def _faults_of_inputs(dataset: str, own: Sequence[Instance]) -> Iterator[str]:
-    empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in own]
-    if any(empty):
-        having = sum(count > 0 for count in empty)
-        yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(own)} instances"
-    if dataset in _OF_DATASET:
-        yield f"{dataset}: {_OF_DATASET[dataset]}"
+        own = list(group)
+        damaged = [len(marks(instance.target).damaged) for instance in own if with_targets]
+        if any(damaged):
+            having = sum(count > 0 for count in damaged)
+            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(own)} targets"
+        empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in own]
+        if any(empty):
+            having = sum(count > 0 for count in empty)
+            yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(own)} instances"
+        if dataset in _OF_DATASET:
+            yield f"{dataset}: {_OF_DATASET[dataset]}"
 
 
 INTENT, CORWA = "intent", "corwa"

@@ -6,6 +6,7 @@ with gold either, since the answer would tell what gold says.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +31,6 @@ from tasks.types.citation_text.instances import (
     INTENT,
     Instance,
     Labels,
-    Marks,
-    is_cited,
     label_faults,
     marks,
     read_instances,
@@ -43,6 +42,7 @@ from tasks.types.files import InputFile
 from tasks.types.jsonlines import SUFFIXES, AnswerForm, Line, Record, Records, read_answers, well_formed
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
+from tasks.types.text import length_class
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
 FORM = AnswerForm(example=EXAMPLE, noun="prediction", later_counts=True)
@@ -65,13 +65,10 @@ class Run:
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The texts, and everything that is wrong with the files.
-
-    The run is only meant where nothing is fatal.
-    """
+    """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {name: count for own in datasets.values() for name, count in own.items()}
-    is_alone = sum(file.suffix in SUFFIXES for file in files) == 1
+    is_alone = len(datasets) == 1 or sum(file.suffix in SUFFIXES for file in files) == 1
 
     def read(name: str, line: Line) -> Prediction | None:
         text = line.text("prediction", example=EXAMPLE)
@@ -79,7 +76,14 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
             line.wrong(*fault)
         if text is None or not line.is_sound:
             return None
-        _note_doubts(line, text, cited[name])
+        if not text.strip():
+            line.doubt("the text is empty and scores 0")
+        in_text = marks(text)
+        if in_text.damaged:
+            line.doubt(f"{_some(in_text.damaged)}: digits right behind a mark", "marks such as [0]")
+        unknown = [f"[{paper}]" for paper in dict.fromkeys(in_text.papers) if paper >= cited[name]]
+        if unknown:
+            line.doubt(f"{_some(unknown)} stand for no cited paper", f"marks from [0] to [{cited[name] - 1}]")
         return Prediction(text, read_labels(line.value.get("labels")))
 
     def named(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
@@ -100,45 +104,25 @@ def _by_place(
     *,
     is_alone: bool,
 ) -> Iterator[tuple[str | None, Record]]:
-    """The original form: the n-th item is the text for the n-th instance of the data set, or of all."""
-    dataset = _dataset_of(file, datasets)
-    if dataset is None and (is_alone or len(datasets) == 1):
-        names = [name for own in datasets.values() for name in own]
-    elif dataset is not None:
-        names = list(datasets[dataset])
-    else:
-        known = ", ".join(f"{name}.json" for name in datasets)
+    """The original form: the n-th item is the text for the n-th instance of the data set, or of all.
+
+    The file is named for its data set: `lu.json`, or `lu/predictions.json`.
+    """
+    folders = PurePosixPath(file.name).parent.parts[::-1]
+    dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
+    if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"
-        problems.append(Problem(file=file.shown, message=message, expected=f"one of {known}"))
+        known = ", ".join(f"{name}.json" for name in datasets)
+        problems.append(file.problem(message, f"one of {known}"))
         return
+    names = [name for own in ([dataset] if dataset is not None else datasets) for name in datasets[own]]
     if len(records) != len(names):
         owner = f"data set {dataset}" if dataset else "split"
-        problems.append(
-            Problem(
-                file=file.shown,
-                message=f"a list of {len(records):,} predictions without ids",
-                expected=f"{len(names):,}, one for each instance of the {owner} in its order",
-            )
-        )
+        message = f"a list of {len(records):,} predictions without ids"
+        expected = f"{len(names):,}, one for each instance of the {owner} in its order"
+        problems.append(file.problem(message, expected))
         return
     yield from zip(names, records, strict=True)
-
-
-def _dataset_of(file: InputFile, datasets: Mapping[str, object]) -> str | None:
-    """The data set that a file is named for: `lu.json`, or `lu/predictions.json`."""
-    folders = PurePosixPath(file.name).parent.parts[::-1]
-    return next((name for name in (file.stem, *folders) if name in datasets), None)
-
-
-def _note_doubts(line: Line, text: str, cited: int) -> None:
-    if not text.strip():
-        line.doubt("the text is empty and scores 0")
-    own: Marks = marks(text)
-    if own.damaged:
-        line.doubt(f"{_some(own.damaged)}: digits right behind a mark", "marks such as [0]")
-    unknown = [f"[{paper}]" for paper in dict.fromkeys(own.papers) if paper >= cited]
-    if unknown:
-        line.doubt(f"{_some(unknown)} stand for no cited paper", f"marks from [0] to [{cited - 1}]")
 
 
 def _some(found: Sequence[str]) -> str:
@@ -154,12 +138,6 @@ NOTES = (
     "unknown_marks",
     "damaged_marks",
 )
-_LENGTHS = (
-    (25, "under 25 words"),
-    (50, "25 to 49 words"),
-    (100, "50 to 99 words"),
-    (200, "100 to 199 words"),
-)
 _MAX_COUNTED = 5
 #: What an input can tell or withhold: numbers, and words of four letters or more.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
@@ -173,7 +151,12 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     names = [instance.id for instance in instances]
     notes = Counter(dict.fromkeys(NOTES, 0))
     for instance, answer in zip(instances, answers, strict=True):
-        _count(instance, answer, notes)
+        cited, in_text = len(instance.cited), marks(answer.text if answer else "")
+        notes["missing_predictions"] += answer is None
+        notes["empty_predictions"] += answer is not None and not answer.text.strip()
+        notes["missing_marks"] += in_text.missing(cited)
+        notes["unknown_marks"] += in_text.unknown(cited)
+        notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in instances]
     return Pairs(
         gold=instances,
@@ -183,16 +166,6 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         names=names,
         notes=notes,
     )
-
-
-def _count(instance: Instance, answer: Prediction | None, notes: Counter[str]) -> None:
-    cited = len(instance.cited)
-    own = marks(answer.text if answer else "")
-    notes["missing_predictions"] += answer is None
-    notes["empty_predictions"] += answer is not None and not answer.text.strip()
-    notes["missing_marks"] += own.missing(cited)
-    notes["unknown_marks"] += own.unknown(cited)
-    notes["damaged_marks"] += len(own.damaged)
 
 
 def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
@@ -208,23 +181,17 @@ def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
     }
 
 
-def length_class(words: int) -> str:
-    return next((name for limit, name in _LENGTHS if words < limit), "200 words or more")
-
-
 def unseen_class(instance: Instance) -> str:
     """How much of what the text says is missing from all that a system is given, by its distinct words.
 
     Capitals do not count, nor do marks. A text without such words misses nothing.
     """
-    said = _telling(without_marks(instance.target))
-    unseen = said - _telling(" ".join(map(without_tags, instance.inputs)))
-    share = len(unseen) / len(said) if said else 0
+    said, shown = (
+        set(_TELLING.findall(text.lower()))
+        for text in (without_marks(instance.target), " ".join(map(without_tags, instance.inputs)))
+    )
+    share = len(said - shown) / len(said) if said else 0
     return next((name for limit, name in _UNSEEN if share < limit), "three quarters or more")
-
-
-def _telling(text: str) -> set[str]:
-    return set(_TELLING.findall(text.lower()))
 
 
 def show_instances(
@@ -249,25 +216,20 @@ _HEADINGS = {
 
 def sources(files: Sequence[InputFile]) -> Mapping[str, Sources]:
     """By instance what stands around the text, and the cited abstracts under their marks."""
-    return {instance.id: _sources(instance) for instance in read_instances(files, with_targets=False)}
+    by_instance = {}
+    for instance in read_instances(files, with_targets=False):
+        shown: list[tuple[str, str]] = []
+        cited = itertools.count()
+        for item in instance.inputs:
+            tag = next((tag for tag in _HEADINGS if item.lstrip().startswith(f"<{tag}>")), None)
+            heading = f"Cited paper [{next(cited)}]" if tag is None else _HEADINGS[tag]
+            shown.append((heading, without_tags(item).strip() or "(empty)"))
+        by_instance[instance.id] = tuple(shown)
+    return by_instance
 
 
 def texts(run: Run) -> Mapping[str, str]:
     return {name: prediction.text for name, prediction in run.predictions.items()}
-
-
-def _sources(instance: Instance) -> Sources:
-    found = []
-    cited = 0
-    for item in instance.inputs:
-        text = without_tags(item).strip() or "(empty)"
-        if is_cited(item):
-            found.append((f"Cited paper [{cited}]", text))
-            cited += 1
-        else:
-            heading = next(words for tag, words in _HEADINGS.items() if item.lstrip().startswith(f"<{tag}>"))
-            found.append((heading, text))
-    return tuple(found)
 
 
 def references(files: Sequence[InputFile]) -> Mapping[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tasks.types.base import TaskType
-from tasks.types.positional_citations.gold import is_gold_file, public_files, read_gold, read_inputs
+from tasks.types.jsonlines import is_records_file
+from tasks.types.positional_citations.gold import public_files, read_gold, read_inputs
 from tasks.types.positional_citations.options import METRICS, OPTIONS, further_metrics
 from tasks.types.positional_citations.runs import DIMENSIONS, RUN_FORM, pair, read_run, show_instances
 
@@ -30,7 +31,7 @@ TASK_TYPE = TaskType(
     run_form=RUN_FORM,
     pair=pair,
     public_files=public_files,
-    is_gold_file=is_gold_file,
+    is_gold_file=is_records_file,
     options=OPTIONS,
     further_metrics=further_metrics,
     # The paper's figure 4, and how widely marks are spread against how well they are.

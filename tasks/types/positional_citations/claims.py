@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -80,9 +79,18 @@ def split_into_claims(sentence: str, parse: Parse | None, rules: ClaimRules) -> 
     if parse is None or parse.root is None or not nodes:
         return Sentence(sentence, (), Fallback.UNMATCHED, len(words.groups) + words.lost, words, parse)
     if parse.root in nodes:
-        whole = Claim(_whole_text(sentence, words, rules), tuple(marks(cleaned(sentence))))
+        text = without_marks(cleaned(sentence)) if rules.is_official else words.text
+        whole = Claim(text, tuple(marks(cleaned(sentence))))
         return Sentence(sentence, (whole,), Fallback.ROOT_CITED, 0, words, parse)
-    claims = list(_claims(parse, parse.root, nodes))
+    claims = []
+    for node, group in nodes.items():
+        tree = Tree(parse, parse.root)
+        # Groups under another root than the last have no claim.
+        if node in tree:
+            for other in nodes:
+                if other != node and other in tree:
+                    tree.separate(node, other)
+            claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
         # The released program keeps claims by their text.
@@ -99,37 +107,23 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
     return words_and_groups(cleaned(sentence), stripped=stripped, merge=rules.merge_groups)
 
 
-def _whole_text(sentence: str, words: Words, rules: ClaimRules) -> str:
-    """The claim of a sentence whose root is cited."""
-    return without_marks(cleaned(sentence)) if rules.is_official else words.text
-
-
 def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int, Marks], int]:
-    """Each group by the token that stands for its word, and how many groups have none or lost it."""
+    """Each group by the token that stands for its word, and how many groups have none or lost it.
+
+    The token is the nearest one that contains the word or is contained in it; of two the first.
+    """
     nodes: dict[int, Marks] = {}
     lost = 0
     for place, group in words.groups.items():
-        node = _node(words.words[place], place, parse.tokens) if parse and words.words else None
-        lost += 1 if node is None else join(nodes, node, group, merge=merge)
+        alike = []
+        if parse and words.words:
+            word = words.words[place]
+            alike = [n for n, token in enumerate(parse.tokens) if word in token or token in word]
+        if alike:
+            lost += join(nodes, min(alike, key=lambda n, at=place: abs(n - at)), group, merge=merge)
+        else:
+            lost += 1
     return nodes, lost
-
-
-def _node(word: str, place: int, tokens: Iterable[str]) -> int | None:
-    """The token nearest to the place that contains the word or is contained in it; the first of two."""
-    alike = [number for number, token in enumerate(tokens) if word in token or token in word]
-    return min(alike, key=lambda number: abs(number - place), default=None)
-
-
-def _claims(parse: Parse, root: int, nodes: dict[int, Marks]) -> Iterator[Claim]:
-    """A claim for each group, in order; groups under another root than the last have none."""
-    for own, group in nodes.items():
-        tree = Tree(parse, root)
-        if own not in tree:
-            continue
-        for other in nodes:
-            if other != own and other in tree:
-                tree.separate(own, other)
-        yield Claim(tree.text(), group, (own + 1) / len(parse.tokens))
 
 
 _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
@@ -174,7 +168,7 @@ def words_and_groups(text: str, *, stripped: str = STRIPPED, merge: bool = False
     groups: dict[int, Marks] = {}
     group: list[int] = []
     lost = 0
-    for piece in _pieces(text):
+    for piece in (piece for word in text.split() for piece in _AROUND_MARKS.split(word) if piece):
         if MARK.fullmatch(piece):
             group.append(number(piece))
             continue
@@ -192,10 +186,6 @@ def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> 
     before = groups.get(place, ())
     groups[place] = (*before, *group) if merge else group
     return int(bool(before) and not merge)
-
-
-def _pieces(text: str) -> list[str]:
-    return [piece for word in text.split() for piece in _AROUND_MARKS.split(word) if piece]
 
 
 ROOT = "ROOT"
@@ -243,7 +233,11 @@ class Tree:
 
     def separate(self, own: int, other: int) -> None:
         """Cut off what belongs to the other node and not to the own one. Both are in the tree."""
-        top = self._lowest_common_ancestor(own, other)
+        above = self._way_up(own)
+        top = next(node for node in self._way_up(other) if node in above)
+        # What is below a child that hangs twice under the root is found twice, and the root is the lowest.
+        if self._hung_twice in self._way_up(top):
+            top = self.root
         if top == own:
             self._cut(self._child_towards(top, other))
         elif top == other:
@@ -261,7 +255,13 @@ class Tree:
         return " ".join(self._parse.tokens[token] for token in sorted(remaining))
 
     def _separate_children(self, top: int, own: int, other: int) -> None:
-        between = self._conjunctions_between(top, own, other)
+        low, high = sorted((own, other))
+        between = [
+            child
+            for child in self._children[top]
+            if low < child < high
+            and (self._parse.tokens[child] == "," or self._relation[child] in _CONJUNCTIONS)
+        ]
         if not between:
             if top == self.root:
                 self._keep_only(own)
@@ -281,15 +281,6 @@ class Tree:
 
     def _keep_only(self, node: int) -> None:
         self.root, self._hung_twice = node, None
-
-    def _conjunctions_between(self, top: int, a: int, b: int) -> list[int]:
-        low, high = min(a, b), max(a, b)
-        return [
-            child
-            for child in self._children[top]
-            if low < child < high
-            and (self._parse.tokens[child] == "," or self._relation[child] in _CONJUNCTIONS)
-        ]
 
     def _is_opening(self, node: int) -> bool:
         return self._relation[node] in _OPENINGS and node in self._way_up(0)
@@ -322,11 +313,3 @@ class Tree:
     def _child_towards(self, top: int, node: int) -> int:
         way = self._way_up(node)
         return way[way.index(top) - 1]
-
-    def _lowest_common_ancestor(self, a: int, b: int) -> int:
-        """Where a child hangs twice under the root, whatever is below it is found twice, and the root is the
-        lowest.
-        """
-        above_a = self._way_up(a)
-        top = next(node for node in self._way_up(b) if node in above_a)
-        return self.root if self._hung_twice in self._way_up(top) and top != self.root else top

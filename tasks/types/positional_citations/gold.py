@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from tasks.types.base import Index, Options, Split
-from tasks.types.files import CLUTTER, InputFile
-from tasks.types.jsonlines import SUFFIXES, Record, content_digest, read_records, well_formed
+from tasks.types.files import InputFile
+from tasks.types.jsonlines import content_digest, is_records_file, read_records, well_formed
 from tasks.types.positional_citations.options import PASSAGES
 from tasks.types.problems import InputRefused, Problem, fatal
 from tasks.types.text import json_kind
@@ -64,11 +64,6 @@ class Question:
         return {name: value for name, value in own.items() if value or name not in ("answers", "claims")}
 
 
-def is_gold_file(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.suffix.lower() in SUFFIXES and not CLUTTER.intersection(path.parts)
-
-
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     """The questions of one or several files. Raises InputRefused with everything that is wrong with them."""
     questions = read_questions(files)
@@ -115,59 +110,63 @@ def _index(questions: Sequence[Question]) -> Index:
 def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
     """Those of one or several files. Raises InputRefused with everything that is wrong with them."""
     problems: list[Problem] = []
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for file in files:
-        if not is_gold_file(file.name):
-            continue
-        for record in read_records(file, problems):
-            faults = [record.problem(*fault) for fault in _faults(record)]
+        for record in read_records(file, problems) if is_records_file(file.name) else ():
+            faults = [record.problem(*fault) for fault in _faults(record.value)]
             name = record.id or str(record.item)
-            if name in found:
+            if name in questions:
                 faults.append(record.problem(f"instance “{name}” is there twice", "an id for each instance"))
             problems += faults
             if not faults:
-                found[name] = _question(name, record.value, dataset=file.stem)
-    if not found and not fatal(problems):
+                questions[name] = _question(name, record.value, dataset=file.stem)
+    if not questions and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
-        problems.append(
-            Problem(file=shown, message="no questions are here", expected="a JSON list of questions")
-        )
+        message, expected = "no questions are here", "a JSON list of questions"
+        problems.append(Problem(file=shown, message=message, expected=expected))
     if fatal(problems):
         raise InputRefused(problems)
-    return tuple(found.values())
+    return tuple(questions.values())
 
 
 def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     """References are the annotators' long answers; a question that has short answers needs no other."""
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
-    answers = [annotation["long_answer"] for annotation in annotations if annotation.get("long_answer")]
-    if not annotations and not pairs and isinstance(value.get("answer"), str):
-        answers = [value["answer"]]
+    answer = value["answer"] if isinstance(value.get("answer"), str) else None
+    references = [annotation["long_answer"] for annotation in annotations if annotation.get("long_answer")]
+    if not annotations and not pairs and answer is not None:
+        references = [answer]
+    passages = (
+        Passage(
+            title=well_formed(str(doc.get("title") or "")),
+            text=well_formed(doc["text"]),
+            forms=tuple((form, well_formed(doc[form])) for form in FORMS if doc.get(form)),
+        )
+        for doc in value["docs"]
+    )
     return Question(
         id=well_formed(name),
         dataset=well_formed(str(value.get("dataset") or dataset)),
         question=well_formed(value["question"]),
-        passages=tuple(_passage(doc) for doc in value["docs"]),
+        passages=tuple(passages),
         short_answers=tuple(tuple(map(well_formed, pair["short_answers"])) for pair in pairs),
-        references=tuple(map(well_formed, answers)),
+        references=tuple(map(well_formed, references)),
         answers=tuple(tuple(map(well_formed, spellings)) for spellings in value.get("answers") or ()),
         claims=tuple(map(well_formed, value.get("claims") or ())),
-        answer=well_formed(value["answer"].strip()) if isinstance(value.get("answer"), str) else "",
+        answer=well_formed((answer or "").strip()),
     )
 
 
-def _passage(value: Mapping[str, Any]) -> Passage:
-    forms = tuple((name, well_formed(value[name])) for name in FORMS if value.get(name))
-    return Passage(well_formed(str(value.get("title") or "")), well_formed(value["text"]), forms)
-
-
-def _faults(record: Record) -> Faults:
-    value = record.value
+def _faults(value: Mapping[str, Any]) -> Faults:
     if not isinstance(value.get("question"), str):
         yield f"“question” is {_found(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)
-    yield from _form_faults(value.get("docs"))
+    passages = value.get("docs")
+    for place, passage in enumerate(passages if isinstance(passages, list) else (), start=1):
+        for form in FORMS if isinstance(passage, dict) else ():
+            if not isinstance(passage.get(form) or "", str):
+                yield f"“docs”: {form} at place {place} is {json_kind(passage[form])}", "a text"
     if value.get("qa_pairs") is not None:
         yield from _list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
@@ -194,13 +193,6 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
             yield f"“{key}”: the entry at place {place} has no {part}", expected
         elif kind is list and not all(isinstance(text, str) for text in item[part]):
             yield f"“{key}”: {part} at place {place} are not all texts", "a list of texts"
-
-
-def _form_faults(passages: object) -> Faults:
-    for place, passage in enumerate(passages if isinstance(passages, list) else (), start=1):
-        own = passage if isinstance(passage, dict) else {}
-        for name in (name for name in FORMS if not isinstance(own.get(name) or "", str)):
-            yield f"“docs”: {name} at place {place} is {json_kind(own[name])}", "a text"
 
 
 def _found(value: Mapping[str, Any], key: str) -> str:

@@ -69,21 +69,17 @@ def parses_name(path: str) -> str:
 def _read(path: str, name: str) -> Mapping[str, Parse]:
     del name  # It changes when the file does.
     problems: list[Problem] = []
-    given: dict[str, Parse] = {}
+    parses: dict[str, Parse] = {}
     for file in open_input(Path(path)):
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record))
-            problems += [
-                Problem(file=file.shown, line=line, message=fault, expected=EXAMPLE, quote=quoted(raw))
-                for fault in faults
-            ]
+            problems += [file.problem(fault, EXAMPLE, line=line, raw=raw) for fault in faults]
             if not faults:
-                given[record["text"]] = Parse(
-                    *(tuple(record[key]) for key in ("tokens", "heads", "relations"))
-                )
+                columns = (tuple(record[key]) for key in ("tokens", "heads", "relations"))
+                parses[record["text"]] = Parse(*columns)
     if problems:
         raise InputRefused(problems)
-    return given
+    return parses
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
@@ -134,16 +130,9 @@ def _file_digest(path: Path, changed: int, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:LENGTH]
 
 
-#: Components that heads and relations do not rest on.
 NOT_NEEDED = (
-    "attribute_ruler",
-    "entity_linker",
-    "entity_ruler",
-    "lemmatizer",
-    "ner",
-    "senter",
-    "tagger",
-    "textcat",
+    *("attribute_ruler", "entity_linker", "entity_ruler", "lemmatizer", "ner", "senter"),
+    *("tagger", "textcat"),
 )
 BATCH = 128
 _HOW = "`make models` installs what sentences are parsed with, and scoring goes on by itself when it is there"
@@ -154,7 +143,14 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
     Raises Unavailable where the pipeline cannot be loaded.
     """
-    return [_parse(doc) for doc in loaded(pipeline).pipe(texts, batch_size=BATCH)] if texts else []
+    return [
+        Parse(
+            tuple(token.text for token in doc),
+            tuple(token.head.i for token in doc),
+            tuple(token.dep_ for token in doc),
+        )
+        for doc in (loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ())
+    ]
 
 
 def pipeline_name(pipeline: str) -> str:
@@ -167,7 +163,14 @@ def pipeline_name(pipeline: str) -> str:
 
     folder = Path(pipeline)
     if folder.is_dir():
-        return f"{_described(folder)}-{folder_digest(folder)}"
+        try:
+            meta = json.loads((folder / "meta.json").read_bytes())
+            described = f"{meta['lang']}_{meta['name']}-{meta['version']}"
+        except (OSError, ValueError, KeyError) as fault:
+            raise Unavailable(
+                f"{folder} is no spaCy pipeline: it has no meta.json that says which"
+            ) from fault
+        return f"{described}-{folder_digest(folder)}"
     try:
         return f"{pipeline}-{metadata.version(pipeline)}"
     except (metadata.PackageNotFoundError, ValueError):
@@ -198,19 +201,3 @@ def loaded(pipeline: str) -> Any:
         return spacy.load(pipeline, exclude=list(NOT_NEEDED))
     except (OSError, ValueError) as fault:
         raise Unavailable(f"the spaCy pipeline {pipeline} cannot be loaded: {fault}") from fault
-
-
-def _described(folder: Path) -> str:
-    try:
-        meta = json.loads((folder / "meta.json").read_bytes())
-        return f"{meta['lang']}_{meta['name']}-{meta['version']}"
-    except (OSError, ValueError, KeyError) as fault:
-        raise Unavailable(f"{folder} is no spaCy pipeline: it has no meta.json that says which") from fault
-
-
-def _parse(doc: Any) -> Parse:
-    return Parse(
-        tuple(token.text for token in doc),
-        tuple(token.head.i for token in doc),
-        tuple(token.dep_ for token in doc),
-    )

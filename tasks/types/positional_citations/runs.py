@@ -11,7 +11,6 @@ from tasks.types.files import InputFile
 from tasks.types.jsonlines import AnswerForm, Line, Record, by_id, read_answers
 from tasks.types.positional_citations.claims import (
     Claim,
-    ClaimRules,
     Fallback,
     Sentence,
     split_into_claims,
@@ -35,6 +34,7 @@ from tasks.types.positional_citations.sentences import (
 )
 from tasks.types.problems import Problem, Problems
 from tasks.types.run_forms import RunForm
+from tasks.types.text import length_class
 
 EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = AnswerForm(example=EXAMPLE, later_counts=True)
@@ -49,16 +49,19 @@ class Run:
 
 
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The answers, and everything that is wrong with the files.
-
-    The run is only meant where nothing is fatal.
-    """
+    """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
     passages: dict[str, int] = index["passages"]
 
     def read(name: str, line: Line) -> str | None:
         output = line.text("output", example=EXAMPLE)
-        if output is not None and line.is_sound:
-            _note_doubts(line, output, passages[name])
+        if output is None or not line.is_sound:
+            return None
+        if not output.strip():
+            line.doubt("the answer is empty")
+        beyond = sorted({mark for mark in marks(output) if not is_in_range(mark, passages[name])})
+        if beyond:
+            shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
+            line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages[name]}]")
         return output
 
     def by_id_or_place(file: InputFile, problems: Problems) -> Iterator[tuple[str | None, Record]]:
@@ -69,15 +72,6 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 
     outputs, problems = read_answers(files, passages, read, FORM, named=by_id_or_place)
     return Run(outputs), problems
-
-
-def _note_doubts(line: Line, output: str, passages: int) -> None:
-    if not output.strip():
-        line.doubt("the answer is empty")
-    beyond = sorted({mark for mark in marks(output) if not is_in_range(mark, passages)})
-    if beyond:
-        shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (" and others" if len(beyond) > 5 else "")
-        line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{passages}]")
 
 
 #: What is counted beside the scores, since the scores do not show it.
@@ -117,21 +111,16 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
             notes["missing_answers"] += 1
             if not reader.is_official:
                 rows.append((question, None))
-    own = [part is None or isinstance(part, Response) for _, part in rows]
+    classes = [{**(part.features if part else {}), "dataset": (question.dataset,)} for question, part in rows]
+    names = [question.id for question, _ in rows]
     return Pairs(
-        gold=[question if is_own else None for (question, _), is_own in zip(rows, own, strict=True)],
+        gold=[question if part is None or isinstance(part, Response) else None for question, part in rows],
         answers=[part for _, part in rows],
-        units=[question.id for question, _ in rows],
-        features={name: [_classes(question, part, name) for question, part in rows] for name in DIMENSIONS},
-        names=[question.id for question, _ in rows],
+        units=names,
+        features={name: [of_row.get(name, ()) for of_row in classes] for name in DIMENSIONS},
+        names=names,
         notes=notes,
     )
-
-
-def _classes(question: Question, part: Part | None, dimension: str) -> tuple[str, ...]:
-    if dimension == "dataset":
-        return (question.dataset,)
-    return part.features.get(dimension, ()) if part else ()
 
 
 class _Reader:
@@ -146,99 +135,85 @@ class _Reader:
             for name, output in run.outputs.items()
         }
         self._first_lines = {name: split(first_line(output)) for name, output in run.outputs.items()}
-        texts = {
-            text for own in (self._moved, self._first_lines) for own_text in own.values() for text in own_text
+        texts = {text for lists in (self._moved, self._first_lines) for own in lists.values() for text in own}
+        splitting = claim_rules(rules, options)
+        to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
+        parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
+        self._sentences = {
+            text: split_into_claims(text, parses.get(wanted or ""), splitting)
+            for text, wanted in to_parse.items()
         }
-        self._sentences = _read_sentences(sorted(texts), claim_rules(rules, options), options[PARSER.name])
 
     def parts(self, question: Question, notes: Counter[str]) -> Iterator[Part]:
         output = self._outputs[question.id]
         sentences = [self._sentences[text] for text in self._moved[question.id]]
         where = [positions(sentence.text) for sentence in sentences]
         is_positional = any(placed.is_positional for placed in where)
+        end = "at sentence ends" if any(placed.units for placed in where) else "no marks"
         common = {
-            "placing": (_placing(is_positional, any(placed.units for placed in where)),),
+            "placing": ("within sentences" if is_positional else end,),
             "length": (length_class(len(without_marks(output).split())),),
         }
+        classes = [sentence_features(sentence) for sentence in sentences]
         yield Response(
             question=question,
-            features={**common, **response_features(sentences)},
+            features={
+                **common,
+                **{
+                    name: tuple(sorted({label for own in classes for label in own[name]}))
+                    for name in ("marks_per_sentence", "mark_position", "claims_per_sentence")
+                },
+            },
             plain=without_marks(output),
             is_positional=is_positional,
             sentences=tuple(sentences),
         )
-        claims = list(self._claims(question, sentences, common))
-        yield from claims
-        yield from self._alce_sentences(question, common)
-        for sentence, placed in zip(sentences, where, strict=True):
-            if placed.units:
-                features = {**common, **sentence_features(sentence)}
-                yield CitedSentence(
-                    question=question, features=features, text=sentence.text, positions=placed
-                )
-        notes["empty_answers"] += not output.strip()
-        notes["positional_answers"] += is_positional
-        notes["responses_without_claims"] += not claims
-        _count(sentences, len(question.passages), self.is_official, notes)
-
-    def _claims(
-        self, question: Question, sentences: Sequence[Sentence], common: Features
-    ) -> Iterator[ScoredClaim]:
+        has_claims = False
         for place, sentence in enumerate(sentences):
             for number, claim in enumerate(sentence.claims):
                 if are_in_range(claim.marks, len(question.passages), is_official=self.is_official):
-                    features = {**common, **claim_features(sentence, claim)}
+                    has_claims = True
+                    features = {**common, **classes[place]}
+                    if claim.position is not None:
+                        features["mark_position"] = (third(claim.position),)
                     yield ScoredClaim(
                         question=question, features=features, claim=claim, sentence=place, place=number
                     )
-
-    def _alce_sentences(self, question: Question, common: Features) -> Iterator[AlceSentence]:
         for text in self._first_lines[question.id]:
             found = tuple(alce_marks(text))
             features = {**common, **sentence_features(self._sentences[text], len(found))}
             plain = without_marks(text).strip()
             yield AlceSentence(question=question, features=features, text=plain, marks=found)
+        for sentence, placed, own in zip(sentences, where, classes, strict=True):
+            if placed.units:
+                features = {**common, **own}
+                yield CitedSentence(
+                    question=question, features=features, text=sentence.text, positions=placed
+                )
+        notes["empty_answers"] += not output.strip()
+        notes["positional_answers"] += is_positional
+        notes["responses_without_claims"] += not has_claims
+        self._count(sentences, len(question.passages), notes)
 
-
-def _read_sentences(texts: Sequence[str], rules: ClaimRules, parser: str) -> Mapping[str, Sentence]:
-    asked = {text: text_to_parse(text, rules) for text in texts}
-    parses = parses_of((wanted for wanted in asked.values() if wanted), parser)
-    return {text: split_into_claims(text, parses.get(wanted or ""), rules) for text, wanted in asked.items()}
-
-
-def _placing(is_positional: bool, has_marks: bool) -> str:
-    if is_positional:
-        return "within sentences"
-    return "at sentence ends" if has_marks else "no marks"
-
-
-def _count(sentences: Sequence[Sentence], passages: int, is_official: bool, notes: Counter[str]) -> None:
-    """What the scores do not show. A sentence is one that has a letter or digit."""
-    for sentence in sentences:
-        found = marks(sentence.text)
-        has_words = any(character.isalnum() for character in without_marks(sentence.text))
-        notes["sentences"] += has_words
-        notes["uncited_sentences"] += has_words and not found
-        beyond = [mark for mark in found if not is_in_range(mark, passages, is_official=is_official)]
-        notes["out_of_range_marks"] += len(beyond)
-        notes["out_of_range_claims"] += sum(
-            not set(beyond).isdisjoint(claim.marks) for claim in sentence.claims
-        )
-        notes["lost_groups"] += sentence.lost
-        if sentence.fallback:
-            notes[_FALLBACKS[sentence.fallback]] += 1
+    def _count(self, sentences: Sequence[Sentence], passages: int, notes: Counter[str]) -> None:
+        """What the scores do not show. A sentence is one that has a letter or digit."""
+        for sentence in sentences:
+            found = marks(sentence.text)
+            has_words = any(character.isalnum() for character in without_marks(sentence.text))
+            notes["sentences"] += has_words
+            notes["uncited_sentences"] += has_words and not found
+            beyond = {mark for mark in found if not is_in_range(mark, passages, is_official=self.is_official)}
+            notes["out_of_range_marks"] += sum(mark in beyond for mark in found)
+            notes["out_of_range_claims"] += sum(not beyond.isdisjoint(own.marks) for own in sentence.claims)
+            notes["lost_groups"] += sentence.lost
+            if sentence.fallback:
+                notes[_FALLBACKS[sentence.fallback]] += 1
 
 
 #: The classes of a row by dimension; a dimension that is not there has none.
 Features = Mapping[str, tuple[str, ...]]
 #: The breakdowns, in order.
 DIMENSIONS = ("dataset", "placing", "marks_per_sentence", "mark_position", "claims_per_sentence", "length")
-_LENGTHS = (
-    (25, "under 25 words"),
-    (50, "25 to 49 words"),
-    (100, "50 to 99 words"),
-    (200, "100 to 199 words"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,25 +269,6 @@ def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str,
     }
 
 
-def claim_features(sentence: Sentence, claim: Claim) -> dict[str, tuple[str, ...]]:
-    """Those of its sentence, with the position of the claim's own marks."""
-    own = sentence_features(sentence)
-    return own if claim.position is None else {**own, "mark_position": (third(claim.position),)}
-
-
-def response_features(sentences: list[Sentence]) -> dict[str, tuple[str, ...]]:
-    """The classes of all its sentences."""
-    features = [sentence_features(sentence) for sentence in sentences]
-    return {
-        name: tuple(sorted({label for own in features for label in own[name]}))
-        for name in ("marks_per_sentence", "mark_position", "claims_per_sentence")
-    }
-
-
-def length_class(words: int) -> str:
-    return next((name for limit, name in _LENGTHS if words < limit), "200 words or more")
-
-
 def _counted(count: int, most: int) -> str:
     return str(count) if count < most else f"{most} or more"
 
@@ -323,21 +279,13 @@ def show_instances(
     """The question with its passages, the answers that are known, and the response with its marks."""
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
+        passages = (
+            f"[{mark}] {own.title}: {own.text}" for mark, own in enumerate(question.passages, start=1)
+        )
+        short = (" or ".join(spellings) for spellings in (*question.short_answers, *question.answers))
         yield ShownInstance(
             name=name,
-            given=_given(question),
-            gold=_gold(question),
+            given="\n".join([question.question, *passages]),
+            gold="\n".join([*question.references, *question.claims, *short]),
             answer=" ".join(sentence.text for sentence in response.sentences) if response else "",
         )
-
-
-def _given(question: Question) -> str:
-    passages = (
-        f"[{mark}] {passage.title}: {passage.text}" for mark, passage in enumerate(question.passages, start=1)
-    )
-    return "\n".join([question.question, *passages])
-
-
-def _gold(question: Question) -> str:
-    short = (" or ".join(spellings) for spellings in (*question.short_answers, *question.answers))
-    return "\n".join([*question.references, *question.claims, *short])

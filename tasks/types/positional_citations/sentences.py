@@ -7,7 +7,7 @@ of our own for scholarly prose instead of learned ones: `et al.`, `Fig. 3` and `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,13 +57,20 @@ Splitter = Callable[[str], list[str]]
 
 def by_rules(text: str) -> list[str]:
     """The sentences of a text, without the white space between them."""
-    found, begin = [], 0
-    for end in [*_ends(text), len(text.rstrip())]:
-        if begin < end:
-            found.append(text[begin:end])
-        visible = _VISIBLE.search(text, end)
+    ends = []
+    for end in _END.finditer(text):
+        before = _LAST_WORD.search(text, max(0, end.start() - _MAX_ABBREVIATION), end.start())
+        after = _NEXT_WORD.match(text, end.end())
+        words = before.group() if before else "", end["stop"], after["word"] if after else ""
+        if end["stop"].strip(".") or _ends_sentence(*words):
+            ends.append(end.end())
+    sentences, begin = [], 0
+    for place in [*ends, len(text.rstrip())]:
+        if begin < place:
+            sentences.append(text[begin:place])
+        visible = _VISIBLE.search(text, place)
         begin = visible.start() if visible else len(text)
-    return found
+    return sentences
 
 
 SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
@@ -82,27 +89,15 @@ def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
-        found = _opening_marks(moved[place], is_official=is_official)
-        if found:
-            moved[place - 1] += "".join(MARK.findall(found.group()))
-            moved[place] = moved[place][: found.start()] + moved[place][found.end() :]
+        sentence = moved[place]
+        if is_official:
+            opening = MARK.search(sentence) if sentence.startswith("[") else None
+        else:
+            opening = RUN_OF_MARKS.match(sentence)
+        if opening:
+            moved[place - 1] += "".join(MARK.findall(opening.group()))
+            moved[place] = sentence[: opening.start()] + sentence[opening.end() :]
     return moved
-
-
-def _opening_marks(sentence: str, *, is_official: bool) -> re.Match[str] | None:
-    if is_official:
-        return MARK.search(sentence) if sentence.startswith("[") else None
-    return RUN_OF_MARKS.match(sentence)
-
-
-def _ends(text: str) -> Iterator[int]:
-    for end in _END.finditer(text):
-        before = _LAST_WORD.search(text, max(0, end.start() - _MAX_ABBREVIATION), end.start())
-        after = _NEXT_WORD.match(text, end.end())
-        if end["stop"].strip(".") or _ends_sentence(
-            before.group() if before else "", end["stop"], after["word"] if after else ""
-        ):
-            yield end.end()
 
 
 def _ends_sentence(before: str, stop: str, after: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.types.base import MAX_SHOWN, Options, Pairs, ShownInstance, Split
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices
 from tasks.types.text import json_kind, json_lines
 
@@ -37,13 +37,10 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     taken out.
     """
     shown = {key: record[key] for key in keys if key in record}
-    return canonical({key: _without_marks(value) for key, value in shown.items()}) + b"\n"
-
-
-def _without_marks(value: object) -> object:
-    return (
-        " ".join(_MARK.sub(" ", value).split()) if isinstance(value, str) and _MARK.search(value) else value
-    )
+    for key, value in shown.items():
+        if isinstance(value, str) and _MARK.search(value):
+            shown[key] = " ".join(_MARK.sub(" ", value).split())
+    return canonical(shown) + b"\n"
 
 
 def is_name(value: object) -> bool:
@@ -58,14 +55,12 @@ def named(files: Sequence[InputFile], name: str) -> list[InputFile]:
 
 def the_file(files: Sequence[InputFile], name: str, holds: str) -> InputFile:
     """The one file of this name. Raises InputRefused where there is none or there are several."""
-    found = named(files, name)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matching = named(files, name)
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
         raise InputRefused([Problem(message=f"there is no {name}", expected=f"{name}, which holds {holds}")])
-    raise InputRefused(
-        [Problem(file=file.shown, message=f"one of {len(found)} files called {name}") for file in found]
-    )
+    raise InputRefused([file.problem(f"one of {len(matching)} files called {name}") for file in matching])
 
 
 class Rows:
@@ -82,15 +77,7 @@ class Rows:
 
     def wrong(self, message: str, expected: str = "") -> None:
         """Note something that is wrong with the present row."""
-        self.problems.append(
-            Problem(
-                file=self.file.shown,
-                line=self._line,
-                message=message,
-                expected=expected,
-                quote=quoted(self._raw),
-            )
-        )
+        self.problems.append(self.file.problem(message, expected, line=self._line, raw=self._raw))
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
         """An id that the row must have; None, and a problem, where it has none."""
@@ -133,16 +120,8 @@ def label(record: Mapping[str, Any], key: str) -> str | None:
 
 
 SECTIONS = (
-    "abstract",
-    "introduction",
-    "related work",
-    "methods",
-    "data",
-    "results",
-    "discussion",
-    "conclusion",
-    "appendix",
-    "other",
+    *("abstract", "introduction", "related work", "methods", "data"),
+    *("results", "discussion", "conclusion", "appendix", "other"),
 )
 #: The first that fits decides: “Related work and methods” is related work.
 _WORDS = (
@@ -186,55 +165,38 @@ def show_instances(
 ) -> Iterator[ShownInstance]:
     """The context; the cited papers; and the first of the ranking."""
     choices = Choices(split.index)
-    shown = list(islice(pairs.names or (), MAX_SHOWN))
-    gold, answers = ([own[row] or () for row in range(len(shown))] for own in (pairs.gold, pairs.answers))
-    pools = [list(choices.candidates(choices.rows[name])) for name in shown]
+    names = list(islice(pairs.names or (), MAX_SHOWN))
+    gold, answers = ([side[row] or () for row in range(len(names))] for side in (pairs.gold, pairs.answers))
+    pools = [list(choices.candidates(choices.rows[name])) for name in names]
     wanted = {
         pool[number]
         for pool, *both in zip(pools, gold, answers, strict=True)
-        for own in both
-        for number in own[:TOP]
+        for numbers in both
+        for number in numbers[:TOP]
     }
-    contexts, titles = _contexts(files, set(shown)), _titles(files, wanted)
-    for name, pool, cited, ranked in zip(shown, pools, gold, answers, strict=True):
-        ranking = [
-            f"{place}. {_called(pool[number], titles)}" for place, number in enumerate(ranked[:TOP], start=1)
-        ]
+    shown, contexts = set(names), dict[str, str]()
+    for file in (file for name in CONTEXTS for file in named(files, name)):
+        for record in Rows(file, []):
+            name = str(record.get("id", record.get("context_id")))
+            if name in shown:
+                texts = json.loads(shown_line(record, PARTS)).values()
+                contexts[name] = " ".join(str(text) for text in texts if text)
+    titles: dict[str, str] = {}
+    for file in named(files, REFERENCES):
+        for record in Rows(file, []):
+            name = str(record.get("ref_id"))
+            if name in wanted:
+                titles.setdefault(name, str(record.get("title") or record.get("raw") or ""))
+
+    def called(name: str) -> str:
+        return f"{name}: {titles[name]}" if titles.get(name) else name
+
+    for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
+        ranking = [f"{place}. {called(pool[number])}" for place, number in enumerate(ranked[:TOP], start=1)]
         more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
         yield ShownInstance(
             name=name,
             given=contexts.get(name, ""),
-            gold="\n".join(_called(pool[number], titles) for number in cited),
+            gold="\n".join(called(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
         )
-
-
-def _contexts(files: Sequence[InputFile], wanted: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for record in _records(files, CONTEXTS):
-        name = str(record.get("id", record.get("context_id")))
-        if name in wanted:
-            found[name] = " ".join(
-                str(text) for text in json.loads(shown_line(record, PARTS)).values() if text
-            )
-    return found
-
-
-def _titles(files: Sequence[InputFile], wanted: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for record in _records(files, (REFERENCES,)):
-        name = str(record.get("ref_id"))
-        if name in wanted and name not in found:
-            found[name] = str(record.get("title") or record.get("raw") or "")
-    return found
-
-
-def _records(files: Sequence[InputFile], names: Sequence[str]) -> Iterator[Mapping[str, object]]:
-    for name in names:
-        for file in named(files, name):
-            yield from Rows(file, [])
-
-
-def _called(name: str, titles: Mapping[str, str]) -> str:
-    title = titles.get(name, "")
-    return f"{name}: {title}" if title else name

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.types.base import Index
 from tasks.types.files import InputFile
 from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, line_records, named_lines
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
 from tasks.types.ranking.lists import STEP, Choices, Lists, ListsBuilder, Numbers
 from tasks.types.ranking.records import is_name
 from tasks.types.run_forms import FORMS
@@ -28,14 +28,20 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def read_ranked_run(
     files: Sequence[InputFile], index: Index, limits: RunLimits
 ) -> tuple[RankedRun, list[Problem]]:
-    """The rankings, and everything that is wrong with the files.
-
-    The run is only meant where nothing is fatal.
-    """
+    """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
     problems = Problems(counts=MAX_COUNTED)
-    gathering = Gathering(Choices(index))
+    choices = Choices(index)
+    gathering = Gathering(choices)
+    readable = []
     try:
-        for file in _run_files(files, problems):
+        for file in files:
+            if not file.stem.lower().startswith("readme"):
+                readable.append(file)
+            else:
+                problems.append(file.problem("passed over: it holds no rankings", FORMS, fatal=False))
+        if not readable:
+            problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
+        for file in readable:
             read = read_json_run if _is_json(file) else read_trec_run
             read(file, gathering, limits, problems)
     except TooManyProblems:
@@ -43,26 +49,18 @@ def read_ranked_run(
     except InputRefused as refused:
         problems.extend(refused.problems)
     run = gathering.run()
-    if not problems.has_errors:
-        problems.extend(_missing(run, gathering.choices))
+    if problems.has_errors:
+        return run, problems
+    if run.missing == len(choices):
+        message = "no instance of the split is answered"
+        problems.append(Problem(message=message, expected="an id of the split"))
+    elif run.missing:
+        first = choices.instances[int(np.flatnonzero(~run.lists.present)[0])]
+        message = f"{run.missing:,} of {len(choices):,} instances have no answer and score 0"
+        problems.append(Problem(message=f"{message}, the first is “{first}”", fatal=False))
+    if run.empty:
+        problems.append(Problem(message=f"{run.empty:,} rankings are empty and score 0", fatal=False))
     return run, problems
-
-
-def _run_files(files: Sequence[InputFile], problems: Problems) -> Iterator[InputFile]:
-    """The files that can hold rankings; notes beside them are passed over."""
-    readable = []
-    for file in files:
-        if not file.stem.lower().startswith("readme"):
-            readable.append(file)
-        else:
-            problems.append(
-                Problem(
-                    file=file.shown, message="passed over: it holds no rankings", expected=FORMS, fatal=False
-                )
-            )
-    if not readable:
-        problems.append(Problem(message="the input holds no file that can be a run", expected=FORMS))
-    yield from readable
 
 
 def _is_json(file: InputFile) -> bool:
@@ -71,20 +69,6 @@ def _is_json(file: InputFile) -> bool:
         if start := line.removeprefix(BYTE_ORDER_MARK).lstrip():
             return start.startswith((b"{", b"["))
     return True
-
-
-def _missing(run: RankedRun, choices: Choices) -> Iterator[Problem]:
-    if run.missing == len(choices):
-        yield Problem(message="no instance of the split is answered", expected="an id of the split")
-    elif run.missing:
-        first = choices.instances[int(np.flatnonzero(~run.lists.present)[0])]
-        yield Problem(
-            message=f"{run.missing:,} of {len(choices):,} instances have no answer and score 0, "
-            f"the first is “{first}”",
-            fatal=False,
-        )
-    if run.empty:
-        yield Problem(message=f"{run.empty:,} rankings are empty and score 0", fatal=False)
 
 
 EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
@@ -122,8 +106,8 @@ def _ranking(
     if ranked is None and isinstance(scores, dict):
         return _scored(scores, candidates, limits)
     if not isinstance(ranked, list):
-        found = "missing" if ranked is None else f"{json_kind(ranked)}"
-        return [(f"“ranked” is {found}", f"a list of candidates, best first: {EXAMPLE}")]
+        kind = "missing" if ranked is None else f"{json_kind(ranked)}"
+        return [(f"“ranked” is {kind}", f"a list of candidates, best first: {EXAMPLE}")]
     try:
         numbers = [candidates[name] for name in ranked]
     except (KeyError, TypeError):
@@ -139,11 +123,9 @@ def _ranking(
         return [too_long(len(numbers), limits.longest)]
     if scores is None:
         return numbers, None
-    faults = list(_score_faults(scores, len(numbers)))
-    return faults or (
-        numbers,
-        [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)],
-    )
+    if fault := _score_fault(scores, len(numbers)):
+        return [fault]
+    return numbers, [place > 0 and scores[place - 1] == score for place, score in enumerate(scores)]
 
 
 def _scored(
@@ -162,18 +144,16 @@ def _scored(
     return [number for _, number in ordered], tied
 
 
-def _score_faults(scores: object, count: int) -> Iterator[Fault]:
+def _score_fault(scores: object, count: int) -> Fault | None:
     if not isinstance(scores, list):
-        yield f"“scores” is {json_kind(scores)}", "a list with one number for each member of “ranked”"
-    elif wrong := next((place for place, score in enumerate(scores, 1) if not _is_number(score)), None):
-        yield f"the score at place {wrong} is {_kind(scores[wrong - 1])}", "a finite number"
-    elif len(scores) != count:
-        yield f"{len(scores)} scores for {count} candidates", "one number for each member of “ranked”"
-    elif place := next((p for p in range(1, count) if scores[p] > scores[p - 1]), None):
-        yield (
-            f"the score at place {place + 1} is higher than the one before it",
-            "the best candidate first",
-        )
+        return f"“scores” is {json_kind(scores)}", "a list with one number for each member of “ranked”"
+    if wrong := next((place for place, score in enumerate(scores, 1) if not _is_number(score)), None):
+        return f"the score at place {wrong} is {_kind(scores[wrong - 1])}", "a finite number"
+    if len(scores) != count:
+        return f"{len(scores)} scores for {count} candidates", "one number for each member of “ranked”"
+    if place := next((p for p in range(1, count) if scores[p] > scores[p - 1]), None):
+        return f"the score at place {place + 1} is higher than the one before it", "the best candidate first"
+    return None
 
 
 def _kind(score: object) -> str:
@@ -261,16 +241,8 @@ class _Columns:
             self._ranks.append(rank)
             self._scores.append(score)
 
-    def wrong(self, line: int, message: str, expected: str, raw: bytes = b"") -> None:
-        self._problems.note(
-            lambda: Problem(
-                file=self._file.shown,
-                line=line,
-                message=message,
-                expected=expected,
-                quote=quoted(decoded(raw)),
-            )
-        )
+    def wrong(self, line: int | None, message: str, expected: str, raw: bytes = b"") -> None:
+        self._problems.note(lambda: self._file.problem(message, expected, line=line, raw=decoded(raw)))
 
     def close(self) -> None:
         """Hand over the rankings, each in the order of its scores."""
@@ -278,30 +250,22 @@ class _Columns:
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
             return
-        documents, ranks = _whole(self._documents), _whole(self._ranks)
-        scores = np.frombuffer(self._scores) if self._scores else np.empty(0)
+        all_documents, ranks = _whole(self._documents), _whole(self._ranks)
+        all_scores = np.frombuffer(self._scores) if self._scores else np.empty(0)
         for rows, places in self._portions():
-            second = documents[places] if self._limits.ties_by_candidate else ranks[places]
-            ordered = places[np.lexsort((second, -scores[places], rows))]
-            self._hand_over(rows, documents[ordered], scores[ordered])
-
-    def _hand_over(
-        self, rows: NDArray[np.int32], documents: NDArray[np.int32], scores: NDArray[np.float64]
-    ) -> None:
-        """Rankings of whole rows, in order."""
-        begins = np.flatnonzero(np.diff(rows, prepend=-1))
-        lengths = np.diff(begins, append=len(rows))
-        tied = np.zeros(len(rows), dtype=bool)
-        tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
-        self._gathering.ties += int(tied.sum())
-        if self._limits.kept is not None:
-            is_kept = np.arange(len(rows)) - np.repeat(begins, lengths) < self._limits.kept
-            documents, tied, lengths = (
-                documents[is_kept],
-                tied[is_kept],
-                np.minimum(lengths, self._limits.kept),
-            )
-        self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied)
+            second = all_documents[places] if self._limits.ties_by_candidate else ranks[places]
+            ordered = places[np.lexsort((second, -all_scores[places], rows))]
+            documents, scores = all_documents[ordered], all_scores[ordered]
+            begins = np.flatnonzero(np.diff(rows, prepend=-1))
+            lengths = np.diff(begins, append=len(rows))
+            tied = np.zeros(len(rows), dtype=bool)
+            tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
+            self._gathering.ties += int(tied.sum())
+            if self._limits.kept is not None:
+                is_kept = np.arange(len(rows)) - np.repeat(begins, lengths) < self._limits.kept
+                documents, tied = documents[is_kept], tied[is_kept]
+                lengths = np.minimum(lengths, self._limits.kept)
+            self._gathering.extend(rows[begins].astype(np.intp), lengths, documents, tied)
 
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
@@ -336,14 +300,7 @@ class _Columns:
         longest = self._limits.longest
         if self._row is not None and longest is not None and len(self._known) > longest:
             message, expected = too_long(len(self._known), longest)
-            self._problems.append(
-                Problem(
-                    file=self._file.shown,
-                    line=line,
-                    message=f"{message} for “{self._gathering.choices.instances[self._row]}”",
-                    expected=expected,
-                )
-            )
+            self.wrong(line, f"{message} for “{self._gathering.choices.instances[self._row]}”", expected)
 
 
 def _whole(column: array[int]) -> NDArray[np.int32]:
@@ -552,30 +509,22 @@ def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> d
     values = record[name]
     if not isinstance(values, dict):
         return [(f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")]
-    faults = [*unknown_candidates(list(values), candidates), *_wrong_numbers(name, values)]
-    if faults:
-        return faults
-    found = {candidates[key]: _log(name, value) for key, value in values.items()}
-    total = math.fsum(map(math.exp, found.values()))
-    if total > 1 + TOLERANCE:
-        return [(f"the probabilities in “{name}” sum to {total:.4g}", f"no more than 1, to {TOLERANCE}")]
-    return found
-
-
-def _wrong_numbers(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
-    """The first value that is none."""
+    faults = list(unknown_candidates(list(values), candidates))
     low, high = (0, 1) if name == FIELD else (-sys.float_info.max, 0)
     expected = "a number from 0 to 1" if name == FIELD else "a natural logarithm, which is never above 0"
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            yield f"the value of “{key}” in “{name}” is {json_kind(value)}", expected
-            return
-        if not low <= value <= high:
-            yield f"the value of “{key}” in “{name}” is out of range", expected
-            return
-
-
-def _log(name: str, value: float) -> float:
-    if name == LOGS:
-        return float(value)
-    return math.log(value) if value else -math.inf
+            faults.append((f"the value of “{key}” in “{name}” is {json_kind(value)}", expected))
+        elif not low <= value <= high:
+            faults.append((f"the value of “{key}” in “{name}” is out of range", expected))
+        else:
+            continue
+        break
+    if faults:
+        return faults
+    logs = values if name == LOGS else {key: math.log(v) if v else -math.inf for key, v in values.items()}
+    declared = {candidates[key]: float(log) for key, log in logs.items()}
+    total = math.fsum(map(math.exp, declared.values()))
+    if total > 1 + TOLERANCE:
+        return [(f"the probabilities in “{name}” sum to {total:.4g}", f"no more than 1, to {TOLERANCE}")]
+    return declared
