@@ -11,23 +11,27 @@ from measuring import RESULTS, ROOT, shown
 PAGE = ROOT / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
-What the scorers take beside a reference implementation, both timed in turn in one process with one
-thread: the ratio is what counts, the seconds are processor time of one machine. Every number is a median;
-`make bench` measures again and writes this page (results are kept in `bench/results/`). That the scorers
-agree with their references is shown by the tests.
+The scorers beside a reference implementation, timed in turn in one process with one thread: medians of
+processor time; the ratio is what counts. `make bench` measures again and writes this page (results are
+kept in `bench/results/`). Of long tables only what has a reference stands here.
 """
+#: A longer table shows only rows with a reference.
+MAX_ROWS = 12
+HTTP = "## Pages over HTTP"
 
 
 def main() -> None:
     kept = {
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))
     }
-    parts = [HEAD, *(section(name, own) for name, own in kept.items())]
+    over_http = HTTP + PAGE.read_text(encoding="utf-8").partition(HTTP)[2]
+    parts = [HEAD, *(section(name, own) for name, own in kept.items()), over_http]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     print(f"  {PAGE.relative_to(ROOT)}")
 
 
 def section(name: str, kept: dict[str, Any]) -> str:
+    rows = [row for row in kept["rows"] if len(kept["rows"]) <= MAX_ROWS or row["reference"] is not None]
     named = ", ".join(f"{package} {version}" for package, version in kept["versions"].items())
     lines = [
         f"## {kept['title']}",
@@ -36,7 +40,7 @@ def section(name: str, kept: dict[str, Any]) -> str:
         "",
         "| | time | reference | ratio | wanted |",
         "| --- | ---: | --- | ---: | ---: |",
-        *(line(row) for row in kept["rows"]),
+        *(line(row) for row in rows),
         "",
     ]
     return "\n".join(lines)
