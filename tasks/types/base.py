@@ -235,15 +235,12 @@ def checked_options(owner: str, options: Sequence[Option], given: Options) -> di
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known) or "none"
-            raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{_near(name, known)}")
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{hint}")
         if known[name].choices and value not in known[name].choices:
             raise OptionRefused(f"option {name}={value}: expected one of {', '.join(known[name].choices)}")
     return {name: option.value_of(given) for name, option in known.items()}
-
-
-def _near(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def as_written(

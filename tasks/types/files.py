@@ -163,17 +163,9 @@ def _member_opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
 
 
 NESTED = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
-#: What reading a broken archive may come to; its fields lead the library to all of these.
 DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    IndexError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    ValueError,
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, IndexError),
+    *(OSError, OverflowError, RuntimeError, ValueError),
 )
 METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
@@ -183,38 +175,25 @@ def checked_members(
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
     """The archive and its files. Raises InputRefused with everything that is wrong with it."""
     try:
-        _refuse_many(path, shown, limits)
-        archive = zipfile.ZipFile(path)
+        # Before the library makes an object for each file of the list.
+        with path.open("rb") as listing:
+            count = listed_files(listing, limits.files)
+        archive = zipfile.ZipFile(path) if count <= limits.files else None
     except DAMAGE as damage:
         raise InputRefused([Problem(file=shown, message=f"not a readable zip archive: {damage}")]) from damage
+    if archive is None:
+        expected = f"at most {limits.files:,}"
+        raise InputRefused([Problem(file=shown, message=f"{count:,} files", expected=expected)])
     members = [member for member in archive.infolist() if not member.is_dir()]
     try:
-        _refuse_unsafe(members, path.stat().st_size, shown, limits)
+        problems = Problems(_problems_of_all(members, path.stat().st_size, shown, limits))
     except InputRefused:
         archive.close()
         raise
-    return archive, members
-
-
-def _refuse_unsafe(members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits) -> None:
-    problems = Problems(_problems_of_all(members, size, shown, limits))
-    for member in members:
-        problems += [
-            Problem(file=f"{shown}!{member.filename}", message=message)
-            for message in _problems_of_one(member, limits)
-        ]
     if problems:
+        archive.close()
         raise InputRefused(problems)
-
-
-def _refuse_many(path: Path, shown: str, limits: Limits) -> None:
-    """Before the library makes an object for each file of the list."""
-    with path.open("rb") as archive:
-        count = listed_files(archive, limits.files)
-    if count > limits.files:
-        raise InputRefused(
-            [Problem(file=shown, message=f"{count:,} files", expected=f"at most {limits.files:,}")]
-        )
+    return archive, members
 
 
 def _problems_of_all(
@@ -222,14 +201,16 @@ def _problems_of_all(
 ) -> Iterator[Problem]:
     unpacked = sum(member.file_size for member in members)
     if unpacked > limits.bytes:
-        yield Problem(
-            file=shown, message=f"unpacks to {unpacked:,} bytes", expected=f"at most {limits.bytes:,} bytes"
-        )
+        message, expected = f"unpacks to {unpacked:,} bytes", f"at most {limits.bytes:,} bytes"
+        yield Problem(file=shown, message=message, expected=expected)
     if sum(member.compress_size for member in members) > size:
         yield Problem(file=shown, message="its files overlap: more packed bytes than the archive has")
     counts = Counter(member.filename for member in members)
     for name in sorted(name for name, count in counts.items() if count > 1):
         yield Problem(file=f"{shown}!{name}", message="the archive holds this name twice")
+    for member in members:
+        for message in _problems_of_one(member, limits):
+            yield Problem(file=f"{shown}!{member.filename}", message=message)
 
 
 def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:

@@ -46,31 +46,23 @@ def read_probabilities(
     if given is None:
         return None
     if not isinstance(given, dict):
-        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(given)}", _example(labels))
-    found: dict[str, float] = {}
+        example = f'an object such as {{"{labels[0]}": 0.8, "{labels[-1]}": 0.2}}'
+        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(given)}", example)
+    probabilities: dict[str, float] = {}
     for spelling, value in given.items():
         label = label_of(spelling)
         if label is None or label not in labels:
-            raise ProbabilitiesRefused(
-                f"“{spelling[:100]}” in “{FIELD}” is no label", f"one of {', '.join(labels)}"
-            )
-        if label in found:
+            message = f"“{spelling[:100]}” in “{FIELD}” is no label"
+            raise ProbabilitiesRefused(message, f"one of {', '.join(labels)}")
+        if label in probabilities:
             raise ProbabilitiesRefused(f"“{FIELD}” has {label} twice", "one probability for each label")
-        found[label] = _probability(label, value)
-    total = math.fsum(found.values())
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ProbabilitiesRefused(f"the probability of {label} is {json_kind(value)}", "a number")
+        if not 0 <= value <= 1:
+            shown = f"{value:.4g}" if isinstance(value, float) else "a whole number beyond 0 and 1"
+            raise ProbabilitiesRefused(f"the probability of {label} is {shown}", "a number from 0 to 1")
+        probabilities[label] = float(value)
+    total = math.fsum(probabilities.values())
     if abs(total - 1) > TOLERANCE:
         raise ProbabilitiesRefused(f"“{FIELD}” sum to {total:.4g}", f"a sum of 1, to {TOLERANCE}")
-    return found
-
-
-def _probability(label: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ProbabilitiesRefused(f"the probability of {label} is {json_kind(value)}", "a number")
-    if not 0 <= value <= 1:
-        shown = f"{value:.4g}" if isinstance(value, float) else "a whole number beyond 0 and 1"
-        raise ProbabilitiesRefused(f"the probability of {label} is {shown}", "a number from 0 to 1")
-    return float(value)
-
-
-def _example(labels: Sequence[str]) -> str:
-    return f'an object such as {{"{labels[0]}": 0.8, "{labels[-1]}": 0.2}}'
+    return probabilities

@@ -34,8 +34,13 @@ class Problem:
     count: int = 1
 
     def __post_init__(self) -> None:
+        """Keep what pages show and databases keep: no NUL, no half of a character that takes two."""
         for name in ("message", "file", "expected", "quote"):
-            object.__setattr__(self, name, _tellable(getattr(self, name)))
+            text = getattr(self, name)
+            if len(text) > MAX_TOLD:
+                text = f"{text[: MAX_TOLD - 1]}…"
+            text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+            object.__setattr__(self, name, text)
 
     def __str__(self) -> str:
         where = (
@@ -60,13 +65,6 @@ class InputRefused(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
-
-
-def _tellable(text: str) -> str:
-    """What a page can show and a database can keep of it: no NUL, no half of a character that takes two."""
-    if len(text) > MAX_TOLD:
-        text = f"{text[: MAX_TOLD - 1]}…"
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class TooManyProblems(InputRefused):

@@ -9,12 +9,8 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from tasks.types.base import TaskType, UnknownTaskType
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "citeboard.task_types"
 
@@ -71,24 +67,17 @@ def _installed() -> Iterator[tuple[TaskType, str]]:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS):
-        yield _loaded(point), point.module
-
-
-def _advice(missing: ModuleNotFoundError) -> str:
-    """A package that was written beside a site's checkout knows this one by its name there."""
-    own = __name__.rpartition(".")[0]
-    if missing.name and missing.name.partition(".")[0] == "tasks":
-        return f"it imports {missing.name}; here the name is {own}"
-    return repr(missing)
-
-
-def _loaded(point: EntryPoint) -> TaskType:
-    try:
-        declared = point.load()
-    except ModuleNotFoundError as missing:
-        raise BrokenTaskType(f"the task type {point.value} cannot be loaded: {_advice(missing)}") from missing
-    except Exception as fault:
-        raise BrokenTaskType(f"the task type {point.value} cannot be loaded: {fault!r}") from fault
-    if not isinstance(declared, TaskType):
-        raise BrokenTaskType(f"{point.value} is no TaskType")
-    return declared
+        failure = f"the task type {point.value} cannot be loaded"
+        try:
+            declared = point.load()
+        except ModuleNotFoundError as missing:
+            advice = repr(missing)
+            if missing.name and missing.name.partition(".")[0] == "tasks":
+                # A package that was written beside a site's checkout knows this one by its name there.
+                advice = f"it imports {missing.name}; here the name is {__name__.rpartition('.')[0]}"
+            raise BrokenTaskType(f"{failure}: {advice}") from missing
+        except Exception as fault:
+            raise BrokenTaskType(f"{failure}: {fault!r}") from fault
+        if not isinstance(declared, TaskType):
+            raise BrokenTaskType(f"{point.value} is no TaskType")
+        yield declared, point.module

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from tasks.types.base import Index, Options, TaskType
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
 from tasks.types.registry import task_types
-from tasks.types.run_forms import PLAIN_TEXT, beginning_of, binary_kind, text_kind
+from tasks.types.run_forms import PLAIN_TEXT, RunForm, beginning_of, binary_kind, text_kind
 
 #: So many files of a run are looked at for what else they may be.
 MAX_FILES_LOOKED_AT = 20
@@ -41,35 +42,31 @@ def _with_kinds_told(
     task_type: TaskType, files: Sequence[InputFile], problems: Sequence[Problem]
 ) -> list[Problem]:
     """One sentence instead of many for each file that is no run of this type at all."""
+    counts = Counter(problem.file for problem in problems)
     wrong = {problem.file for problem in fatal(problems)}
     looked_at = [file for file in files if file.shown in wrong][:MAX_FILES_LOOKED_AT]
-    told = {file.shown: problem for file in looked_at for problem in _kind_told(task_type, file, problems)}
-    if not told:
-        return list(problems)
-    return [*told.values(), *(problem for problem in problems if problem.file and problem.file not in told)]
-
-
-def _kind_told(task_type: TaskType, file: InputFile, problems: Sequence[Problem]) -> Iterator[Problem]:
     form = task_type.run_form
+    kinds = {}
+    for file in looked_at if form else ():
+        if form and (message := _kind_of(file, form, counts[file.shown])):
+            kinds[file.shown] = file.problem(message, form.described)
+    if not kinds:
+        return list(problems)
+    return [*kinds.values(), *(problem for problem in problems if problem.file and problem.file not in kinds)]
+
+
+def _kind_of(file: InputFile, form: RunForm, problems: int) -> str:
+    """What a file is that is no run; empty where its ``problems`` are better told one by one."""
     beginning = beginning_of(file)
-    if form is None or not beginning:
-        return
-    expected = form.described
+    if not beginning:
+        return ""
     if kind := binary_kind(beginning):
-        yield Problem(file=file.shown, message=f"this is {kind}, which holds no answers", expected=expected)
-    elif form.fits(beginning):
-        return
-    elif others := [slug for slug, other in task_types().items() if _fits(other, beginning)]:
-        message = f"this looks like a run for {' or '.join(others)}; is this the right task?"
-        yield Problem(file=file.shown, message=message, expected=expected)
-    elif (kind := text_kind(beginning)) and (kind != PLAIN_TEXT or _has_several(file, problems)):
-        yield Problem(file=file.shown, message=f"this looks like {kind}", expected=expected)
-
-
-def _has_several(file: InputFile, problems: Sequence[Problem]) -> bool:
-    """A few lines that the text form cannot have are better told one by one."""
-    return sum(problem.file == file.shown for problem in problems) >= MIN_STRAY_LINES
-
-
-def _fits(task_type: TaskType, beginning: bytes) -> bool:
-    return task_type.run_form is not None and task_type.run_form.fits(beginning)
+        return f"this is {kind}, which holds no answers"
+    if form.fits(beginning):
+        return ""
+    forms = {slug: other.run_form for slug, other in task_types().items()}
+    if others := [slug for slug, other in forms.items() if other is not None and other.fits(beginning)]:
+        return f"this looks like a run for {' or '.join(others)}; is this the right task?"
+    kind = text_kind(beginning)
+    is_told = kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
+    return f"this looks like {kind}" if is_told else ""

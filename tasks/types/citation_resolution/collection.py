@@ -303,12 +303,12 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     Under the official rules only papers with at least eight candidates count.
     """
     resolution: Resolution = split.content
-    rows = np.arange(split.instances)
+    rows: NDArray[np.intp] = np.arange(split.instances)
     if rules == OFFICIAL:
         rows = np.flatnonzero(resolution.choices >= MIN_CANDIDATES)
         resolution = replace(
             resolution,
-            ids=[resolution.ids[row] for row in rows],
+            ids=[resolution.ids[row] for row in rows.tolist()],
             gold=resolution.gold.take(rows),
             papers=resolution.papers.take(rows),
             sections=resolution.sections.take(rows),

@@ -97,9 +97,9 @@ def _refuse_odd_quotes(raw: bytes) -> None:
 
 def _annotation(line: str, topic: str | None, number: int, source: Source) -> Annotation:
     fields = line_fields(line)
-    for name in NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED:
-        if name not in fields:
-            raise Unreadable(f"the line has no field “{name}”", f"`{name}: …` between bars")
+    for needed in NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED:
+        if needed not in fields:
+            raise Unreadable(f"the line has no field “{needed}”", f"`{needed}: …` between bars")
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:

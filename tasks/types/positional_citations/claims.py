@@ -115,14 +115,10 @@ def _nodes(words: Words, parse: Parse | None, *, merge: bool) -> tuple[dict[int,
     nodes: dict[int, Marks] = {}
     lost = 0
     for place, group in words.groups.items():
-        alike = []
-        if parse and words.words:
-            word = words.words[place]
-            alike = [n for n, token in enumerate(parse.tokens) if word in token or token in word]
-        if alike:
-            lost += join(nodes, min(alike, key=lambda n, at=place: abs(n - at)), group, merge=merge)
-        else:
-            lost += 1
+        word = words.words[place] if words.words else ""
+        tokens = parse.tokens if parse and words.words else ()
+        alike = [(abs(n - place), n) for n, token in enumerate(tokens) if word in token or token in word]
+        lost += join(nodes, min(alike)[1], group, merge=merge) if alike else 1
     return nodes, lost
 
 
