@@ -21,7 +21,6 @@ from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
 from scoring.stats.significance import (
     APPROXIMATE,
-    Difference,
     Standing,
     differences,
     may_need_more,
@@ -77,27 +76,40 @@ def compared(
     """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
     own = _rows_of(one, metric)
     others = others[: max(1, MAX_ROWS // max(1, len(own.unit_names)))]
-    theirs = [_rows_of(other, metric) for other in others]
-    pairs = [
-        paired(metric, *((own, rows) if one.pk < other.pk else (rows, own)))
-        for other, rows in zip(others, theirs, strict=True)
-    ]
+    pairs = []
+    for other in others:
+        theirs = _rows_of(other, metric)
+        pairs.append(paired(metric, own, theirs) if one.pk < other.pk else paired(metric, theirs, own))
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         by_units.setdefault(len(pair.a), []).append(place)
-    found: list[Comparison] = []
+    rows: list[Comparison] = []
     for units, places in by_units.items():
-        result = differences(
+        results = differences(
             [pairs[place] for place in places],
             trials=trials_for(units),
             max_trials=trials_for(units, comparisons),
             seed=SEED,
         )
-        found += [
-            _comparison(metric, one, others[place], found)
-            for place, found in zip(places, result, strict=True)
-        ]
-    return found
+        for place, result in zip(places, results, strict=True):
+            first, second = sorted((one, others[place]), key=lambda evaluation: evaluation.pk)
+            rows.append(
+                Comparison(
+                    first=first,
+                    second=second,
+                    metric=metric.name,
+                    difference=_or_none(result.difference),
+                    error=_or_none(result.error),
+                    low=result.low,
+                    high=result.high,
+                    p=_or_none(result.test.p),
+                    test=result.test.kind,
+                    trials=result.test.trials,
+                    units=result.units,
+                    seed=SEED,
+                )
+            )
+    return rows
 
 
 def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
@@ -105,24 +117,6 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
     if metric.statistic not in found.matrices:
         raise Unreadable(evaluation.pk)
     return found
-
-
-def _comparison(metric: Metric, one: Evaluation, other: Evaluation, result: Difference) -> Comparison:
-    first, second = sorted((one, other), key=lambda evaluation: evaluation.pk)
-    return Comparison(
-        first=first,
-        second=second,
-        metric=metric.name,
-        difference=_or_none(result.difference),
-        error=_or_none(result.error),
-        low=result.low,
-        high=result.high,
-        p=_or_none(result.test.p),
-        test=result.test.kind,
-        trials=result.test.trials,
-        units=result.units,
-        seed=SEED,
-    )
 
 
 def _or_none(value: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
@@ -94,7 +94,22 @@ def results_of(phase: Phase) -> list[Result]:
         return []
     counting = counting_runs(phase, phase.task.ranking_rules, gold)
     runs = {run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY}
-    numbers = _numbers(list(runs), phase, gold)
+    scores = Score.objects.filter(
+        evaluation__submission__in=runs, evaluation__gold=gold, evaluation__rules__in=phase.task.rules
+    ).order_by("evaluation_id")
+    # By run and rule set the lines of its last evaluation.
+    last: dict[tuple[int, str], tuple[int, list[str]]] = {}
+    for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
+        "evaluation__submission", "evaluation__rules", "evaluation", "shared__metric", "value", "is_infinite"
+    ):
+        if last.get((pk, rules), (None,))[0] != evaluation:
+            last[pk, rules] = evaluation, []
+        printed = "inf" if is_infinite else "" if value is None else repr(significant(value))
+        last[pk, rules][1].append(f"{rules} {metric} {printed}")
+    lines: dict[int, list[str]] = defaultdict(list)
+    for (pk, _rules), (_evaluation, of_evaluation) in last.items():
+        lines[pk] += of_evaluation
+    numbers = {pk: hashlib.sha256("\n".join(sorted(lines[pk])).encode()).hexdigest() for pk in runs}
     stated = ResultConfirmation.objects.filter(submission__in=runs).select_related("by")
     statements = {statement.submission_id: statement for statement in stated}
     results = []
@@ -111,26 +126,6 @@ def results_of(phase: Phase) -> list[Result]:
             )
         )
     return results
-
-
-def _numbers(runs: Collection[int], phase: Phase, gold: Gold) -> Mapping[int, str]:
-    """By run a digest of its scores under every rule set, each as it was scored last."""
-    scores = Score.objects.filter(
-        evaluation__submission__in=runs, evaluation__gold=gold, evaluation__rules__in=phase.task.rules
-    ).order_by("evaluation_id")
-    last: dict[tuple[int, str], tuple[int, list[str]]] = {}
-    for run, rules, evaluation, metric, value, is_infinite in scores.values_list(
-        "evaluation__submission", "evaluation__rules", "evaluation", "shared__metric", "value", "is_infinite"
-    ):
-        known, found = last.get((run, rules), (evaluation, []))
-        if known != evaluation:
-            found = []
-        told = "inf" if is_infinite else "" if value is None else repr(significant(value))
-        last[run, rules] = (evaluation, [*found, f"{rules} {metric} {told}"])
-    lines: dict[int, list[str]] = defaultdict(list)
-    for (run, _rules), (_evaluation, found) in last.items():
-        lines[run] += found
-    return {run: hashlib.sha256("\n".join(sorted(lines[run])).encode()).hexdigest() for run in runs}
 
 
 def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:

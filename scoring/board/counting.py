@@ -274,17 +274,16 @@ def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None =
     with connection.cursor() as cursor:
         statement = _COUNTING.replace("{choice}", choice)
         cursor.execute(statement.format(**_NAMES), values)
-        return [_counting_run(row) for row in cursor.fetchall()]
-
-
-def _counting_run(row: Sequence[Any]) -> CountingRun:
-    """Both databases give JSON as text here, and SQLite times, in UTC."""
-    *begin, submitted_at, team, slug, card, alias, priority, has_organiser = row
-    if not isinstance(submitted_at, dt.datetime):
-        submitted_at = dt.datetime.fromisoformat(submitted_at).replace(tzinfo=dt.UTC)
-    read = {} if card == "{}" else json.loads(str(card))
-    end = [submitted_at, team, slug, read, alias, priority, bool(has_organiser)]
-    return CountingRun._make([*begin, *end])
+        rows = cursor.fetchall()
+    runs = []
+    for *begin, sent, team, slug, card, alias, priority, has_organiser in rows:
+        # Both databases give JSON as text here, and SQLite times, in UTC.
+        is_text = isinstance(sent, str)
+        submitted_at = dt.datetime.fromisoformat(sent).replace(tzinfo=dt.UTC) if is_text else sent
+        fields = {} if card == "{}" else json.loads(str(card))
+        end = [submitted_at, team, slug, fields, alias, priority, bool(has_organiser)]
+        runs.append(CountingRun._make([*begin, *end]))
+    return runs
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
@@ -212,7 +212,13 @@ def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audienc
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     """Those of fewer instances, and those without which one of them would follow from a shown total."""
     hidden = {label for label, size in sizes.items() if size < min_size}
-    groups = list(_groups(sizes))
+    # Classes that add up to what is shown: all of them, and each row and column of crossed ones.
+    crossed: dict[tuple[int, str], set[str]] = {}
+    for label in sizes:
+        parts = label.split(CROSSED)
+        for place, part in enumerate(parts if len(parts) > 1 else ()):
+            crossed.setdefault((place, part), set()).add(label)
+    groups = [set(sizes), *crossed.values()]
     is_settled = False
     while not is_settled:
         is_settled = True
@@ -225,17 +231,6 @@ def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
 
 def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) -> bool:
     return bool(hidden) and (len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size)
-
-
-def _groups(labels: Collection[str]) -> Iterator[frozenset[str]]:
-    """Classes that add up to what is shown: all of them, and each row and column of crossed ones."""
-    yield frozenset(labels)
-    crossed: dict[tuple[int, str], set[str]] = {}
-    for label in labels:
-        parts = label.split(CROSSED)
-        for place, part in enumerate(parts if len(parts) > 1 else ()):
-            crossed.setdefault((place, part), set()).add(label)
-    yield from map(frozenset, crossed.values())
 
 
 #: `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`, `<5`; but no name that holds digits, `C90-2039`.
@@ -290,7 +285,17 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
         return None
     chosen = metric if metric in metrics else metrics[0]
     table = class_table(board, rows, DATA_SET, chosen)
-    best = {name.label: _best_of_others(table, name.label) for name in table.classes}
+    # The evaluations with the best value among the runs that were not trained on the data set.
+    best: dict[str, set[int]] = {}
+    for name in table.classes:
+        values = {
+            row.evaluation: value
+            for row in rows
+            if not _saw(row, name.label) and (value := table.value(name.label, row)) is not None
+        }
+        top = (max if table.higher_is_better else min)(values.values(), default=None)
+        is_ordered = table.higher_is_better is not None
+        best[name.label] = {key for key, value in values.items() if is_ordered and value == top}
     return Transfer(
         metric=chosen,
         metrics=metrics,
@@ -315,15 +320,3 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
 
 def _saw(row: Row, label: str) -> bool:
     return label.lower() in trained_on(row.card)
-
-
-def _best_of_others(table: ClassTable, label: str) -> set[int]:
-    values = {
-        row.evaluation: value
-        for row in table.systems
-        if isinstance(row, Row) and not _saw(row, label) and (value := table.value(label, row)) is not None
-    }
-    if not values or table.higher_is_better is None:
-        return set()
-    top = (max if table.higher_is_better else min)(values.values())
-    return {evaluation for evaluation, value in values.items() if value == top}

@@ -18,7 +18,7 @@ from scoring.board.names import dimension_label, metric_label
 from scoring.board.numbers import DASH, MINUS, ranks, shown
 from scoring.board.overall import Overall
 from scoring.board.query import TableChoice, chosen_columns
-from scoring.board.standings import Board, Column, Row
+from scoring.board.standings import Board, Row
 from tasks.models import Season
 from tasks.models.run_cards import CARD
 from tasks.submissions.run_card import EVERY
@@ -196,7 +196,12 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
     columns = chosen_columns(board, choice.columns)
-    best = {column.name: _best_of_teams(rows, column) for column in columns}
+    best: dict[str, float] = {}
+    for column in columns:
+        cells = [row.scores.get(column.name) for row in rows if row.competes]
+        values = [cell.value for cell in cells if cell and cell.value is not None]
+        if values and column.higher_is_better is not None:
+            best[column.name] = max(values) if column.higher_is_better else min(values)
     tied: set[int] = set()
     if choice.has_marks and board.ranking in columns and board.is_compared:
         tied = {row.submission for row in [row for row in board.rows if row.group == 1][1:]}
@@ -219,7 +224,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
             if cell is None:
                 yield ""
                 continue
-            is_best = row.competes and cell.value is not None and cell.value == best[column.name]
+            is_best = row.competes and cell.value is not None and cell.value == best.get(column.name)
             value = shown(cell.value, column.scale, is_infinite=cell.is_infinite)
             if not column.is_ranking:
                 yield _number(value, is_best=is_best)
@@ -243,17 +248,6 @@ def as_latex(board: Board, rows: Sequence[Row], choice: TableChoice = ALL) -> st
     return as_table(
         tabular, choice.caption or caption, f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}"
     )
-
-
-def _best_of_teams(rows: Sequence[Row], column: Column) -> float | None:
-    values = [
-        cell.value
-        for row in rows
-        if row.competes and (cell := row.scores.get(column.name)) and cell.value is not None
-    ]
-    if column.higher_is_better is None or not values:
-        return None
-    return max(values) if column.higher_is_better else min(values)
 
 
 def preliminary(confirmation: Confirmation | None) -> str:

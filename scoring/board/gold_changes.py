@@ -47,33 +47,35 @@ def changes(before: Board, after: Board) -> list[Change]:
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
     new = {_key(row, all_stand=all_stand): row for row in after.rows}
     keys = [*new, *(key for key in old if key not in new)]
-    return [_change(old.get(key), new.get(key), before, after) for key in keys]
+    scale = next((board.ranking.scale for board in (after, before) if board.ranking), 1.0)
+
+    def value(row: Row | None, board: Board) -> float | None:
+        cell = row.scores.get(board.ranking.name) if row and board.ranking else None
+        return cell.value if cell else None
+
+    rows = []
+    for key in keys:
+        was, now = old.get(key), new.get(key)
+        row = new[key] if key in new else old[key]
+        first, last = value(was, before), value(now, after)
+        rows.append(
+            Change(
+                system=row.system,
+                team=row.display_name,
+                rank_before=was.rank if was else None,
+                rank_after=now.rank if now else None,
+                before=shown(first, scale) if first is not None else "",
+                after=shown(last, scale) if last is not None else "",
+                difference=shown(last - first, scale) if first is not None and last is not None else "",
+            )
+        )
+    return rows
 
 
 def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
     if row.competes and (all_stand or row.is_contrastive or row.team_slug is None):
         return row.submission, ""
     return (row.team_slug, "") if row.team_slug else (None, row.system)
-
-
-def _change(old: Row | None, new: Row | None, before: Board, after: Board) -> Change:
-    row = new or old
-    assert row is not None
-    scale = next((board.ranking.scale for board in (after, before) if board.ranking), 1.0)
-    values = []
-    for standing, board in ((old, before), (new, after)):
-        cell = standing.scores.get(board.ranking.name) if standing and board.ranking else None
-        values.append(cell.value if cell else None)
-    known = [value for value in values if value is not None]
-    return Change(
-        system=row.system,
-        team=row.display_name,
-        rank_before=old.rank if old else None,
-        rank_after=new.rank if new else None,
-        before=shown(values[0], scale) if values[0] is not None else "",
-        after=shown(values[1], scale) if values[1] is not None else "",
-        difference=shown(known[1] - known[0], scale) if len(known) == 2 else "",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

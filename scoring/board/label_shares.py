@@ -73,15 +73,9 @@ def schemes_of(metrics: Sequence[str]) -> list[str]:
 def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     """None where nothing was counted or the matrices are gone. ``scheme`` is the name of a metric."""
     key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
-    found: LabelCounts | None = caches["results"].get(key)
-    if found is None:
-        found = _counted(evaluation, scheme)
-        if found is not None:
-            caches["results"].set(key, found, SECONDS)
-    return found
-
-
-def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
+    kept: LabelCounts | None = caches["results"].get(key)
+    if kept is not None:
+        return kept
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     metric = known_metric(task_type, scheme, evaluation.rules, options)
@@ -102,12 +96,14 @@ def _counted(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     if len(datasets) != len(counts):
         return None
     has_others = bool(counts[..., -1].any())
-    return LabelCounts(
+    counted = LabelCounts(
         labels=(*labels, OTHER) if has_others else labels,
         datasets=datasets,
         counts=counts if has_others else counts[..., :-1],
         sources=text_counts(stats),
     )
+    caches["results"].set(key, counted, SECONDS)
+    return counted
 
 
 def sources_in_words(counts: LabelCounts, side: str) -> str:

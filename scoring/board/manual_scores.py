@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,9 +161,12 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
         parts = line.replace(",", " ").replace(";", " ").split()
         if not parts:
             continue
-        run, value = (parts[0], _number(parts[1])) if len(parts) == 2 else ("", None)
+        run, value = "", math.nan
+        if len(parts) == 2:
+            with suppress(ValueError):
+                run, value = parts[0], float(parts[1])
         is_number = run.isascii() and run.isdigit() and len(run) < 16
-        if value is None or not is_number:
+        if not math.isfinite(value) or not is_number:
             faults.append(
                 _("line %(number)s: “%(line)s” is not the number of a run and a value")
                 % {"number": number, "line": line[:60]}
@@ -181,14 +185,6 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
         )
         raise ValidationError({"values": [*faults[:MAX_FAULTS], *more]})
     return found
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, kw_only=True)

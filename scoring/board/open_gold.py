@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,16 +68,15 @@ class DescribedSplit:
 
 def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
     """Organisers see every split; others those with released inputs, and of gold what they may have."""
-    return list(_described(task, viewer, is_organiser=may_organise(viewer, task.season)))
-
-
-def _described(task: Task, viewer: object, *, is_organiser: bool) -> Iterator[DescribedSplit]:
+    is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
     for phase in task.phases.select_related("task__season"):
         phases.setdefault(phase.split, []).append(phase)
+    splits = []
     for split, own in phases.items():
         gold = Gold.objects.current(own[0])
         if gold is None or not (is_organiser or any(phase.has_released_inputs() for phase in own)):
             continue
         has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in own)
-        yield DescribedSplit(split, gold, has_gold)
+        splits.append(DescribedSplit(split, gold, has_gold))
+    return splits

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from django.contrib.auth.models import AnonymousUser
 
-from scoring.board.standings import WITH_ORGANISER, Board, Row, standings
+from scoring.board.standings import WITH_ORGANISER, Row, standings
 from scoring.board.visibility import Audience, Visibility, shows_teams, visibility_of
 from tasks.models import Phase, Season
 
@@ -59,18 +59,24 @@ def overall(season: Season) -> Overall:
     for task in season.tasks.all():
         for phase in task.phases.select_related("task__season").order_by("-opens", "-pk"):
             if contributes(phase):
-                board = standings(phase, AnonymousUser(), audience=Audience.PUBLIC)
-                if places := _places(board, teams):
-                    boards.append(OverallBoard(phase=phase, teams=len(places), places=places))
+                # A team may have several rows; its best one counts.
+                best: dict[str, Row] = {}
+                for row in standings(phase, AnonymousUser(), audience=Audience.PUBLIC).rows:
+                    if row.rank is not None and row.team_slug and row.team:
+                        best.setdefault(row.team_slug, row)
+                        team = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
+                        teams.setdefault(row.team_slug, team)
+                if best:
+                    boards.append(OverallBoard(phase=phase, teams=len(best), places=_places(best)))
                     break
-    for slug, row in teams.items():
+    for slug, overall_row in teams.items():
         # A point for each place above the last; the ends add up the best and the worst open ranks.
         for contributing in boards:
             if place := contributing.places.get(slug):
-                row.places[contributing.phase.pk] = place
-                row.borda += contributing.teams - place.rank
-                row.borda_low += contributing.teams - place.high
-                row.borda_high += contributing.teams - place.low
+                overall_row.places[contributing.phase.pk] = place
+                overall_row.borda += contributing.teams - place.rank
+                overall_row.borda_low += contributing.teams - place.high
+                overall_row.borda_high += contributing.teams - place.low
     rows = [row for row in teams.values() if row.places]
     for row in rows:
         row.mean_rank = fmean(place.rank for place in row.places.values())
@@ -86,13 +92,7 @@ def contributes(phase: Phase) -> bool:
     return is_shown and shows_teams(phase, Audience.PUBLIC)
 
 
-def _places(board: Board, teams: dict[str, OverallRow]) -> dict[str, Place]:
-    best: dict[str, Row] = {}
-    for row in board.rows:
-        if row.rank is not None and row.team_slug and row.team:
-            best.setdefault(row.team_slug, row)
-            entry = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
-            teams.setdefault(row.team_slug, entry)
+def _places(best: Mapping[str, Row]) -> dict[str, Place]:
     ranks = [row.rank or 0 for row in best.values()]
     places = {}
     for slug, row in best.items():

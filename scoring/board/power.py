@@ -15,7 +15,7 @@ from citeboard.core.words import counted, in_decimals, listed, thousands
 from scoring.board.comparisons import FirstTwo, Unreadable, statistics_of, trials_for
 from scoring.board.names import metric_label
 from scoring.board.numbers import shown
-from scoring.metrics import Metric, metrics_of
+from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
 from scoring.stats.significance import ALPHA, detectable_difference, smallest_p, typical_error, units_needed
@@ -45,7 +45,25 @@ class Separation:
 
     @property
     def sentences(self) -> list[str]:
-        sentences = [] if self.can_differ else [self._too_few()]
+        sentences = []
+        if not self.can_differ:
+            facts = {
+                "units": counted_units(self.units, self.unit),
+                "alpha": f"{100 * ALPHA:.0f}",
+                "p": in_decimals(f"{self.smallest_p:.3f}"),
+                "systems": self.comparisons + 1,
+                "corrected": in_decimals(f"{self.smallest_corrected_p:.3f}"),
+                "comparisons": self.comparisons,
+            }
+            words = _(
+                "With %(units)s no two of %(systems)s systems can differ at %(alpha)s %%: the smallest p is "
+                "%(p)s, and %(corrected)s after Holm's correction for %(comparisons)s comparisons."
+            )
+            if self.smallest_p > ALPHA:
+                words = _(
+                    "With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s."
+                )
+            sentences.append(words % facts)
         if self.more_units:
             # An estimate has two digits.
             digits = len(str(self.more_units))
@@ -56,28 +74,6 @@ class Separation:
                 words = _("About %(units)s would separate first and second.")
             sentences.append(words % {"units": more})
         return sentences
-
-    def _too_few(self) -> str:
-        facts = {
-            "units": counted_units(self.units, self.unit),
-            "alpha": f"{100 * ALPHA:.0f}",
-            "p": in_decimals(f"{self.smallest_p:.3f}"),
-            "systems": self.comparisons + 1,
-            "corrected": in_decimals(f"{self.smallest_corrected_p:.3f}"),
-            "comparisons": self.comparisons,
-        }
-        if self.smallest_p > ALPHA:
-            return (
-                _("With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s.")
-                % facts
-            )
-        return (
-            _(
-                "With %(units)s no two of %(systems)s systems can differ at %(alpha)s %%: the smallest p is "
-                "%(p)s, and %(corrected)s after Holm's correction for %(comparisons)s comparisons."
-            )
-            % facts
-        )
 
 
 def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
@@ -119,12 +115,15 @@ class GoldPower:
 
     @property
     def sentences(self) -> list[str]:
-        known = {times: self._difference(times) for times in TIMES}
-        by_units = {times * self.units: difference for times, difference in known.items() if difference}
-        few = _("%(units)s cannot show that two systems differ at 5 %%.") % {
-            "units": counted_units(self.units, self.unit)
-        }
-        told = [] if known[1] else [few]
+        by_units: dict[int, str] = {}
+        for units in (times * self.units for times in TIMES):
+            least = detectable_difference(self.error, self.units, at_units=units, largest=self.largest)
+            if math.isfinite(least):
+                by_units[units] = shown(least, self.scale)
+        sentences = []
+        if self.units not in by_units:
+            few = _("%(units)s cannot show that two systems differ at 5 %%.")
+            sentences.append(few % {"units": counted_units(self.units, self.unit)})
         if by_units:
             (units, first), *more = by_units.items()
             sizes = [
@@ -136,16 +135,11 @@ class GoldPower:
                     for further, difference in more
                 ),
             ]
-            told.append(
+            sentences.append(
                 _("With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s).")
                 % {"sizes": listed(sizes), "runs": counted(self.runs, "run")}
             )
-        return told
-
-    def _difference(self, times: int) -> str:
-        wanted = times * self.units
-        found = detectable_difference(self.error, self.units, at_units=wanted, largest=self.largest)
-        return shown(found, self.scale) if math.isfinite(found) else ""
+        return sentences
 
 
 def gold_power(gold: Gold) -> GoldPower | None:
@@ -165,11 +159,17 @@ def gold_power(gold: Gold) -> GoldPower | None:
     if not metric.is_exchangeable:
         return None
     key = f"gold-power:{release()}:{metric.name}:{','.join(run.statistics for run in evaluations)}"
-    found: tuple[int, float] | None = cache.get(key)
-    if found is None:
-        found = _measured(gold, metric, evaluations)
-        cache.set(key, found, SECONDS)
-    units, error = found
+    measured: tuple[int, float] | None = cache.get(key)
+    if measured is None:
+        try:
+            runs = [statistics_of(evaluation, [metric.statistic]) for evaluation in evaluations]
+            pairs = [paired(metric, a, b) for a, b in itertools.combinations(runs, 2)]
+            measured = max(len(pair.a) for pair in pairs), typical_error(pairs)
+        except Unreadable as reason:
+            log.warning("What gold %s can show is not known: %s", gold.pk, reason)
+            measured = 0, math.nan
+        cache.set(key, measured, SECONDS)
+    units, error = measured
     if math.isnan(error):
         return None
     low, high = metric.value_range
@@ -182,16 +182,6 @@ def gold_power(gold: Gold) -> GoldPower | None:
         scale=metric.scale,
         largest=high - low,
     )
-
-
-def _measured(gold: Gold, metric: Metric, evaluations: list[Evaluation]) -> tuple[int, float]:
-    try:
-        runs = [statistics_of(evaluation, [metric.statistic]) for evaluation in evaluations]
-    except Unreadable as reason:
-        log.warning("What gold %s can show is not known: %s", gold.pk, reason)
-        return 0, math.nan
-    pairs = [paired(metric, a, b) for a, b in itertools.combinations(runs, 2)]
-    return max(len(pair.a) for pair in pairs), typical_error(pairs)
 
 
 def counted_units(number: int, unit: str) -> str:

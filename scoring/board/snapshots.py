@@ -114,28 +114,27 @@ def keep_due() -> int:
             current = board_gold(phase)
             if current is not None and current.number > gold.number:
                 due.append((phase, gold, Snapshot.Occasion.GOLD))
-    return sum(_keep_all(phase, gold, occasion) for phase, gold, occasion in due)
-
-
-def _keep_all(phase: Phase, gold: Gold | None, occasion: Snapshot.Occasion) -> int:
-    """Under each rule set: what the public sees, and what organisers see where that is more."""
-    if gold is None:
-        return 0
-    shown = visibility_of(phase, Audience.PUBLIC)
-    audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
-    if (shown != Visibility.SCORES or phase.is_frozen()) and occasion != Snapshot.Occasion.FREEZE:
-        audiences.append(Audience.ORGANISER)
-    with transaction.atomic():
-        boards = [
-            standings(phase, None, rules, gold=gold, audience=audience)
-            for rules in phase.task.rules
-            for audience in audiences
-        ]
-        number = sum(keep(board, occasion) is not None for board in boards)
-        if number:
-            # Pages of the board that were made before do not lead there.
-            bump_version(phase.pk)
-        return number
+    total = 0
+    for phase, stood_on, occasion in due:
+        if stood_on is None:
+            continue
+        # What the public sees, and what organisers see where that is more.
+        shown = visibility_of(phase, Audience.PUBLIC)
+        audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
+        if (shown != Visibility.SCORES or phase.is_frozen()) and occasion != Snapshot.Occasion.FREEZE:
+            audiences.append(Audience.ORGANISER)
+        with transaction.atomic():
+            boards = [
+                standings(phase, None, rules, gold=stood_on, audience=audience)
+                for rules in phase.task.rules
+                for audience in audiences
+            ]
+            number = sum(keep(board, occasion) is not None for board in boards)
+            if number:
+                # Pages of the board that were made before do not lead there.
+                bump_version(phase.pk)
+        total += number
+    return total
 
 
 def frozen_phases() -> QuerySet[Phase]:

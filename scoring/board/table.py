@@ -55,18 +55,7 @@ def table(
         begins = marks_groups and row.group is not None and group is not None and row.group != group
         group = row.group if row.group is not None else group
         written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own))
-    return Table(heads=_heads(writers, columns, query), rows=SafeString("".join(written)))
-
-
-def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
-    if query.all_columns:
-        return board.main_first
-    main = board.main
-    return main + [column for column in board.filled if column.name == query.column and column not in main]
-
-
-def _heads(writers: Writers, columns: Sequence[Column], query: BoardQuery) -> SafeString:
-    ranking = writers.board.ranking
+    ranking = board.ranking
     heads = [
         _head(RANK, _("Rank"), query, "rank", rises=True),
         _head(SYSTEM, _("System"), query, "name", rises=True),
@@ -83,7 +72,15 @@ def _heads(writers: Writers, columns: Sequence[Column], query: BoardQuery) -> Sa
             )
         heads.append(f'<th scope="col" class="interval">{axis}</th>')
     heads += [_metric_head(column, query, "n rest") for column in columns if column is not ranking]
-    return SafeString("".join([*heads, _head(DATE, _("Sent"), query, "date rest", rises=False)]))
+    heads.append(_head(DATE, _("Sent"), query, "date rest", rises=False))
+    return Table(heads=SafeString("".join(heads)), rows=SafeString("".join(written)))
+
+
+def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
+    if query.all_columns:
+        return board.main_first
+    main = board.main
+    return main + [column for column in board.filled if column.name == query.column and column not in main]
 
 
 def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
@@ -99,18 +96,12 @@ def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, m
     if query.column == name:
         sign, aria = ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")
         sort, arrow = f' aria-sort="{aria}"', f' <span class="arrow" aria-hidden="true">{sign}</span>'
+    words = " ".join(
+        f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word) for word in label.split()
+    )
     return (
         f'<th scope="col" class="{kind}"{sort}><a id="sort-{escape(name)}"'
-        f' href="{escape(query.sorted_by(name))}">{_unbroken(label)}</a>{arrow}{mark}</th>'
-    )
-
-
-def _unbroken(label: str) -> SafeString:
-    return SafeString(
-        " ".join(
-            f'<span class="word">{escape(word)}</span>' if "-" in word else escape(word)
-            for word in label.split()
-        )
+        f' href="{escape(query.sorted_by(name))}">{words}</a>{arrow}{mark}</th>'
     )
 
 
@@ -184,9 +175,21 @@ class Writer:
         utc = row.submitted_at.astimezone(dt.UTC)
         form, months = self._days
         day = form % {"day": utc.day, "month": months[utc.month - 1], "year": utc.year}
+        team = escape(row.marked_name)
+        if is_own:
+            team = _("{name}, your team").format(name=team)
+        if row.priority and self.board.goes_by_priority:
+            team = _("{name}, priority {priority}").format(name=team, priority=row.priority)
+        if row.card:
+            team += "".join(f' <span class="run-mark">{escape(words)}</span>' for _name, words in row.marks)
+        if self.board.columns:
+            all_numbers, compare, _ends = self._words
+            unfold = f'<a class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
+            beside = f'<a href="{self.compare}{row.submission}">{compare}</a>' if self.compare else ""
+            team = f"<span>{team}</span>{unfold}{beside}"
         return (
-            f'<tr{kind}><td class="rank">{rank}</td>'
-            f'<th scope="row"><span class="system">{escape(row.system)}</span> {self._team(row, is_own)}</th>'
+            f'<tr{kind}><td class="rank">{rank}</td><th scope="row"><span class="system">'
+            f'{escape(row.system)}</span> <span class="team">{team}</span></th>'
             f"{self._first(row)}{self._others(row)}"
             f'<td class="date rest"><time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{day}</time></td></tr>\n'
         )
@@ -198,21 +201,6 @@ class Writer:
     @cached_property
     def _mark(self) -> str:
         return str(get_format("DECIMAL_SEPARATOR"))
-
-    def _team(self, row: Row, is_own: bool) -> str:
-        name = escape(row.marked_name)
-        if is_own:
-            name = _("{name}, your team").format(name=name)
-        if row.priority and self.board.goes_by_priority:
-            name = _("{name}, priority {priority}").format(name=name, priority=row.priority)
-        if row.card:
-            name += "".join(f' <span class="run-mark">{escape(words)}</span>' for _name, words in row.marks)
-        if not self.board.columns:
-            return f'<span class="team">{name}</span>'
-        all_numbers, compare, _ends = self._words
-        unfold = f'<a class="unfold" href="runs/{row.submission}/">{all_numbers}</a>'
-        beside = f'<a href="{self.compare}{row.submission}">{compare}</a>' if self.compare else ""
-        return f'<span class="team"><span>{name}</span>{unfold}{beside}</span>'
 
     def _first(self, row: Row) -> str:
         if self.ranking is None:
