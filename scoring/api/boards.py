@@ -21,12 +21,11 @@ from scoring.api.operations import get, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
 from scoring.api.serializers import mirror, optional_text, text_list
 from scoring.board.cache import phase_page
-from scoring.board.comparisons import VALUE, WAYS, Unreadable
+from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
 from scoring.board.confirming import Confirmation, confirmation_of, errata_for
 from scoring.board.confirming import publish_erratum as publish
 from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, MAX_TEXT, enter_measure, figures_of, outside_of
-from scoring.board.power import Separation
 from scoring.board.public_results import first_places
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
 from scoring.board.standings import Board, Cell, Row, UnknownRules, standings

@@ -17,8 +17,8 @@ from rest_framework.response import Response
 from scoring.api.operations import get
 from scoring.api.serializers import Address, address, mirror, mirror_of_model, text_list
 from scoring.board.exports import overall_values
-from scoring.board.overall import overall as overall_table
 from scoring.board.public_results import FirstPlace, public_first_places
+from scoring.board.public_results import overall as overall_table
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of

@@ -13,9 +13,8 @@ from django.utils.translation import ngettext
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.differences import ClassTable, System
+from scoring.board.formatting import decimals, dimension_label, metric_label, shown
 from scoring.board.manual_scores import TeamReported
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import decimals, shown
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.figures import (
     Axis,

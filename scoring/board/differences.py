@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Protocol
 
-from scoring.board.numbers import shown
+from scoring.board.formatting import shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import Audience, may_see_instances

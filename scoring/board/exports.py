@@ -13,10 +13,9 @@ from citeboard.core.templatetags.page import iso
 from scoring.board.comparisons import SIGNIFICANCE
 from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.differences import ClassTable, System, class_table, dimensions_of, metrics_of
+from scoring.board.formatting import DASH, MINUS, dimension_label, metric_label, ranks, shown
 from scoring.board.manual_scores import Outside, outside_of, written
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import DASH, MINUS, ranks, shown
-from scoring.board.overall import Overall
+from scoring.board.public_results import Overall
 from scoring.board.query import TableChoice, chosen_columns
 from scoring.board.standings import Board, Row
 from tasks.models import Season

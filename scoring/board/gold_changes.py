@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from scoring.board.names import metric_label
-from scoring.board.numbers import shown
+from scoring.board.formatting import metric_label, shown
 from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Audience
 from scoring.models import Evaluation

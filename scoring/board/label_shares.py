@@ -16,7 +16,7 @@ from citeboard.core.release import release
 from citeboard.core.words import listed
 from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
-from scoring.board.numbers import shown
+from scoring.board.formatting import shown
 from scoring.figures import Bars, HeatMap, Measured, Series
 from scoring.metrics import known_metric
 from scoring.metrics.base import Floats

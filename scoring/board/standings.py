@@ -14,11 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.teams.access import teams_of
-from scoring.board.comparisons import SIGNIFICANCE, VALUE, ranks_of
+from scoring.board.comparisons import SIGNIFICANCE, VALUE, Separation, ranks_of, separation
 from scoring.board.counting import ScoreRow, board_gold, counting_runs, gold_at, scores_of
+from scoring.board.formatting import ranks
 from scoring.board.human_columns import human_columns
-from scoring.board.numbers import ranks
-from scoring.board.power import Separation, separation
 from scoring.board.visibility import Audience, Visibility, audience_of, frozen_at, shows_teams, visibility_of
 from scoring.metrics import UnknownMetric, metric_of
 from scoring.models import Score, Signature

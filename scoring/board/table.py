@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.instants import MONTHS
 from citeboard.core.words import in_decimals
 from scoring.board.comparisons import SIGNIFICANCE
-from scoring.board.names import metric_label
-from scoring.board.numbers import MINUS, decimals, ranks, shown
+from scoring.board.formatting import MINUS, decimals, metric_label, ranks, shown
 from scoring.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.board.standings import Board, Cell, Column, Row
 from scoring.models import Comparison

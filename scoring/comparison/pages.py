@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.comparisons import SEED, trials_for
 from scoring.board.differences import hidden_classes
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import DASH, MINUS, decimals, interval, shown
+from scoring.board.formatting import DASH, MINUS, decimals, dimension_label, interval, metric_label, shown
 from scoring.board.visibility import Audience
 from scoring.comparison.contenders import CompareQuery
 from scoring.comparison.paired_scores import ClassDifference, Told, Two, by_class, differing, dimensions

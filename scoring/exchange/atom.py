@@ -13,8 +13,7 @@ from django.utils.feedgenerator import Atom1Feed
 from citeboard.core.audit import history
 from citeboard.core.markdown import rendered
 from citeboard.core.words import counted
-from scoring.board.names import metric_label
-from scoring.board.numbers import shown
+from scoring.board.formatting import metric_label, shown
 from scoring.board.public_results import PublicTeam, Result, system_slug
 from scoring.board.standings import Board, Row
 from scoring.exchange.results import place, site_address

@@ -11,8 +11,7 @@ from django.utils import translation
 from citeboard.core.language import ENGLISH
 from scoring.board.confirming import Confirmation, confirmation_of
 from scoring.board.exports import set_in_latex
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.standings import Board, Row
 from scoring.exchange.results import Results, place, site_address
 from scoring.models import Paper, Snapshot

@@ -14,9 +14,8 @@ from django.http import Http404, HttpResponse
 
 from scoring.board.confirming import confirmation_of
 from scoring.board.exports import as_csv, as_json, as_latex, json_text
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.manual_scores import figures_of
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
 from scoring.board.query import UnknownColumn
 from scoring.board.snapshots import keep_cited
 from scoring.board.standings import Board, Cell, Column, Row

@@ -32,11 +32,10 @@ from scoring.board.exports import (
     overall_json,
     overall_latex,
 )
+from scoring.board.formatting import dimension_label, interval, metric_label, shown
 from scoring.board.leaders import leaders_of
 from scoring.board.manual_scores import figures_of
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import interval, shown
-from scoring.board.overall import overall
+from scoring.board.public_results import overall
 from scoring.board.standings import Board, Column, Row, standings
 from scoring.board.visibility import Visibility, audience_of, is_public, shows_run_counts
 from scoring.exchange.citations import Citation, of_board, of_run

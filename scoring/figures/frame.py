@@ -1,14 +1,17 @@
-"""The field that bars, dots and points are drawn in: its place, its axes and its legend."""
+"""The parts of a drawing as SVG text: elements, axes, the field that values stand in, and its legend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import datetime as dt
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
 
-from scoring.figures.axes import Span, ticks
-from scoring.figures.description import Axis, Look
-from scoring.figures.elements import DASHES, group, tag, width_of, words
+from scoring.figures.description import Axis, Look, Wording
 
 WIDTH = 720.0
 LINE = 18.0
@@ -171,3 +174,260 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
         if free:
             taken.append(box(free))
     return chosen
+
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+#: Steps between named times; longer ones are whole multiples of the last.
+TIME_STEPS = (
+    MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
+    DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 182 * DAY, 365 * DAY,
+)  # fmt: skip
+#: So much of an axis stays free beyond the outermost value.
+PADDING = 0.05
+MAX_TICKS = 6
+
+
+@dataclass(frozen=True)
+class Span:
+    """``low`` and ``high`` are decimal logarithms where the axis is logarithmic."""
+
+    low: float
+    high: float
+    is_log: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value stands, from 0 at the low end to 1 at the high."""
+        number = math.log10(value) if self.is_log else value
+        return (number - self.low) / (self.high - self.low)
+
+
+def span(axis: Axis, numbers: Iterable[float]) -> Span:
+    if axis.labels:
+        return Span(-0.5, len(axis.labels) - 0.5)
+    known = [number for number in numbers if math.isfinite(number) and (axis.kind != "log" or number > 0)]
+    if axis.kind == "log":
+        low, high = (math.log10(number) for number in (min(known, default=1.0), max(known, default=10.0)))
+        free = PADDING * (high - low) or 0.5
+        return Span(low - free, high + free, is_log=True)
+    if axis.has_zero:
+        known.append(0.0)
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    if axis.kind == "date":
+        free = max(PADDING * (high - low), 5 * MINUTE)
+        return Span(low - free, high + free)
+    if low == high == 0:
+        return Span(*(axis.bounds or (0.0, 1.0)))
+    free = PADDING * (high - low) or abs(high) * PADDING
+    start = low if axis.has_zero and low == 0 else low - free
+    end = high if axis.has_zero and high == 0 else high + free
+    if axis.bounds and axis.bounds[0] <= low and high <= axis.bounds[1]:
+        start, end = max(start, axis.bounds[0]), min(end, axis.bounds[1])
+    return Span(start, end)
+
+
+def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
+    if axis.labels:
+        return [(float(place), label) for place, label in enumerate(axis.labels)]
+    if axis.kind == "date":
+        return list(_times(over, axis.wording))
+    if over.is_log:
+        return [(value, _short(value, axis.wording)) for value in _powers(over)]
+    # 1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read.
+    width = over.high - over.low
+    power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
+    step = next(power * factor for factor in (1, 2, 5, 10) if width / (power * factor) <= MAX_TICKS)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    first, last = math.ceil(over.low / step - 1e-9), math.floor(over.high / step + 1e-9)
+    return [(place * step, axis.wording.number(place * step, digits)) for place in range(first, last + 1)]
+
+
+def _powers(over: Span) -> Iterator[float]:
+    factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
+    for power in range(math.floor(over.low), math.ceil(over.high) + 1):
+        yield from (
+            value for factor in factors if over.low <= math.log10(value := factor * 10.0**power) <= over.high
+        )
+
+
+def _short(value: float, wording: Wording) -> str:
+    if value >= 1:
+        return f"{value:,.0f}".replace(",", "\u2009")
+    return f"{value:g}".replace(".", wording.decimal_mark)
+
+
+def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
+    """Round times in UTC; the year is said with the first of them and wherever it changes."""
+    width = over.high - over.low
+    step = next((step for step in TIME_STEPS if width / step <= MAX_TICKS), None)
+    if step is None:
+        step = math.ceil(width / MAX_TICKS / (365 * DAY)) * 365 * DAY
+    year = None
+    for place in range(math.ceil(over.low / step), math.floor(over.high / step) + 1):
+        at = dt.datetime.fromtimestamp(place * step, dt.UTC)
+        words = wording.date(at) if at.year == year else f"{wording.date(at)} {at.year}"
+        year = at.year
+        yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
+
+
+#: By class the light colours of a file by itself; in a page the style sheet sets them for its theme.
+PAINT = {
+    "paper": {"fill": "#ffffff"},
+    "ink": {"fill": "#1e1c19"},
+    "soft": {"fill": "#5c574f"},
+    "grid": {"stroke": "#e6e0d3", "fill": "none"},
+    "axis": {"stroke": "#5c574f", "fill": "none"},
+    "interval": {"stroke": "#1e1c19", "fill": "none"},
+    "low": {"fill": "#f6f2e8"},
+    "high": {"fill": "#6ba3d0"},
+}
+FONT = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
+SIZE = 12
+DASHES = {
+    "solid": None, "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3",
+    "longdash": "11 4", "longdashdot": "11 4 2 4", "12px 3px": "12 3",
+}  # fmt: skip
+#: By so much other fonts that a page may be read in are wider than Arial.
+WIDEST = 1.12
+#: Of an em, how wide the characters of Arial are.
+_WIDTHS = {
+    char: width
+    for width, chars in (
+        (0.22, "ijl'|"), (0.28, "ftI.,/:;[]!\\ "), (0.34, "r-()*\u2009"), (0.5, "cksvxyzJ"),
+        (0.61, "FTZ"), (0.67, "ABEKPSVXY&"), (0.72, "CDHNRUw"), (0.78, "GOQ"), (0.84, "mM%"), (0.95, "W@"),
+    )
+    for char in chars
+}  # fmt: skip
+#: What XML cannot hold, not even written as a reference.
+_NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+
+
+def tag(name: str, content: str = "", /, **attributes: object) -> str:
+    """An element; an attribute that is None is left out; ``text_anchor`` is `text-anchor`."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
+
+
+def group(kind: str, parts: Iterable[str], **attributes: object) -> str:
+    content = "".join(parts)
+    return tag("g", content, class_=kind, **PAINT[kind], **attributes) if content else ""
+
+
+def words(x: float, y: float, text: str, *, width: float | None = None, **attributes: object) -> str:
+    """A line of text, cut where it is wider than ``width``; the whole of it is then its title."""
+    shown = text if width is None else fitting(text, width)
+    title = "" if shown == text else tag("title", plain(text))
+    return tag("text", title + plain(shown), x=x, y=y, **attributes)
+
+
+def plain(text: str) -> str:
+    """Any text as text of an element or of an attribute."""
+    return escape(_NO_XML.sub("\ufffd", text))
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """About so many pixels; no font is read for it."""
+    return (
+        WIDEST
+        * size
+        * sum(
+            _WIDTHS.get(char) or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56)
+            for char in text
+        )
+    )
+
+
+def fitting(text: str, width: float) -> str:
+    if width_of(text) <= width:
+        return text
+    end = len(text)
+    while end > 1 and width_of(text[:end]) + width_of("…") > width:
+        end -= 1
+    return f"{text[:end].rstrip()}…"
+
+
+def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
+    if is_across:
+        path = f"M{_value(low)} {_value(at)}H{_value(high)}" + "".join(
+            f"M{_value(end)} {_value(at - 3)}v6" for end in (low, high)
+        )
+    else:
+        path = f"M{_value(at)} {_value(low)}V{_value(high)}" + "".join(
+            f"M{_value(at - 3)} {_value(end)}h6" for end in (low, high)
+        )
+    return tag("path", d=path)
+
+
+def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
+    return tag(
+        "path",
+        d=f"M{_value(x)} {_value(y)}{_SYMBOLS[look.symbol]}",
+        fill="none" if is_open else look.color,
+        stroke=look.color,
+        stroke_width=1.5 if is_open else 1,
+        stroke_linejoin="round",
+    )
+
+
+#: Each from the middle of the symbol.
+_SYMBOLS = {
+    "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+    "square": "m-4-4h8v8h-8z",
+    "diamond": "m0-5.5l5.5 5.5l-5.5 5.5l-5.5-5.5z",
+    "triangle-up": "m0-5.2l5 8.6h-10z",
+    "cross": "m-1.6-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z",
+    "x": "m-2.5-4.6l2.5 2.5 2.5-2.5 2.1 2.1-2.5 2.5 2.5 2.5-2.1 2.1-2.5-2.5-2.5 2.5-2.1-2.1 2.5-2.5-2.5-2.5z",
+    "star": "m0-6l1.5 4.2l4.4.1l-3.5 2.7l1.3 4.3l-3.7-2.5l-3.7 2.5l1.3-4.3l-3.5-2.7l4.4-.1z",
+}
+#: What lies over the colour of a bar, in a field of 8 by 8.
+_HATCHES = {
+    "/": "M-1 1l2-2M0 8l8-8M7 9l2-2",
+    "\\": "M-1 7l2 2M0 0l8 8M7-1l2 2",
+    "x": "M0 8l8-8M0 0l8 8",
+    "-": "M0 4h8",
+    "|": "M4 0v8",
+    ".": "M4 3v2",
+}
+
+
+def bar(look: Look, x: float, y: float, width: float, height: float, hatch_id: str | None = None) -> str:
+    """A bar of a series; one of no height is still seen to be there."""
+    size = {"x": x, "y": y, "width": width, "height": max(height, 0.5)}
+    over = tag("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
+    return tag("rect", **size, fill=look.color) + over
+
+
+def hatch(look: Look, name: str) -> str:
+    line = tag("path", d=_HATCHES[look.pattern], stroke="#ffffff", stroke_width=1.6, stroke_opacity=0.6)
+    return tag("pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse")
+
+
+def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
+    body = [
+        tag("title", plain(title)),
+        tag("desc", plain(description)) if description else "",
+        tag("rect", class_="paper", **PAINT["paper"], width=width, height=height),
+        *parts,
+    ]
+    return tag(
+        "svg",
+        "".join(body),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="drawing",
+        role="img",
+        viewBox=f"0 0 {_value(width)} {_value(height)}",
+        width=width,
+        height=height,
+        font_family=FONT,
+        font_size=SIZE,
+    )
+
+
+def _value(value: object) -> str:
+    """A number with at most one decimal where it is a length, and two where it is a share."""
+    if isinstance(value, float):
+        return f"{value:.{2 if abs(value) < 1 else 1}f}".rstrip("0").rstrip(".") or "0"
+    return str(value)

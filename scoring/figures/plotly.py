@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from scoring.figures.axes import span, ticks
 from scoring.figures.description import (
     LOOKS,
     Axis,
@@ -20,7 +19,7 @@ from scoring.figures.description import (
     PointSeries,
     Scatter,
 )
-from scoring.figures.frame import WIDTH, Field, labels
+from scoring.figures.frame import WIDTH, Field, labels, span, ticks
 
 PATTERN = {"size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.5}
 MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatch
 from zlib import crc32
 
-from scoring.figures.axes import Span, span
 from scoring.figures.description import (
     LOOKS,
     Bars,
@@ -18,17 +17,6 @@ from scoring.figures.description import (
     PointSeries,
     Scatter,
 )
-from scoring.figures.elements import (
-    bar,
-    drawing,
-    group,
-    hatch,
-    interval,
-    mark,
-    tag,
-    width_of,
-    words,
-)
 from scoring.figures.frame import (
     MAX_NAME,
     MAX_TURNED,
@@ -36,16 +24,27 @@ from scoring.figures.frame import (
     RUN,
     WIDTH,
     Field,
+    Span,
+    bar,
     before_names,
     below_names,
+    drawing,
+    group,
+    hatch,
+    interval,
     labels,
     left_of,
     legend,
     line,
     line_swatch,
+    mark,
     names_below,
+    span,
+    tag,
     values_across,
     values_up,
+    width_of,
+    words,
 )
 
 RIGHT = 16.0

@@ -15,8 +15,8 @@ import numpy as np
 
 from citeboard.core import storage
 from scoring.board.comparisons import Unreadable
+from scoring.board.formatting import metric_label
 from scoring.board.human_columns import published_sheet
-from scoring.board.names import metric_label
 from scoring.board.standings import Board
 from scoring.comparison.paired_scores import values_by_instance
 from scoring.human.ratings import final_ratings

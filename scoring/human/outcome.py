@@ -22,6 +22,7 @@ from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.human_columns import (
     SCALE,
     column_parts,
@@ -30,8 +31,6 @@ from scoring.board.human_columns import (
     published_sheet,
     signed,
 )
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
 from scoring.comparison.paired_scores import classes_by_instance
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
 from scoring.metrics.base import Floats

@@ -1,6 +1,6 @@
 """What came out: evaluations, scores, scores by class, whether runs differ; and what publications report."""
 
-from scoring.models.background import BackgroundJob
+from scoring.models.background import BackgroundJob, Rescore
 from scoring.models.boards import (
     BoardOrder,
     CitedTooOften,
@@ -42,7 +42,6 @@ from scoring.models.human import (
     SheetText,
 )
 from scoring.models.reported import Paper, Reported, ReportedTable
-from scoring.models.rescores import Rescore
 
 __all__ = [
     "CRITERIA",

@@ -1,4 +1,4 @@
-"""Work for a season that takes longer than a request should."""
+"""Work for a season that takes longer than a request should, and orders to score its runs again."""
 
 from __future__ import annotations
 
@@ -91,3 +91,26 @@ class BackgroundJob(models.Model):
     @property
     def per_cent(self) -> int:
         return int(100 * self.progress)
+
+
+class Rescore(models.Model):
+    """Jobs are queued some at a time, so that new runs need not wait; it ends when every run has its job."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    asked_at = models.DateTimeField(default=timezone.now)
+    stopped_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-asked_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["phase"], condition=Q(ended_at=None), name="rescore_once_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"scoring {self.phase} again"

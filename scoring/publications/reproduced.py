@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from scoring.board.charts import value_axis
 from scoring.board.differences import class_table
-from scoring.board.numbers import MINUS
+from scoring.board.formatting import MINUS
 from scoring.board.standings import Board, Row, standings
 from scoring.board.visibility import Visibility
 from scoring.figures import Bars, Measured, Series

@@ -16,8 +16,7 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.board.charts import value_axis
 from scoring.board.comparisons import Unreadable, statistics_of
 from scoring.board.differences import HiddenClasses, natural_order, too_small
-from scoring.board.names import dimension_label, metric_label, note_label
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import dimension_label, interval, metric_label, note_label, shown
 from scoring.board.standings import standings
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import Metric, known_metric

@@ -17,8 +17,7 @@ from citeboard.teams.membership import NEWEST, people_of
 from citeboard.teams.models import Team
 from scoring.board.charts import history
 from scoring.board.counting import board_gold, counting_runs, gold_at
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
 from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at, shows_own_scores
 from scoring.exchange.atom import ATOM, system_feed, team_feed

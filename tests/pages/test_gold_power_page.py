@@ -6,9 +6,8 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import storage
-from scoring.board.comparisons import statistics_of
-from scoring.board.names import metric_label
-from scoring.board.power import gold_power
+from scoring.board.comparisons import gold_power, statistics_of
+from scoring.board.formatting import metric_label
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.board import overall as overall_boards
+from scoring.board import public_results as overall_boards
 from tasks.models import Phase, Season
 from tests import factories
 from tests.scoring import boards

@@ -7,9 +7,8 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from django.http import QueryDict
 
-from scoring.board import names
-from scoring.board.names import dimension_label, metric_label, note_label
-from scoring.board.numbers import interval, ranks, shown
+from scoring.board import formatting
+from scoring.board.formatting import dimension_label, interval, metric_label, note_label, ranks, shown
 from scoring.board.query import BoardQuery
 from scoring.board.standings import Cell
 from scoring.board.table import MARGIN, WIDTH, Axis, whisker
@@ -72,14 +71,14 @@ def test_a_metric_has_a_name_that_people_read(name, label):
 def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch):
     one, other = task_type("clsumm-1a"), task_type("clsumm-2")
     first = replace(one, display_names={"topic": "paper", "citing": "citing text"})
-    monkeypatch.setattr(names, "task_types", lambda: {"one": first, "other": other})
-    names.display_names.cache_clear()
+    monkeypatch.setattr(formatting, "task_types", lambda: {"one": first, "other": other})
+    formatting.display_names.cache_clear()
     try:
         assert "topic" in first.dimensions
         assert "topic" in other.dimensions
-        assert names.display_names() == {"citing": "citing text"}
+        assert formatting.display_names() == {"citing": "citing text"}
     finally:
-        names.display_names.cache_clear()
+        formatting.display_names.cache_clear()
 
 
 @pytest.mark.parametrize(("name", "label"), [("dataset", "data set"), ("gold_sentences", "gold sentences")])

@@ -20,8 +20,8 @@ from scoring.figures import (
     as_svg,
     bounds_of,
 )
-from scoring.figures.axes import span, ticks
 from scoring.figures.description import LOOKS
+from scoring.figures.frame import span, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \x07 %{x}'

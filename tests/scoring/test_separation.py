@@ -7,8 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.board.comparisons import SIGNIFICANCE
-from scoring.board.power import FirstTwo, Separation, separation
+from scoring.board.comparisons import SIGNIFICANCE, FirstTwo, Separation, separation
 from scoring.board.standings import standings
 from scoring.stats.significance import units_needed
 from tasks.models import Phase

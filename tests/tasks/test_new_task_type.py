@@ -17,7 +17,7 @@ from django.urls import reverse
 from citeboard.core import confinement
 from citeboard.core.confined import pool
 from scoring.__main__ import main
-from scoring.board import names
+from scoring.board import formatting
 from scoring.board.standings import standings
 from scoring.tools import baselines
 from scoring.worker import child
@@ -34,7 +34,7 @@ SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
     registry.task_types, registry._found, cards.card, baselines.baselines,
-    names.display_names, names.metric_label,
+    formatting.display_names, formatting.metric_label,
 )  # fmt: skip
 
 

@@ -33,21 +33,26 @@ from scoring.board.charts import pairings_of
 from scoring.board.comparisons import SIGNIFICANCE, VALUE, WAYS
 from scoring.board.confirming import Confirmation, Erratum, confirmation_of, errata_for
 from scoring.board.counting import Turnout, public_facts, turnout, unsettled
+from scoring.board.formatting import metric_label
 from scoring.board.human_columns import agreement_in_words, published_sheet
 from scoring.board.label_shares import schemes_of
 from scoring.board.manual_scores import has_outside, has_team_figures
-from scoring.board.names import metric_label
 from scoring.board.query import RANK, BoardQuery, chosen_rows, requested_board
 from scoring.board.snapshots import snapshots_of
 from scoring.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_words, table
-from scoring.board.viewer import viewer_of
-from scoring.board.visibility import Audience, Visibility, shows_own_scores, shows_run_counts, shows_teams
+from scoring.board.visibility import (
+    Audience,
+    Visibility,
+    shows_own_scores,
+    shows_run_counts,
+    shows_teams,
+    viewer_of,
+)
 from scoring.comparison.contenders import CompareQuery
 from scoring.exchange.citations import Citation, of_board
 from scoring.models import Snapshot
-from scoring.publications.published import published_of
-from scoring.publications.tables import headline
+from scoring.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
 from scoring.web.boards.sections import COSTS, DIFFERENCES, DISCOURSE, OUTSIDE, PAIRINGS, PEOPLE, Section
 from scoring.web.breadcrumbs import place_of

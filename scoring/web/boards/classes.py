@@ -43,6 +43,7 @@ from scoring.board.differences import (
     system_head,
     transfer_of,
 )
+from scoring.board.formatting import DASH, dimension_label, interval, metric_label, shown
 from scoring.board.label_shares import (
     DATASET,
     MAX_DRAWN,
@@ -57,8 +58,6 @@ from scoring.board.label_shares import (
     written,
 )
 from scoring.board.leaders import Leaders, leaders_of
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import DASH, interval, shown
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.standings import Board, Row
 from scoring.board.visibility import audience_of

@@ -16,10 +16,9 @@ from django.utils.translation import gettext_lazy
 from citeboard.core.query import text_from
 from scoring.board.cache import HTML, phase_page
 from scoring.board.charts import one_against_another, pairings_of, quality_against
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.human_columns import published_judgements
 from scoring.board.manual_scores import outside_of, team_reported, written
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
 from scoring.board.query import BoardQuery, board_with_scores, chosen_rows
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of

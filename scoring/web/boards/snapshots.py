@@ -13,8 +13,7 @@ from django.views.decorators.http import require_GET, require_safe
 from citeboard.core.api import readable_anywhere
 from citeboard.core.words import sentence
 from scoring.board.confirming import confirmation_of, errata_for
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, ranks, shown
+from scoring.board.formatting import interval, metric_label, ranks, shown
 from scoring.board.query import BoardQuery, board_with_scores
 from scoring.board.snapshots import keep, keep_cited, snapshot_for
 from scoring.board.standings import standing_of

@@ -21,8 +21,8 @@ from citeboard.teams.api import asking_user
 from scoring.board.cache import phase_page
 from scoring.board.confirming import confirmation_of
 from scoring.board.counting import gold_at, unsettled
+from scoring.board.formatting import metric_label
 from scoring.board.gold_changes import boards, changes
-from scoring.board.names import metric_label
 from scoring.board.open_gold import may_have_gold, open_run
 from scoring.board.public_results import names_publicly, system_slug
 from scoring.board.query import BoardQuery

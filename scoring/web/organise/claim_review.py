@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.core.words import sentence
 from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.kinds import ask_for_judgements
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import interval, shown
 from scoring.human.claim_review import JudgementsRefused, agreement_of, publish, revoke
 from scoring.models import BackgroundJob, JudgedRun
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import counted, sentence
-from scoring.board.power import gold_power
+from scoring.board.comparisons import gold_power
 from scoring.board.visibility import may_see_submission
 from scoring.tools.baselines import baselines, has_papers
 from scoring.web.organise.overview import lines

@@ -20,9 +20,8 @@ from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
 from scoring.background.access import jobs_of
 from scoring.background.kinds import ask_for_sheet
+from scoring.board.formatting import DASH, dimension_label, interval, shown
 from scoring.board.human_columns import SCALE
-from scoring.board.names import dimension_label
-from scoring.board.numbers import DASH, interval, shown
 from scoring.human import outcome
 from scoring.human.data_sheet import MAX_ANSWER, SECTIONS, save_data_sheet
 from scoring.human.outcome import Agreement, means_by_class

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
 from citeboard.core.query import Query, search_from, text_from, whole_number
-from scoring.board.names import metric_label
-from scoring.board.numbers import shown
+from scoring.board.formatting import metric_label, shown
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
 from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, runs_csv

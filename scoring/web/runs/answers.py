@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.query import Query, number_from, text_from
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
-from scoring.board.names import metric_label
-from scoring.board.numbers import shown
+from scoring.board.formatting import metric_label, shown
 from scoring.board.standings import standing_of
 from scoring.board.visibility import (
     audience_of,

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
 from scoring.board.comparisons import Unreadable
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import dimension_label, interval, metric_label, shown
 from scoring.board.query import board_of
 from scoring.board.standings import Board
 from scoring.board.visibility import audience_of, may_see_claims, may_see_instances

@@ -21,10 +21,9 @@ from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from scoring.board.cache import is_visitor, kept_for_visitors, tag_of
 from scoring.board.counting import site_facts
-from scoring.board.names import metric_label
-from scoring.board.numbers import interval, shown
+from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.public_results import FirstPlace, public_first_places, shows_baselines_alone
-from scoring.board.viewer import viewer_of
+from scoring.board.visibility import viewer_of
 from scoring.exchange import linked_data
 from scoring.exchange.citations import of_season
 from scoring.exchange.mounted import mounted_archives

@@ -16,9 +16,8 @@ from citeboard.core.storage.downloads import download
 from scoring.background.kinds import ask_for_paper, is_current, kept_paper, moving_paper
 from scoring.board import exports
 from scoring.board.differences import metrics_of, offered_dimensions
-from scoring.board.names import dimension_label, metric_label
-from scoring.board.numbers import ranks
-from scoring.board.overall import overall as overall_table
+from scoring.board.formatting import dimension_label, metric_label, ranks
+from scoring.board.public_results import overall as overall_table
 from scoring.board.standings import Board
 from scoring.exchange.citations import of_paper
 from scoring.exchange.figure_files import figure_response
@@ -26,9 +25,18 @@ from scoring.exchange.formats import ZIP
 from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications import published as published_exports
-from scoring.publications.published import Published, PublishedQuery, measures_of, published_of, rows_of
+from scoring.publications.published import (
+    Published,
+    PublishedQuery,
+    as_printed,
+    by_class,
+    headline,
+    measures_by_class,
+    measures_of,
+    published_of,
+    rows_of,
+)
 from scoring.publications.reproduced import is_reproduced, tables_of
-from scoring.publications.tables import as_printed, by_class, headline, measures_by_class
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, Pages, attachment, season_readers, task_readers
 from tasks.models import Season, Task
