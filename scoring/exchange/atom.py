@@ -15,7 +15,7 @@ from citeboard.core.markdown import rendered
 from citeboard.core.words import counted
 from scoring.board.formatting import metric_label, shown
 from scoring.board.public_results import PublicTeam, Result, system_slug
-from scoring.board.standings import Board, Row
+from scoring.board.standings import Board
 from scoring.exchange.results import place, site_address
 from tasks.models import Announcement, Gold, Phase, Season
 
@@ -36,15 +36,64 @@ class Entry:
 
 
 def season_feed(season: Season, now: dt.datetime) -> str:
-    entries = [*_announced(season), *_phases(season, now), *_moved(season)]
-    return _written(season.title, site_address("season", season.slug), "season-feed", [season.slug], entries)
+    address, announcements = site_address("season", season.slug), site_address("announcements", season.slug)
+    entries = [
+        Entry(
+            name=f"announcement-{announcement.pk}",
+            title=f"Announcement of {announcement.announced_at:%Y-%m-%d}",
+            html=rendered(announcement.text, 3),
+            address=f"{announcements}#announcement-{announcement.pk}",
+            published=announcement.announced_at,
+            updated=announcement.edited_at,
+        )
+        for announcement in Announcement.objects.filter(season=season).standing()[:MAX_ENTRIES]
+    ]
+    entries += _phases(season, now)
+    # Without who did it.
+    entries += [
+        Entry(
+            name=f"moved-{entry.pk}",
+            title=f"{entry.words[:1].upper()}{entry.words[1:]}",
+            html=f"<p>{address}</p>",
+            address=address,
+            published=entry.at,
+        )
+        for entry in history(season).filter(action="phase-moved")[:MAX_ENTRIES]
+    ]
+    return _written(season.title, address, "season-feed", [season.slug], entries)
 
 
 def board_feed(board: Board) -> str:
     phase = board.phase
     where = place(phase)
     title = f"{phase.task.season}: {phase.task}, {phase}"
-    entries = [*(_row(board, row) for row in board.rows), *_gold(phase)]
+    entries = []
+    for row in board.rows:
+        facts = [f"rank {row.rank}"] if row.rank is not None else []
+        cell = row.scores.get(board.ranking.name) if board.ranking and row.value is not None else None
+        if board.ranking and cell is not None and cell.value is not None:
+            value = shown(cell.value, board.ranking.scale)
+            facts.append(f"{metric_label(board.ranking.metric)} {value}")
+        entry = Entry(
+            name=f"run-{row.submission}",
+            title=f"{row.system} of {row.display_name}" if row.competes else row.system,
+            html=f"<p>{', '.join(facts).capitalize() or 'It stands on the board'}.</p>",
+            address=site_address("board", *where),
+            # SQLite gives an instant without its zone.
+            published=row.submitted_at.replace(tzinfo=row.submitted_at.tzinfo or dt.UTC),
+        )
+        entries.append(entry)
+    golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
+    entries += [
+        Entry(
+            name=f"gold-{gold.pk}",
+            title=f"Gold version {gold.number}",
+            html=f"<p>{counted(gold.instances, 'instance')}.</p>",
+            address=site_address("gold-changes", *where),
+            published=gold.created_at,
+        )
+        for gold in golds[:MAX_ENTRIES]
+    ]
     return _written(title, site_address("board", *where), "board-feed", where, entries)
 
 
@@ -62,18 +111,6 @@ def system_feed(found: PublicTeam, results: Iterable[Result], name: str) -> str:
     return _written(
         f"{name} of {found.team}", site_address("team-system", *where), "team-system-feed", where, entries
     )
-
-
-def _announced(season: Season) -> Iterable[Entry]:
-    for own in Announcement.objects.filter(season=season).standing()[:MAX_ENTRIES]:
-        yield Entry(
-            name=f"announcement-{own.pk}",
-            title=f"Announcement of {own.announced_at:%Y-%m-%d}",
-            html=rendered(own.text, 3),
-            address=f"{site_address('announcements', season.slug)}#announcement-{own.pk}",
-            published=own.announced_at,
-            updated=own.edited_at,
-        )
 
 
 def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
@@ -99,38 +136,6 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
             )
 
 
-def _moved(season: Season) -> Iterable[Entry]:
-    """Without who did it."""
-    for entry in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
-        title = f"{entry.words[:1].upper()}{entry.words[1:]}"
-        address = site_address("season", season.slug)
-        yield Entry(
-            name=f"moved-{entry.pk}",
-            title=title,
-            html=f"<p>{address}</p>",
-            address=address,
-            published=entry.at,
-        )
-
-
-def _row(board: Board, row: Row) -> Entry:
-    where = place(board.phase)
-    said = [f"rank {row.rank}"] if row.rank is not None else []
-    if row.value is not None and board.ranking is not None and row.scores:
-        cell = row.scores.get(board.ranking.name)
-        if cell is not None and cell.value is not None:
-            value = shown(cell.value, board.ranking.scale)
-            said.append(f"{metric_label(board.ranking.metric)} {value}")
-    return Entry(
-        name=f"run-{row.submission}",
-        title=f"{row.system} of {row.display_name}" if row.competes else row.system,
-        html=f"<p>{', '.join(said).capitalize() or 'It stands on the board'}.</p>",
-        address=f"{site_address('board', *where)}",
-        # SQLite gives an instant without its zone.
-        published=row.submitted_at.replace(tzinfo=row.submitted_at.tzinfo or dt.UTC),
-    )
-
-
 def _result(result: Result) -> Entry:
     placing, where = result.placing, place(result.phase)
     said = " ".join(filter(None, [placing.metric, placing.number]))
@@ -141,17 +146,6 @@ def _result(result: Result) -> Entry:
         address=site_address("board", *where),
         published=placing.submitted_at.replace(tzinfo=placing.submitted_at.tzinfo or dt.UTC),
     )
-
-
-def _gold(phase: Phase) -> Iterable[Entry]:
-    for gold in Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")[:MAX_ENTRIES]:
-        yield Entry(
-            name=f"gold-{gold.pk}",
-            title=f"Gold version {gold.number}",
-            html=f"<p>{counted(gold.instances, 'instance')}.</p>",
-            address=site_address("gold-changes", *place(phase)),
-            published=gold.created_at,
-        )
 
 
 def _written(title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]) -> str:

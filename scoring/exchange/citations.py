@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from django.utils import translation
@@ -114,9 +113,16 @@ def address_of(kept: Snapshot) -> str:
 def of_run(
     board: Board, row: Row, kept: Snapshot | None = None, *, confirmation: Confirmation | None
 ) -> Citation:
-    phase, task = board.phase, board.phase.task
+    phase, task, ranking = board.phase, board.phase.task, board.ranking
+    cell = row.scores.get(ranking.name) if ranking else None
     with translation.override(ENGLISH):
-        note = ". ".join([*_numbers(board, row), _state(board, confirmation)])
+        notes = [board.place_of(row).capitalize()]
+        if ranking and cell and cell.is_known:
+            value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
+            ends = interval(cell.low, cell.high, ranking.scale)
+            notes.append(" ".join(filter(None, (metric_label(ranking.metric), value, ends))))
+            notes.append(f"Column key {ranking.key}")
+        note = ". ".join(filter(None, [*notes, _state(board, confirmation)]))
     return Citation(
         key="-".join([*place(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
@@ -148,18 +154,6 @@ def as_bibtex(results: Results, kept: Snapshot | None) -> str:
     runs = (of_run(board, row, kept, confirmation=confirmation) for row in rows)
     entries = (of_board(board, kept, confirmation=confirmation), *runs)
     return "\n".join(citation.bibtex for citation in entries)
-
-
-def _numbers(board: Board, row: Row) -> Iterator[str]:
-    if rank := board.place_of(row):
-        yield rank.capitalize()
-    ranking = board.ranking
-    cell = row.scores.get(ranking.name) if ranking else None
-    if ranking and cell and cell.is_known:
-        value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
-        ends = interval(cell.low, cell.high, ranking.scale)
-        yield " ".join(part for part in (metric_label(ranking.metric), value, ends) if part)
-        yield f"Column key {ranking.key}"
 
 
 def _state(board: Board, confirmation: Confirmation | None) -> str:

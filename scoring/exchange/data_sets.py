@@ -98,7 +98,7 @@ def _read_archive(name: str) -> Archive:
                     with archive.open(member) as file:
                         digest = _sha256(file)
                     fields = {}
-                    if member.filename.endswith(".jsonl"):
+                    if member.filename.endswith(LINES):
                         with archive.open(member) as file:
                             fields = dict(_plain_fields(file))
                     files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
@@ -422,26 +422,17 @@ def write_trec(out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[Give
                 )
                 put(f"{split.name}/documents.trec", documents)
                 if form.candidates:
-                    put(f"{split.name}/candidates.trec", _candidates(form.candidates(files)))
+                    lines = (
+                        f"{_id(topic)} Q0 {_id(name)} {rank} 0 candidates\n"
+                        for topic, names in form.candidates(files)
+                        for rank, name in enumerate(names, start=1)
+                    )
+                    put(f"{split.name}/candidates.trec", lines)
             if split.has_gold:
                 with split.answers() as files:
                     qrels = form.qrels(files)
                     lines = (f"{_id(topic)} 0 {_id(name)} {grade}\n" for topic, name, grade in qrels)
                     put(f"{split.name}/qrels.txt", lines)
-
-
-def _put(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> None:
-    entry = zipfile.ZipInfo(name, NO_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    with archive.open(entry, "w") as file:
-        for line in lines:
-            file.write(line.encode())
-
-
-def _candidates(candidates: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    for topic, names in candidates:
-        for rank, name in enumerate(names, start=1):
-            yield f"{_id(topic)} Q0 {_id(name)} {rank} 0 candidates\n"
 
 
 def _id(name: str) -> str:

@@ -63,13 +63,11 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
     if form in DATA_TYPES:
         return plotly_file(figures[name], form)
     svg = as_svg(figures[name]).encode()
-    return svg if form == "svg" else _converted(svg, form)
-
-
-def _converted(svg: bytes, form: str) -> bytes:
-    """One at a time: a picture of many fields takes half a second of computing."""
+    if form == "svg":
+        return svg
     import cairosvg
 
+    # One at a time: a picture of many fields takes half a second of computing.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:

@@ -17,19 +17,17 @@ LD_JSON = "application/ld+json"
 
 
 def task_links(task: Task, released: Collection[Phase]) -> str:
-    return ", ".join(_task_links(task, released))
-
-
-def _task_links(task: Task, released: Collection[Phase]) -> Iterator[str]:
     where = (task.season.slug, task.slug)
-    yield _link(site_address("task", *where), "cite-as")
-    yield _link(site_address("task-bib", *where), "describedby", "application/x-bibtex")
-    yield from _licence_links(task.season)
+    links = [
+        _link(site_address("task", *where), "cite-as"),
+        _link(site_address("task-bib", *where), "describedby", "application/x-bibtex"),
+        *_licence_links(task.season),
+    ]
     if released:
-        yield _link("https://schema.org/Dataset", "type")
-        yield _link(site_address("croissant", *where), "describedby", LD_JSON)
-    for phase in released:
-        yield _link(site_address("inputs", *place(phase)), "item", "application/zip")
+        links.append(_link("https://schema.org/Dataset", "type"))
+        links.append(_link(site_address("croissant", *where), "describedby", LD_JSON))
+    links += [_link(site_address("inputs", *place(phase)), "item", "application/zip") for phase in released]
+    return ", ".join(links)
 
 
 def season_links(season: Season) -> str:

@@ -83,7 +83,20 @@ class Mounted:
 
     def board(self, name: str) -> MountedBoard | None:
         title = dict(self.boards).get(name)
-        return _board(name, title, read_json(self.content, f"boards/{name}.json")) if title else None
+        if title is None:
+            return None
+        content = read_json(self.content, f"boards/{name}.json")
+        columns = [str(column["name"]) for column in content["columns"]]
+        lines = [
+            BoardLine(
+                rank="" if row["rank"] is None else row["rank"],
+                system=str(row["system"]),
+                team=str(row["team"] or row["kind"]),
+                cells=[_cell(row["scores"].get(column)) for column in columns],
+            )
+            for row in content["rows"]
+        ]
+        return MountedBoard(name, title, str(content["rules"]), columns, lines)
 
     @cached_property
     def files(self) -> list[str]:
@@ -121,7 +134,15 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         for name in (*_named(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
-        _refuse_unreadable(Mounted(own, whole))
+        # Whatever pages show of it is read once, before anybody sees it.
+        copy = Mounted(own, whole)
+        try:
+            if SEASON not in copy.files or not copy.title:
+                raise MountRefused(f"its checksums do not name {SEASON}, or it has no title")
+            for name, _ in copy.boards:
+                copy.board(name)
+        except (AttributeError, KeyError, TypeError, ValueError) as fault:
+            raise MountRefused(f"not as an archive is written: {fault!r}") from fault
         told = {
             "mounted": timezone.now().isoformat(),
             "sha256": hashlib.sha256((whole / CONTENT / CHECKSUMS).read_bytes()).hexdigest(),
@@ -140,34 +161,9 @@ def unmount(slug: str) -> None:
     shutil.rmtree(found.folder)
 
 
-def _refuse_unreadable(archive: Mounted) -> None:
-    """Whatever pages show of it is read once, before anybody sees it."""
-    try:
-        if SEASON not in archive.files or not archive.title:
-            raise MountRefused(f"its checksums do not name {SEASON}, or it has no title")
-        for name, _ in archive.boards:
-            archive.board(name)
-    except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise MountRefused(f"not as an archive is written: {fault!r}") from fault
-
-
 def _named(folder: Path) -> Iterator[str]:
     for line in existing(folder, CHECKSUMS).read_text(encoding="utf-8").splitlines():
         yield line.partition("  ")[2]
-
-
-def _board(name: str, title: str, content: Mapping[str, Any]) -> MountedBoard:
-    columns = [str(column["name"]) for column in content["columns"]]
-    lines = [
-        BoardLine(
-            rank="" if row["rank"] is None else row["rank"],
-            system=str(row["system"]),
-            team=str(row["team"] or row["kind"]),
-            cells=[_cell(row["scores"].get(column)) for column in columns],
-        )
-        for row in content["rows"]
-    ]
-    return MountedBoard(name, title, str(content["rules"]), columns, lines)
 
 
 def _cell(cell: Mapping[str, Any] | None) -> str:

@@ -131,6 +131,18 @@ class OverviewPaper:
 
     def _season_part(self) -> PaperFiles:
         season, teams = self.season, self.teams
+
+        def bibliography() -> str:
+            # Of several rule sets the ranking one names a run. No snapshot is kept for it.
+            entries: dict[str, Citation] = {}
+            for board in self.boards:
+                confirmation = confirmation_of(board)
+                entries.setdefault(f"board {board.phase.pk}", of_board(board, confirmation=confirmation))
+                for row in board.systems:
+                    citation = of_run(board, row, confirmation=confirmation)
+                    entries.setdefault(f"run {row.submission}", citation)
+            return "\n".join(citation.bibtex for citation in entries.values())
+
         texts: list[tuple[str, str, Callable[[], str]]] = [
             (
                 "results.md",
@@ -143,7 +155,7 @@ class OverviewPaper:
                 _("Teams and their people, LaTeX"),
                 lambda: participants_latex(season, teams),
             ),
-            ("systems.bib", _("Boards and systems, BibTeX"), self._bibliography),
+            ("systems.bib", _("Boards and systems, BibTeX"), bibliography),
         ]
         if season.shows_overall:
             table, label = overall(season), _("All tasks together, %(form)s")
@@ -153,17 +165,6 @@ class OverviewPaper:
                 ("overall.tex", label % {"form": "LaTeX"}, partial(overall_latex, season, table)),
             ]
         return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
-
-    def _bibliography(self) -> str:
-        """Of several rule sets the ranking one names a run. No snapshot is kept for it."""
-        entries: dict[str, Citation] = {}
-        for board in self.boards:
-            confirmation = confirmation_of(board)
-            entries.setdefault(f"board {board.phase.pk}", of_board(board, confirmation=confirmation))
-            for row in board.systems:
-                citation = of_run(board, row, confirmation=confirmation)
-                entries.setdefault(f"run {row.submission}", citation)
-        return "\n".join(citation.bibtex for citation in entries.values())
 
     def archive(self, tell: Callable[[float, str], object] = lambda share, doing: None) -> bytes:
         """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""
@@ -303,7 +304,9 @@ def _first(board: Board) -> Iterator[str]:
     first_runs = {row.submission for row in board.first}
     others = [row for row in board.rows if row.group == 1 and row.submission not in first_runs]
     if others:
-        yield f"Not significantly different from the first: {_listed_names(others)}."
+        names = [_system(row) for row in others[:MAX_NAMED]]
+        rest = [counted(len(others) - MAX_NAMED, "other")] if len(others) > MAX_NAMED else []
+        yield f"Not significantly different from the first: {listed([*names, *rest])}."
     elif ranked > len(board.first):
         verb = "It is" if len(board.first) == 1 else "They are"
         yield f"{verb} significantly better than every other ranked run."
@@ -342,12 +345,6 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
             for word, (mean, name) in (("hardest", means[0]), ("easiest", means[-1]))
         ]
         yield f"{over}: {', '.join(ends)}."
-
-
-def _listed_names(rows: Sequence[Row]) -> str:
-    names = [_system(row) for row in rows[:MAX_NAMED]]
-    rest = len(rows) - MAX_NAMED
-    return listed([*names, counted(rest, "other")] if rest > 0 else names)
 
 
 def _system(row: Row) -> str:

@@ -166,15 +166,13 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
         same["digest"] = hashlib.sha256(packed).hexdigest()
         if found := self.filter(**same).first():
             return found
-        if same["occasion"] == Snapshot.Occasion.CITED and self._cited_lately(same["phase"]):
-            raise CitedTooOften
+        if same["occasion"] == Snapshot.Occasion.CITED:
+            since = timezone.now() - dt.timedelta(hours=1)
+            cited = self.filter(phase=same["phase"], occasion=same["occasion"], created_at__gt=since)
+            if cited.count() >= MAX_CITED_AN_HOUR:
+                raise CitedTooOften
         kept, _ = self.get_or_create(**same, defaults={**facts, "packed": zlib.compress(packed, 6)})
         return kept
-
-    def _cited_lately(self, phase: Phase) -> bool:
-        since = timezone.now() - dt.timedelta(hours=1)
-        cited = self.filter(phase=phase, occasion=Snapshot.Occasion.CITED, created_at__gt=since)
-        return cited.count() >= MAX_CITED_AN_HOUR
 
 
 class Snapshot(models.Model):

@@ -49,14 +49,10 @@ class SharedRow(models.Model):
         abstract = True
 
     def set_digest(self) -> str:
-        self.digest = hashlib.sha256(json.dumps(self._content()).encode()).hexdigest()
+        fields = [field for field in self._meta.concrete_fields if field.name not in {"id", "digest"}]
+        content = [getattr(self, field.attname) for field in fields]
+        self.digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return self.digest
-
-    def _content(self) -> list[Any]:
-        left_out = {"id", "digest"}
-        return [
-            getattr(self, field.attname) for field in self._meta.concrete_fields if field.name not in left_out
-        ]
 
 
 class EvaluationQuerySet(models.QuerySet["Evaluation"]):
@@ -256,7 +252,8 @@ class Breakdown(models.Model):
             for metric, number in own.items():
                 row = metrics.index(metric)
                 supports[row, place] = number["n"]
-                numbers[VALUE, row, place] = np.inf if number.get("infinite") else _or_nan(number["value"])
+                value = np.nan if number["value"] is None else number["value"]
+                numbers[VALUE, row, place] = np.inf if number.get("infinite") else value
         return cls(evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers))
 
     def set_ends(self, ends: Ends) -> bool:
@@ -286,18 +283,16 @@ class Breakdown(models.Model):
 
     def sizes(self) -> dict[str, int]:
         """By class the support of the metric that counts fewest instances; none where none counts any."""
-        supports = self._supports()
+        # Supports stand first, so that the rest need not be unpacked.
+        shape = len(self.classes.metrics), len(self.classes.labels)
+        size = shape[0] * shape[1] * SUPPORT.itemsize
+        packed = zlib.decompressobj().decompress(self.numbers, size)
+        supports = np.frombuffer(packed, SUPPORT).reshape(shape)
         unknown = np.iinfo(SUPPORT).max
         smallest = np.where(supports > 0, supports, unknown).min(axis=0).tolist()
         return {
             label: size for label, size in zip(self.classes.labels, smallest, strict=True) if size < unknown
         }
-
-    def _supports(self) -> NDArray[np.int32]:
-        """They stand first, so that the rest need not be unpacked."""
-        shape = len(self.classes.metrics), len(self.classes.labels)
-        size = shape[0] * shape[1] * SUPPORT.itemsize
-        return np.frombuffer(zlib.decompressobj().decompress(self.numbers, size), SUPPORT).reshape(shape)
 
     def of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
         """By class its place in the dimension, its name, and the number."""
@@ -353,10 +348,6 @@ def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Itera
         if n >= 0:
             known = value if isfinite(value) else None
             yield place, ClassNumber(known, isinf(value), _or_none(low), _or_none(high), n)
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _or_none(value: float) -> float | None:

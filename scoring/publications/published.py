@@ -170,32 +170,28 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
     for task, listed in placements.items():
         results[task] = published = Published(headlines=[], by_class=[], others=[])
         for placement in listed:
-            if table := tables.get((placement.paper, placement.table)):
-                _place(published, table, placement, figures.get(table.pk, []))
+            table = tables.get((placement.paper, placement.table))
+            if table is None:
+                continue
+            rows = rows_of(table, [row for row in figures[table.pk] if placement.takes(row.features)])
+            for row in rows:
+                features = next(iter(row.figures.values())).features
+                row.label = str(features.get(placement.by)) if placement.by else ""
+            shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
+            if not shown.is_of_systems:
+                published.others.append(shown)
+            elif not placement.by:
+                published.headlines.append(shown)
+            elif not placement.overall:
+                published.by_class.append(shown)
+            else:
+                classes = [row for row in rows if row.label != placement.overall]
+                published.by_class.append(replace(shown, rows=classes))
+                overall = [row for row in rows if row.label == placement.overall]
+                published.headlines.append(replace(shown, rows=overall))
         for headline in published.headlines:
             headline.rows = best_first(headline.rows, headline.leading)
     return results
-
-
-def _place(
-    published: Published, table: ReportedTable, placement: Placement, figures: Sequence[Reported]
-) -> None:
-    rows = rows_of(table, [figure for figure in figures if placement.takes(figure.features)])
-    for row in rows:
-        features = next(iter(row.figures.values())).features
-        row.label = str(features.get(placement.by)) if placement.by else ""
-    shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
-    if not shown.is_of_systems:
-        published.others.append(shown)
-    elif not placement.by:
-        published.headlines.append(shown)
-    elif not placement.overall:
-        published.by_class.append(shown)
-    else:
-        classes = [row for row in rows if row.label != placement.overall]
-        published.by_class.append(replace(shown, rows=classes))
-        overall = [row for row in rows if row.label == placement.overall]
-        published.headlines.append(replace(shown, rows=overall))
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:

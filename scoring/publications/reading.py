@@ -42,7 +42,19 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     if schema and schema != SCHEMA:
         # Of another form nothing else would be as expected.
         raise InputRefused([Problem(file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA)])
-    paper = _paper(Fields(top.raw("paper", {}), "paper", findings))
+    fields = Fields(top.raw("paper", {}), "paper", findings)
+    key = fields.text("key")
+    if key and not _KEY.fullmatch(key):
+        fields.refuse(f"“key” is “{key}”", "small letters, digits and single hyphens, as in an address")
+    paper = Paper(
+        key=key[:60],
+        authors=fields.texts("authors"),
+        year=fields.whole("year", 1900, 2100),
+        title=fields.text("title"),
+        venue=fields.text("venue"),
+        **{name: fields.text(name, "") for name in ("pages", "doi", "arxiv", "figures_from")},
+    )
+    fields.close()
     tables = tuple(_table(fields) for fields in top.objects("tables", "table {}"))
     top.close()
     for name, count in Counter(table.name for table in tables).items():
@@ -70,22 +82,6 @@ def _parsed(path: Path) -> Any:
 
     text = path.read_bytes().decode("utf-8-sig")
     return json.loads(text, parse_constant=refuse, object_pairs_hook=unrepeated)
-
-
-def _paper(fields: Fields) -> Paper:
-    key = fields.text("key")
-    if key and not _KEY.fullmatch(key):
-        fields.refuse(f"“key” is “{key}”", "small letters, digits and single hyphens, as in an address")
-    paper = Paper(
-        key=key[:60],
-        authors=fields.texts("authors"),
-        year=fields.whole("year", 1900, 2100),
-        title=fields.text("title"),
-        venue=fields.text("venue"),
-        **{name: fields.text(name, "") for name in ("pages", "doi", "arxiv", "figures_from")},
-    )
-    fields.close()
-    return paper
 
 
 def _table(fields: Fields) -> Table:
@@ -523,10 +519,21 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
     if unknown := [column for column in described if column not in metrics]:
         raise ValueError(f"{name} has no column “{unknown[0]}”; it has {', '.join(metrics)}")
     common = {key: table.pop(key) for key in ("scale", "higher_is_better") if key in table}
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        facts = {key: text or None for key, text in line.items() if key not in metrics}
+        figures: dict[str, dict[str, Any]] = {
+            key: {} for key in ("values", "printed", "deviations", "printed_deviations", "marks", "less_than")
+        }
+        for metric in metrics:
+            for field, value in _csv_figure(line[metric], f"{name}, entry {number}, {metric}"):
+                figures[field][metric] = value
+        filled = {key: value for key, value in facts.items() if value is not None or key == "system"}
+        rows.append({"row": number, **filled, **figures})
     return {
         **table,
         "metrics": [{"name": column, **common, **described.get(column, {})} for column in metrics],
-        "rows": [_csv_row(number, line, metrics, name) for number, line in enumerate(lines, start=1)],
+        "rows": rows,
     }
 
 
@@ -552,18 +559,6 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
         except csv.Error as fault:
             raise ValueError(f"{path.name}:{reader.line_num}: {fault}") from fault
     return head, lines
-
-
-def _csv_row(number: int, line: Mapping[str, str], metrics: list[str], file: str) -> dict[str, Any]:
-    features = {name: text or None for name, text in line.items() if name not in metrics}
-    figures: dict[str, dict[str, Any]] = {
-        name: {} for name in ("values", "printed", "deviations", "printed_deviations", "marks", "less_than")
-    }
-    for metric in metrics:
-        for field, value in _csv_figure(line[metric], f"{file}, entry {number}, {metric}"):
-            figures[field][metric] = value
-    known = {name: value for name, value in features.items() if value is not None or name == "system"}
-    return {"row": number, **known, **figures}
 
 
 def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:

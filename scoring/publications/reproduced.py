@@ -18,7 +18,7 @@ from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Reported
 from scoring.publications.placement import Recomputed
-from scoring.publications.published import WIDTHS, Measure, PublishedRow, PublishedTable, published_of
+from scoring.publications.published import WIDTHS, Measure, PublishedTable, published_of
 from tasks.models import Phase, Task
 
 
@@ -180,22 +180,22 @@ def _by_metric(
     shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
     measures = [column for column in shown.columns if column.name in said.metrics]
-    names, printed = (said.runs, shown.rows) if said.runs else (said.systems, _by_line(shown.rows))
+    columns = {column.name: column for column in board.columns} if board else {}
+    names = said.runs or said.systems
     lines = []
-    for row in printed:
+    for row in shown.rows if said.runs else sorted(shown.rows, key=lambda row: row.line):
         label = row.label if said.runs else row.system
         if label in names:
-            own = rows.get(names[label])
-            pairs = [
-                Pair(figure=row.figures.get(measure.name), own=_value(board, own, said, measure))
-                for measure in measures
-            ]
+            own, pairs = rows.get(names[label]), []
+            for measure in measures:
+                column = columns.get(said.metrics[measure.name])
+                cell = own.scores.get(column.name) if own and column else None
+                value = None
+                if column and cell and cell.value is not None:
+                    value = _on_scale(cell.value, column.scale, measure)
+                pairs.append(Pair(figure=row.figures.get(measure.name), own=value))
             lines.append(Line(label=label, own=names[label], line=row.line, pairs=pairs))
     return [Head(measure.label, "") for measure in measures], lines
-
-
-def _by_line(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
-    return sorted(rows, key=lambda row: row.line)
 
 
 def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
@@ -240,15 +240,6 @@ def _class_values(
                 if known_as is not None and value is not None:
                     values[known_as, system] = _on_scale(value, table.scale, shown.leading)
     return values
-
-
-def _value(board: Board | None, row: Row | None, said: Recomputed, measure: Measure) -> float | None:
-    name = said.metrics[measure.name]
-    columns = {column.name: column for column in board.columns} if board else {}
-    cell = row.scores.get(name) if row else None
-    if name not in columns or cell is None or cell.value is None:
-        return None
-    return _on_scale(cell.value, columns[name].scale, measure)
 
 
 def _on_scale(value: float, scale: float, measure: Measure) -> float:
