@@ -298,7 +298,6 @@ MEDIA_TYPES = {
 
 
 def citation(season: Season, version: str, on: dt.date) -> str:
-    """CITATION.cff, whose strings are JSON's, which YAML reads as well."""
     lines = {
         "cff-version": "1.2.0",
         "message": json_text("If you use this archive, please cite it."),
@@ -325,7 +324,6 @@ def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
 
 
 def crate(season: Season, files: Sequence[tuple[str, int, str]], on: dt.date) -> Mapping[str, Any]:
-    """`ro-crate-metadata.json` (RO-Crate 1.1) with each file's size and SHA-256."""
     organisers = {"@id": "#organisers", "@type": "Organization", "name": f"Organisers of {season.title}"}
     licence = {
         "@id": licence_address(season.licence) or "#licence",
@@ -371,8 +369,6 @@ FOLDER = "labels"
 
 
 class OptionFiles:
-    """Writes each file once, whichever runs were scored with it, under the digest of its content."""
-
     def __init__(self, archive: Path, season: Season) -> None:
         self._archive, self._season = archive, season
         self._written: dict[tuple[str, str], str | None] = {}

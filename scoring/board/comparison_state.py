@@ -32,7 +32,6 @@ BOARDS = Boards()
 
 
 def ask(phase_id: int, rules: str) -> bool:
-    """Have the board's rows compared as far as they are not; False where a wake for it is under way."""
     order, _ = BoardOrder.objects.get_or_create(phase_id=phase_id, rules=rules)
     lost = from_now(-settings.LEASE_SECONDS)
     unasked = BoardOrder.objects.filter(Q(asked_at=None) | Q(asked_at__lt=lost), pk=order.pk)

@@ -63,7 +63,6 @@ def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
 
 
 def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:
-    """Scored runs that have neither been scored against this version nor failed to be."""
     rules = phase.task.ranking_rules if phase.task.rules else ""
     scored = Evaluation.objects.filter(submission=OuterRef("pk"), gold=gold, rules=rules)
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)

@@ -32,8 +32,6 @@ class Class:
 
 
 class System(Protocol):
-    """What stands in such a table: a row of a board, or of a publication."""
-
     @property
     def system(self) -> str: ...
 
@@ -269,8 +267,6 @@ class TransferLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """Rows are runs, those trained on the same together; columns are the data sets they are tested on."""
-
     metric: str
     metrics: Sequence[str]
     tested: Sequence[str]

@@ -53,8 +53,6 @@ TeamFigures = Mapping[int, Mapping[str, float]]
 
 
 class Markup(str):
-    """A cell that is LaTeX already."""
-
     __slots__ = ()
 
 
@@ -261,8 +259,6 @@ def as_table(tabular: str, caption: str, label: str) -> str:
 def as_tabular(
     comments: Iterable[str], places: str, heads: Iterable[str], rows: Iterable[Iterable[str]]
 ) -> str:
-    """A table after its comments; ``places`` says where each column stands, `rll`."""
-
     def line(cells: Iterable[str]) -> str:
         joined = " & ".join(cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells)
         # Behind `\\` and `\midrule` LaTeX would take these for an argument.

@@ -15,8 +15,6 @@ from tasks.models import Gold, Phase, Submission
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A row of the board before and after; what is empty has no rank or number there."""
-
     system: str
     team: str | None
     rank_before: int | None

@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Question:
-    """Who is best in each class of a dimension by a metric, among these evaluations?"""
-
     dimension: str
     metric: Metric
     evaluations: tuple[Evaluation, ...]
@@ -75,7 +73,6 @@ def open_question(board: Board) -> Question | None:
 
 
 def questions(board: Board) -> Iterator[Question]:
-    """One for each dimension and metric that two runs or more of the board were broken down by."""
     evaluations = Evaluation.objects.in_bulk([row.evaluation for row in board.systems])
     broken_down = {
         (row.evaluation_id, row.classes.dimension, metric)
@@ -166,7 +163,6 @@ class Matrices:
 
 
 def answered(board: Board, question: Question) -> list[ClassLeader]:
-    """The best of each class; nothing is saved yet. A class whose matrices cannot be read has no p-value."""
     matrices = Matrices(question.metric.statistic, question.dimension)
     leaders = []
     for label, ordered in _best_first(question).items():

@@ -107,7 +107,6 @@ class PublicTeam:
 
 
 def system_slug(name: str) -> str:
-    """A name in an address: what reads well of it, and a digest, since names differ by more than letters."""
     digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:DIGITS]
     readable = slugify(name)[:MAX_SYSTEM_SLUG].strip("-_")
     return f"{readable}-{digest}" if readable else digest
@@ -261,8 +260,6 @@ class OverallBoard:
 
 @dataclass(kw_only=True)
 class OverallRow:
-    """A team. ``places`` goes by phase, without the boards that it is not on."""
-
     team: str
     slug: str
     has_organiser: bool = False

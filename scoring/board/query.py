@@ -103,7 +103,6 @@ def board_of(
     audience: Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """The board under rules and gold by name and number. Raises Http404 where there are none such."""
     gold = None
     if gold_number is not None:
         gold = Gold.objects.filter(task=phase.task_id, split=phase.split, number=gold_number).first()
@@ -139,8 +138,6 @@ class UnknownColumn(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoice(Query):
-    """``columns`` are names of the board's, none for all of them; ``caption`` stands in the place of ours."""
-
     columns: tuple[str, ...] = texts_from("column")
     caption: str = text_from("caption")
     has_marks: bool = switch_from("marks", "no", default=True)
@@ -148,7 +145,6 @@ class TableChoice(Query):
 
 
 def chosen_columns(board: Board, names: Sequence[str]) -> list[Column]:
-    """The columns of a table, the ranking one first and the others as on the board. Raises UnknownColumn."""
     known = {column.name for column in board.columns}
     for name in names:
         if name not in known:

@@ -80,7 +80,6 @@ def left_of(axis: Axis, up: Span) -> float:
 
 
 def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
-    """Names of groups under their middles, turned where they have too little room."""
     room = x(1) - x(0)
     if is_turned(labels, room):
         parts = [
@@ -112,7 +111,6 @@ def below_names(labels: Sequence[str], room: float) -> float:
 
 
 def legend(names: Sequence[tuple[str, Look]], swatch: Swatch, left: float) -> tuple[str, float]:
-    """Each series by its colour and its second channel; with the height that it takes."""
     x, y = left, 14.0
     parts = []
     for name, look in names:
@@ -196,7 +194,6 @@ class Span:
     is_log: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value stands, from 0 at the low end to 1 at the high."""
         number = math.log10(value) if self.is_log else value
         return (number - self.low) / (self.high - self.low)
 
@@ -231,7 +228,15 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
     if axis.kind == "date":
         return list(_times(over, axis.wording))
     if over.is_log:
-        return [(value, _short(value, axis.wording)) for value in _powers(over)]
+        factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
+        powers = range(math.floor(over.low), math.ceil(over.high) + 1)
+        values = [factor * 10.0**power for power in powers for factor in factors]
+        shown = [value for value in values if over.low <= math.log10(value) <= over.high]
+        mark = axis.wording.decimal_mark
+        return [
+            (value, f"{value:,.0f}".replace(",", "\u2009") if value >= 1 else f"{value:g}".replace(".", mark))
+            for value in shown
+        ]
     # 1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read.
     width = over.high - over.low
     power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
@@ -241,22 +246,7 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
     return [(place * step, axis.wording.number(place * step, digits)) for place in range(first, last + 1)]
 
 
-def _powers(over: Span) -> Iterator[float]:
-    factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
-    for power in range(math.floor(over.low), math.ceil(over.high) + 1):
-        yield from (
-            value for factor in factors if over.low <= math.log10(value := factor * 10.0**power) <= over.high
-        )
-
-
-def _short(value: float, wording: Wording) -> str:
-    if value >= 1:
-        return f"{value:,.0f}".replace(",", "\u2009")
-    return f"{value:g}".replace(".", wording.decimal_mark)
-
-
 def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
-    """Round times in UTC; the year is said with the first of them and wherever it changes."""
     width = over.high - over.low
     step = next((step for step in TIME_STEPS if width / step <= MAX_TICKS), None)
     if step is None:
@@ -317,14 +307,12 @@ def group(kind: str, parts: Iterable[str], **attributes: object) -> str:
 
 
 def words(x: float, y: float, text: str, *, width: float | None = None, **attributes: object) -> str:
-    """A line of text, cut where it is wider than ``width``; the whole of it is then its title."""
     shown = text if width is None else fitting(text, width)
     title = "" if shown == text else tag("title", plain(text))
     return tag("text", title + plain(shown), x=x, y=y, **attributes)
 
 
 def plain(text: str) -> str:
-    """Any text as text of an element or of an attribute."""
     return escape(_NO_XML.sub("\ufffd", text))
 
 
@@ -394,7 +382,6 @@ _HATCHES = {
 
 
 def bar(look: Look, x: float, y: float, width: float, height: float, hatch_id: str | None = None) -> str:
-    """A bar of a series; one of no height is still seen to be there."""
     size = {"x": x, "y": y, "width": width, "height": max(height, 0.5)}
     over = tag("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
     return tag("rect", **size, fill=look.color) + over

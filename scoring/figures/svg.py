@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import singledispatch
 from zlib import crc32
 
@@ -12,7 +12,6 @@ from scoring.figures.description import (
     Dots,
     HeatMap,
     Look,
-    Measured,
     Point,
     PointSeries,
     Scatter,
@@ -56,7 +55,6 @@ MAX_WIDTH = 1080.0
 
 @singledispatch
 def as_svg(figure: object) -> str:
-    """The drawing as text, with its title and description for those who do not see it."""
     raise TypeError(f"{type(figure).__name__} is no figure")
 
 
@@ -86,7 +84,15 @@ def _heat_map(figure: HeatMap) -> str:
         words(left - 8, top + ROW * place + 17, name, width=names_width)
         for place, name in enumerate(figure.rows)
     ]
-    fields = list(_fields(figure, left, top, cell))
+    # Each known value has its field in the low colour and, over it, so much of the high one.
+    low, high = [], []
+    for down, values in enumerate(figure.values):
+        for across, value in enumerate(values):
+            if value is not None:
+                place = f"M{left + cell * across:.1f} {top + ROW * down:.0f}"
+                path = f"{place}h{cell - GAP:.1f}v{ROW - GAP:.0f}h-{cell - GAP:.1f}z"
+                low.append(tag("path", d=path))
+                high.append(tag("path", d=path, fill_opacity=float(figure.strength(value))))
     texts = [
         words(left + cell * (across + 0.5), top + ROW * down + 17, text)
         for down, line_texts in enumerate(figure.texts)
@@ -96,23 +102,11 @@ def _heat_map(figure: HeatMap) -> str:
     parts = [
         group("ink", heads, text_anchor="start" if is_turned else "middle"),
         group("ink", names, text_anchor="end"),
-        group("low", [path for path, _ in fields]),
-        group("high", [path for _, path in fields]),
+        group("low", low),
+        group("high", high),
         group("ink", texts, text_anchor="middle"),
     ]
     return drawing(width, below + 8, figure.title, figure.description, parts)
-
-
-def _fields(figure: HeatMap, left: float, top: float, cell: float) -> Iterator[tuple[str, str]]:
-    """For each known value its field in the low colour and, over it, so much of the high one."""
-    for down, values in enumerate(figure.values):
-        for across, value in enumerate(values):
-            if value is not None:
-                path = (
-                    f"M{left + cell * across:.1f} {top + ROW * down:.0f}"
-                    f"h{cell - GAP:.1f}v{ROW - GAP:.0f}h-{cell - GAP:.1f}z"
-                )
-                yield tag("path", d=path), tag("path", d=path, fill_opacity=float(figure.strength(value)))
 
 
 @as_svg.register
@@ -254,11 +248,8 @@ def _line(series: PointSeries, field: Field, look: Look) -> str:
 
 
 def _errors(series: PointSeries, field: Field) -> Iterator[str]:
-    def ends_of(measured: Measured, place: Callable[[float], float]) -> Sequence[float] | None:
-        return [place(end) for end in measured.ends] if measured.ends else None
-
     for point, x, y in _places(series, field):
-        if ends := ends_of(point.x, field.x):
-            yield interval(y, ends[0], ends[1], is_across=True)
-        if ends := ends_of(point.y, field.y):
-            yield interval(x, ends[0], ends[1], is_across=False)
+        if ends := point.x.ends:
+            yield interval(y, field.x(ends[0]), field.x(ends[1]), is_across=True)
+        if ends := point.y.ends:
+            yield interval(x, field.y(ends[0]), field.y(ends[1]), is_across=False)

@@ -98,8 +98,6 @@ class BoardOrder(models.Model):
 
 
 class ResultConfirmation(models.Model):
-    """What the lead of a team said of a run's result; it holds as long as the run has these numbers."""
-
     class State(models.TextChoices):
         CONFIRMED = "confirmed", _("confirmed")
         CONTESTED = "contested", _("contested")
@@ -176,8 +174,6 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
 
 
 class Snapshot(models.Model):
-    """The rows of a board as JSON, as ``audience`` saw them then; it never changes."""
-
     class Occasion(models.TextChoices):
         CITED = "cited", _("somebody cited the board")
         GOLD = "gold", _("a newer version of the gold took its place")
@@ -248,7 +244,6 @@ class OutsideMeasure(models.Model):
 
     @property
     def signature(self) -> str:
-        """What the number is, and that this site has not computed it."""
         way = "up" if self.higher_is_better else "down"
         return f"outside|{self.name}|better:{way}|entered:{self.entered_at:%Y-%m-%d}|source:{self.source}"
 

@@ -84,8 +84,6 @@ class EntailmentLabel(models.Model):
 
 
 class PendingLabels(models.Model):
-    """What a job waits for: so many of its pairs a model has not decided. Their texts stand in ``file``."""
-
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="pending_labels")
     model = models.ForeignKey(EntailmentModel, on_delete=models.PROTECT, related_name="waited_for")
     pairs = models.PositiveIntegerField(help_text="All that the run asks about, decided or not.")

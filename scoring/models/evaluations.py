@@ -39,8 +39,6 @@ class SharedManager(models.Manager[Row]):
 
 
 class SharedRow(models.Model):
-    """Never changed once it is there; found by the digest of its content."""
-
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of all else.")
 
     objects: ClassVar[SharedManager[Self]] = SharedManager()
@@ -66,8 +64,6 @@ class EvaluationQuerySet(models.QuerySet["Evaluation"]):
 
 
 class Evaluation(models.Model):
-    """What the offline scorer said of one run; phase, team and ranking value stand here for the board."""
-
     submission = models.ForeignKey(
         Submission, on_delete=models.CASCADE, related_name="evaluations", db_index=False
     )
@@ -129,7 +125,6 @@ class Evaluation(models.Model):
 
     @property
     def own_parts(self) -> dict[str, int | str]:
-        """What each run has its own of in the signatures of all its scores."""
         missing: dict[str, int | str] = {} if self.missing is None else {"missing": self.missing}
         return missing | ({ENTAILMENT_LABELS: self.labels_digest} if self.labels_digest else {})
 
@@ -188,7 +183,6 @@ class Score(models.Model):
 
     @property
     def signature(self) -> str:
-        """With the counts and the labels of this run."""
         return filled(self.shared.text, self.evaluation.own_parts | {"n": self.n})
 
 
@@ -203,8 +197,6 @@ VALUE, LOW, HIGH = 0, 1, 2
 
 
 class ClassNumber(NamedTuple):
-    """A metric's value over the instances of a class, with its interval once that has been found."""
-
     value: float | None
     is_infinite: bool
     low: float | None
@@ -295,7 +287,6 @@ class Breakdown(models.Model):
         }
 
     def of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
-        """By class its place in the dimension, its name, and the number."""
         if metric not in self.classes.metrics:
             return
         row = self.classes.metrics.index(metric)
@@ -317,7 +308,6 @@ class Breakdown(models.Model):
 def class_numbers(
     evaluations: Collection[int], dimension: str, metric: str
 ) -> list[tuple[str, int, ClassNumber]]:
-    """Class, evaluation and number, classes in the order of the gold."""
     found = Breakdown.objects.filter(
         evaluation__in=evaluations, classes__dimension=dimension
     ).prefetch_related("classes")
@@ -342,7 +332,6 @@ def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
 
 
 def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
-    """Of one metric, with the place of each class."""
     columns = zip(supports.tolist(), *numbers.tolist(), strict=True)
     for place, (n, value, low, high) in enumerate(columns):
         if n >= 0:

@@ -76,7 +76,6 @@ class Sheet(models.Model):
         return str(self.scales.get(criterion, {}).get("question") or CRITERIA[criterion])
 
     def levels(self, criterion: str) -> list[str]:
-        """What each level means, the lowest first; nothing where the scale has but ends."""
         return list(self.scales.get(criterion, {}).get("levels", []))
 
 
@@ -98,8 +97,6 @@ class SheetInstance(models.Model):
 
 
 class SheetText(models.Model):
-    """One system's text for an instance. Its code is drawn by chance and says nothing of the system."""
-
     instance = models.ForeignKey(SheetInstance, on_delete=models.CASCADE, related_name="texts")
     position = models.PositiveIntegerField(help_text="Within its instance, shuffled for each.")
     code = models.CharField(max_length=16, unique=True)
@@ -118,8 +115,6 @@ class SheetText(models.Model):
 
 
 class Annotator(models.Model):
-    """Who rates a sheet: a person who signs in, or a name whose ratings an organiser brings as a file."""
-
     sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, related_name="annotators")
     name = models.CharField(max_length=80)
     user = models.ForeignKey(
@@ -185,8 +180,6 @@ class JudgedRun(models.Model):
 
 
 class HumanScore(models.Model):
-    """A system's mean over the ratings of a published sheet, or over its judged responses."""
-
     sheet = models.ForeignKey(Sheet, on_delete=models.CASCADE, null=True, blank=True, related_name="scores")
     judged = models.ForeignKey(
         JudgedRun, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"

@@ -88,12 +88,10 @@ class PublishedTable:
 
     @property
     def is_of_systems(self) -> bool:
-        """Data sets and annotators have figures too."""
         return any(row.system for row in self.rows)
 
     @property
     def dimension(self) -> str:
-        """What the classes are, as the table calls it."""
         named = {
             str(figure.features.get("dimension", "")) for row in self.rows for figure in row.figures.values()
         }
@@ -135,12 +133,10 @@ class Published:
 
 
 def published_of(task: Task) -> Published:
-    """The task's published results; a table that is not loaded is passed over."""
     return _published_by({task.pk: _placements(task)})[task.pk]
 
 
 def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
-    """The leading table of systems, of each task that has one; by the number of the task, in two queries."""
     leading = {
         task.pk: [placement for placement in _placements(task) if not placement.by or placement.overall][:1]
         for task in tasks
@@ -206,7 +202,6 @@ def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[Published
 
 
 def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[PublishedRow]:
-    """The rows of a table in the order of print, named by what tells them apart besides the system."""
     by_key: dict[str, list[Reported]] = defaultdict(list)
     for figure in figures:
         by_key[figure.key].append(figure)
@@ -326,7 +321,6 @@ class PublishedSystem:
 
 
 def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: str = "") -> dict[str, Any]:
-    """Systems with their figures, the best first; heads sort where there is a query to change."""
     sort = query.sort if query else ""
     metric = sort.removeprefix("-")
     measure = next((column for column in shown.columns if column.name == metric), shown.leading)
@@ -358,7 +352,6 @@ def headline(shown: PublishedTable, query: PublishedQuery | None = None, text: s
 
 
 def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
-    """One metric by class and system: as charts, in words, and as the table behind them."""
     if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
@@ -441,7 +434,6 @@ def as_printed(table: Any, rows: Sequence[PublishedRow], measures: Sequence[Meas
 
 
 def _cell(figure: Reported | None) -> dict[str, Any]:
-    """The figure as printed, its deviation in brackets; empty where nothing is printed."""
     if figure is None:
         return {"text": "", "doubt": ""}
     deviation = f" ({figure.printed_deviation})" if figure.printed_deviation else ""

@@ -225,8 +225,6 @@ Feature = str | int | float | bool | None
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """Where figures come from; ``figures_from`` says which version of the text they were taken from."""
-
     key: str
     authors: tuple[str, ...]
     year: int
@@ -240,8 +238,6 @@ class Paper:
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A column of figures; ``higher_is_better`` is None for figures that only describe."""
-
     name: str
     scale: str
     higher_is_better: bool | None
@@ -251,8 +247,6 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One number as printed; ``value`` is None where no exact one is. ``suspect`` says why it is doubted."""
-
     measure: str
     value: float | None
     printed: str
@@ -285,8 +279,6 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table under the name it has in the publication; ``row_key`` are the fields that tell rows apart."""
-
     name: str
     kind: str
     what: str
@@ -411,7 +403,6 @@ class Fields:
         return sound
 
     def raw(self, name: str, default: object = _REQUIRED) -> Any:
-        """The value as it stands; a field that is wanted and missing is refused, and reads as a marker."""
         self._known.append(name)
         if name in self.values:
             return self.values[name]
@@ -491,7 +482,6 @@ _PRINTED = re.compile(
 
 
 def content_of(path: Path, largest: int) -> dict[str, Any]:
-    """What the JSON file would hold. Raises OSError or ValueError, which names the file and the line."""
     told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     tables = told.pop("tables", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

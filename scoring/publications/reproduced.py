@@ -24,8 +24,6 @@ from tasks.models import Phase, Task
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A printed figure and our value on its scale; either may be missing."""
-
     figure: Reported | None
     own: float | None
 
@@ -39,7 +37,6 @@ class Pair:
 
     @property
     def texts(self) -> dict[str, Any]:
-        """All three with as many decimals as are printed."""
         printed = self.figure.printed if self.figure else ""
         decimals = len(printed.partition(".")[2].rstrip("*%")) or 3
 
@@ -55,8 +52,6 @@ class Pair:
 
 
 class Head(NamedTuple):
-    """What two columns are of: a system, or a metric; and what is the same on the board."""
-
     printed: str
     own: str
 
@@ -71,8 +66,6 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduced:
-    """A published table beside a board; ``phase`` is None where no board has one of its systems to show."""
-
     task: Task
     shown: PublishedTable
     said: Recomputed
@@ -87,8 +80,6 @@ class Reproduced:
 
     @property
     def drawn(self) -> list[int]:
-        """The heads in the chart: as many as have colours, of systems those with the best printed figures."""
-
         def mean_reported(place: int) -> float:
             values = [value for line in self.lines if (value := line.pairs[place].reported) is not None]
             return fmean(values) if values else 0.0
@@ -199,7 +190,6 @@ def _by_metric(
 
 
 def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
-    """The first board with a system that is named and whose scores the viewer may see; its rows by system."""
     wanted = {*said.systems.values(), *said.runs.values()}
     for phase in task.phases.all():
         phase.task = task

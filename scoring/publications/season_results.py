@@ -47,7 +47,6 @@ class SeasonResults:
     def placements(
         self, tasks: Mapping[str, tuple[Sequence[Table], TaskMetrics]]
     ) -> dict[str, list[dict[str, Any]]]:
-        """What each task keeps of its `[[tasks.published]]` tables; faults are noted on their lines."""
         entries = {slug: [read_placement(table) for table in tables] for slug, (tables, _) in tasks.items()}
         if self.problems:
             return {}
@@ -99,7 +98,6 @@ def store_publication(publication: Publication) -> list[str]:
 
 
 def known_publication(key: str) -> Publication | None:
-    """A publication of the site, as far as its tables and rows have names; without figures."""
     paper = Paper.objects.filter(key=key).first()
     if paper is None:
         return None
@@ -195,7 +193,6 @@ def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]
 
 
 def _set(row: Model, facts: dict[str, Any]) -> list[str]:
-    """Give the row these facts; returns the names of those that it had otherwise."""
     changed = [name for name, value in facts.items() if getattr(row, name) != value]
     for name in changed:
         setattr(row, name, facts[name])
