@@ -128,27 +128,6 @@ def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) ->
     return [_("other labels") if label == OTHER else label for label in labels], lines
 
 
-def shares_of_run(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    names = [score.metric for score in evaluation.scores.all()]
-    found = []
-    for scheme in schemes_of(names):
-        own = label_counts_of(evaluation, scheme)
-        if own is None or not own.sentences(RUN):
-            continue
-        given = [(_("this run"), own, RUN)]
-        labels, lines = share_lines([*([(_("gold"), own, GOLD)] if shows_gold else []), *given], "")
-        found.append(
-            {
-                "id": f"shares-{scheme}",
-                "caption": _("Share of sentences by %(labels)s") % {"labels": SCHEMES[scheme]},
-                "labels": labels,
-                "lines": lines,
-                "labelled": sources_in_words(own, "run"),
-            }
-        )
-    return found
-
-
 #: Beside the gold so many runs at most have a colour of their own.
 MAX_DRAWN = 6
 
@@ -165,14 +144,26 @@ def share_bars(labels: Sequence[str], lines: Lines) -> Bars:
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    return [
-        {
-            **share,
-            "bars": share_bars(share["labels"], share["lines"]),
-            "share_lines": written(share["lines"]),
-        }
-        for share in shares_of_run(evaluation, shows_gold=shows_gold)
-    ]
+    """By scheme the bars of one run over all data sets, beside the gold's where these may be seen."""
+    shares_by_scheme = []
+    for scheme in schemes_of([score.metric for score in evaluation.scores.all()]):
+        counts = label_counts_of(evaluation, scheme)
+        if counts is None or not counts.sentences(RUN):
+            continue
+        gold = [(_("gold"), counts, GOLD)] if shows_gold else []
+        labels, lines = share_lines([*gold, (_("this run"), counts, RUN)], "")
+        shares_by_scheme.append(
+            {
+                "id": f"shares-{scheme}",
+                "caption": _("Share of sentences by %(labels)s") % {"labels": SCHEMES[scheme]},
+                "labels": labels,
+                "lines": lines,
+                "labelled": sources_in_words(counts, "run"),
+                "bars": share_bars(labels, lines),
+                "share_lines": written(lines),
+            }
+        )
+    return shares_by_scheme
 
 
 def written(lines: Lines) -> list[dict[str, Any]]:

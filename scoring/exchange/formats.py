@@ -29,11 +29,6 @@ ZIP = "application/zip"
 JSON = "application/json"
 
 
-def cited(results: Results) -> str:
-    """What is cited is kept, and the entries lead there."""
-    return as_bibtex(results, keep_cited(results.board))
-
-
 @dataclass(frozen=True)
 class Format:
     content_type: str
@@ -284,7 +279,8 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format("text/csv; charset=utf-8", lambda own: as_csv(own.board, own.rows, figures_of(own.rows))),
     "json": Format(JSON, lambda own: as_json(own.board, own.rows, figures_of(own.rows))),
     "tex": Format("application/x-tex; charset=utf-8", lambda own: as_latex(own.board, own.rows, own.choice)),
-    "bib": Format("application/x-bibtex; charset=utf-8", cited),
+    # What is cited is kept, and the entries lead there.
+    "bib": Format("application/x-bibtex; charset=utf-8", lambda own: as_bibtex(own, keep_cited(own.board))),
     "papers-with-code.json": Format(JSON, as_papers_with_code),
     "every-eval-ever.zip": Format(ZIP, as_every_eval_ever),
     "hugging-face.zip": Format(ZIP, lambda own: as_hugging_face(own, "")),

@@ -226,19 +226,17 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
             stem = f"{name}-{file_name(dimension)}"
             label = _("%(metric)s by %(dimension)s")
             label %= {"metric": metric_label(metric), "dimension": dimension_label(dimension)}
-            tex = PaperFile(f"classes/{stem}.tex", "LaTeX", partial(_class_table, own, dimension, metric))
-            yield label, [tex, *_charts(stem, partial(_heat_map, own, dimension, metric))]
 
+            def table(dimension: str = dimension, metric: str = metric) -> str:
+                classes = class_table(own, own.rows, dimension, metric)
+                return classes_latex(own, classes, leaders_of(own, dimension, metric).significant)
 
-def _class_table(board: Board, dimension: str, metric: str) -> str:
-    table = class_table(board, board.rows, dimension, metric)
-    return classes_latex(board, table, leaders_of(board, dimension, metric).significant)
+            def chart(dimension: str = dimension, metric: str = metric) -> Figure:
+                classes = class_table(own, own.rows[:MAX_IN_HEAT_MAP], dimension, metric)
+                leaders = leaders_of(own, dimension, metric).among({name.label for name in classes.classes})
+                return heat_map(classes, leaders.significant)
 
-
-def _heat_map(board: Board, dimension: str, metric: str) -> Figure:
-    table = class_table(board, board.rows[:MAX_IN_HEAT_MAP], dimension, metric)
-    leaders = leaders_of(board, dimension, metric).among({name.label for name in table.classes})
-    return heat_map(table, leaders.significant)
+            yield label, [PaperFile(f"classes/{stem}.tex", "LaTeX", table), *_charts(stem, chart)]
 
 
 def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:

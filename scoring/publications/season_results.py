@@ -129,42 +129,31 @@ def known_publication(key: str) -> Publication | None:
     return Publication(paper=reading.Paper(**facts), tables=tuple(tables))
 
 
-def _store_table(paper: Paper, position: int, table: Printed) -> Iterator[str]:
+def _store_table(paper: Paper, position: int, entry: Printed) -> Iterator[str]:
     facts = {
         "position": position,
-        "kind": table.kind,
-        "what": table.what,
-        "dataset": table.dataset,
-        "row_key": list(table.row_key),
-        "measures": [asdict(measure) for measure in table.measures],
-        "deviation": table.deviation,
-        "marks": dict(table.marks),
-        "notes": list(table.notes),
+        "kind": entry.kind,
+        "what": entry.what,
+        "dataset": entry.dataset,
+        "row_key": list(entry.row_key),
+        "measures": [asdict(measure) for measure in entry.measures],
+        "deviation": entry.deviation,
+        "marks": dict(entry.marks),
+        "notes": list(entry.notes),
     }
-    row = ReportedTable.objects.filter(paper=paper, name=table.name).first()
-    if row is None:
-        row = ReportedTable.objects.create(paper=paper, name=table.name, **facts)
-    elif changed := _set(row, facts):
-        yield f"{table.name}: {', '.join(changed)} changed"
-    new, changed_figures, removed = _store_figures(row, table)
-    changed = [
-        f"{counted(count, 'figure')} {verb}"
-        for count, verb in ((new, "new"), (changed_figures, "changed"), (removed, "gone"))
-        if count
-    ]
-    if changed:
-        yield f"{table.name}: {', '.join(changed)}"
-
-
-def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]:
+    table = ReportedTable.objects.filter(paper=paper, name=entry.name).first()
+    if table is None:
+        table = ReportedTable.objects.create(paper=paper, name=entry.name, **facts)
+    elif changed := _set(table, facts):
+        yield f"{entry.name}: {', '.join(changed)} changed"
     measures = {measure.name: measure for measure in entry.measures}
     wanted: dict[tuple[str, str], dict[str, Any]] = {}
-    for position, row in enumerate(entry.rows):
+    for place, row in enumerate(entry.rows):
         key = json.dumps(entry.key(row), ensure_ascii=False)
         for figure in row.figures:
             wanted[key, figure.measure] = {
                 "key": key,
-                "position": position,
+                "position": place,
                 "line": row.line,
                 "system": row.system or "",
                 "system_id": row.system_id,
@@ -184,12 +173,15 @@ def _store_figures(table: ReportedTable, entry: Printed) -> tuple[int, int, int]
                 "note": row.note,
             }
     present = {(figure.key, figure.metric): figure for figure in Reported.objects.filter(table=table)}
-    new = [Reported(table=table, **facts) for name, facts in wanted.items() if name not in present]
+    new = [Reported(table=table, **figure) for name, figure in wanted.items() if name not in present]
     Reported.objects.bulk_create(new, batch_size=500)
-    changed = sum(bool(_set(present[name], facts)) for name, facts in wanted.items() if name in present)
+    altered = sum(bool(_set(present[name], figure)) for name, figure in wanted.items() if name in present)
     gone = [figure.pk for name, figure in present.items() if name not in wanted]
     Reported.objects.filter(pk__in=gone).delete()
-    return len(new), changed, len(gone)
+    counts = ((len(new), "new"), (altered, "changed"), (len(gone), "gone"))
+    if any(count for count, _ in counts):
+        words = [f"{counted(count, 'figure')} {verb}" for count, verb in counts if count]
+        yield f"{entry.name}: {', '.join(words)}"
 
 
 def _set(row: Model, facts: dict[str, Any]) -> list[str]:
