@@ -1,8 +1,4 @@
-"""The site's settings.
-
-What a deployment may choose comes from the environment and is declared here and nowhere else; a test holds
-`docs/settings.md` to what is declared.
-"""
+"""The site's settings."""
 
 import os
 import sys

@@ -1,5 +1,3 @@
-"""Every address of the site, by the app that answers it."""
-
 from allauth.urls import build_provider_urlpatterns
 from django.contrib import admin
 from django.urls import include, path

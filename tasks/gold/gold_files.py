@@ -62,7 +62,6 @@ class KeptGold:
 def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
-    """The version of a split's gold that has this content, and whether it is new."""
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         prepared = prepare_gold(task.task_type, open_inputs(paths), task.options, Path(folder))
         return record_gold(task=task, split=split, kept=keep_gold(prepared), reason=reason, again=again)
@@ -95,7 +94,6 @@ def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None
 
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
-    """Put the files into the gold storage; outside a transaction, as they may be large."""
     digest = prepared.digest
     folder = f"{digest[:2]}/{digest}"
     return KeptGold(
@@ -111,7 +109,6 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
 def record_gold(
     *, task: Task, split: str, kept: KeptGold, reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
-    """Make this a split's next version, unless its present version has the same content."""
     derived = {
         "file": kept.file,
         "index": kept.index,
@@ -159,7 +156,6 @@ def index_of(gold: Gold) -> Index:
 
 @lru_cache(maxsize=8)
 def _index(name: str) -> Index:
-    """Cached by name, since the name holds the checksum of the content."""
     with storage.gold.open(name, "rb") as stored:
         index: Index = json.load(stored)
     return index
@@ -180,7 +176,6 @@ def index_file(gold: Gold) -> Path:
 
 
 def _kept(path: Path, folder: str) -> str:
-    """The name of the file in the gold storage, where it is put unless it is there already."""
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     name = f"{folder}/{path.stem}-{digest[:16]}{path.suffix}"

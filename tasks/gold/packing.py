@@ -1,8 +1,4 @@
-"""Gold read, found sound, and packed with what follows from it; plain Python, as a confined process does it.
-
-Beside the gold itself stand two files that hold none of it: the index, which checks an upload, and the public
-inputs, which participants download.
-"""
+"""Gold read, found sound, and packed with what follows from it; plain Python, as a confined process does it."""
 
 from __future__ import annotations
 
@@ -61,7 +57,6 @@ def pack(given: Mapping[str, Any]) -> dict[str, Any]:
 def prepare_gold(
     task_type: TaskType, files: Sequence[InputFile], options: Mapping[str, str], folder: Path
 ) -> PreparedGold:
-    """Read the gold, and pack it and what follows from it into ``folder``. Raises InputRefused."""
     checked = task_type.checked_options(options)
     split = task_type.read_gold(files, checked)
     own = [file for file in files if task_type.is_gold_file(file.name)]

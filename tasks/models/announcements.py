@@ -18,8 +18,6 @@ class AnnouncementQuerySet(models.QuerySet["Announcement"]):
 
 
 class Announcement(models.Model):
-    """A text to everybody. The newest stands at the top of its season's page unless it was taken back."""
-
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="announcements")
     text = models.TextField(help_text="Markdown.")
     announced_at = models.DateTimeField(default=timezone.now)
@@ -37,7 +35,6 @@ class Announcement(models.Model):
 
     @property
     def event(self) -> str:
-        """Under which people were told of it."""
         return f"announcement-{self.pk}"
 
 
@@ -65,8 +62,6 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
 
 class Question(models.Model):
-    """A question on a season. Until it is answered, its asker and those who run the season read it."""
-
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="questions")
     text = models.TextField()
     asked_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -93,8 +88,6 @@ class Question(models.Model):
 
 
 class Report(models.Model):
-    """What somebody told those who run the site of a page that should not be as it is."""
-
     address = models.CharField(max_length=400, blank=True, help_text="The page that it is about.")
     text = models.TextField()
     reported_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

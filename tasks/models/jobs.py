@@ -15,8 +15,6 @@ from tasks.models.submissions import Submission
 
 
 class Job(models.Model):
-    """One run to be scored against one version of the gold under one rule set, or what comes before that."""
-
     class Step(models.TextChoices):
         WRITE = "write", _("computing the run")
         CHECK = "check", _("checking the run")
@@ -153,8 +151,6 @@ class Acknowledgement(models.Model):
 
 
 class WorkerGroup(models.Model):
-    """Known by how the names of its processes begin. Its row is locked while one of them claims a job."""
-
     name = models.CharField(max_length=80, unique=True)
     queues: models.JSONField[list[str]] = models.JSONField(default=list, help_text="Empty: all of them.")
     workers = models.PositiveSmallIntegerField()

@@ -16,8 +16,6 @@ from tasks.models.submissions import Submission
 
 
 class Kind(models.TextChoices):
-    """What happened."""
-
     SCORED = "run-scored", _("A run of your team was scored")
     FAILED = "run-failed", _("A run of your team could not be scored")
     REFUSED = "run-refused", _("A run of your team was refused after it was sent")
@@ -43,8 +41,6 @@ class Kind(models.TextChoices):
 
 
 class Channel(models.TextChoices):
-    """How a person is told."""
-
     MAIL = "mail", _("here and by e-mail")
     SITE = "site", _("here only")
     NONE = "none", _("not at all")

@@ -77,10 +77,7 @@ class Registration(models.Model):
 
 
 class JoinRequest(models.Model):
-    """Somebody asks to join a team that they found in a season; any member answers.
-
-    Who is taken in has no row any more. One that was declined stays: nobody asks the same team twice.
-    """
+    """Somebody asks to join a team that they found in a season; any member answers."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="join_requests")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="join_requests")

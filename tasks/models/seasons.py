@@ -76,10 +76,7 @@ class SeasonQuerySet(models.QuerySet["Season"]):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What follows from a field that organisers set: the season file, forms, the API and kept pages read it.
-
-    Kind, default, bounds and help are those of the field itself.
-    """
+    """What follows from a field that organisers set: the season file, forms, the API and kept pages read it."""
 
     #: In its form; the words of the field without it.
     label: str | Promise = ""
@@ -123,7 +120,6 @@ class Configured(models.Model):
 
     @classmethod
     def settings_that(cls, flag: str) -> list[str]:
-        """The names of those with a flag, such as ``in_api``."""
         return [name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)]
 
     def board_facts(self, at: dt.datetime) -> list[object]:
@@ -133,8 +129,6 @@ class Configured(models.Model):
 
 
 class Season(Configured):
-    """One edition, such as CL-Summ 2014."""
-
     class Entry(models.TextChoices):
         OPEN = "open", _("open to every team")
         APPROVAL = "approval", _("by approval of an organiser")
@@ -242,8 +236,6 @@ class Season(Configured):
 
 
 class Organiser(models.Model):
-    """Who runs a season: an organiser sees and changes everything, a helper sees runs and teams."""
-
     class Role(models.TextChoices):
         ORGANISER = "organiser", _("organiser")
         HELPER = "helper", _("helper")

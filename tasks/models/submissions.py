@@ -17,8 +17,6 @@ from tasks.models.seasons import Phase, Season
 
 
 class Bundle(models.Model):
-    """The event of sending the file; each of its runs goes its own way from there."""
-
     season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="bundles")
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="bundles")
     filename = models.CharField(max_length=200, help_text="What its team called the file.")

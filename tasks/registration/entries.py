@@ -69,7 +69,6 @@ class HasSentRuns(EntryRefused):
 
 
 def register_team(*, season: Season, team: Team, by: User | None = None, message: str = "") -> Registration:
-    """Enter the team; it waits for an organiser where the season says so."""
     with transaction.atomic():
         # The team first, then the season, as everywhere: somebody may be joining the team right now.
         locked(team)
@@ -105,7 +104,6 @@ def register_team(*, season: Season, team: Team, by: User | None = None, message
 
 
 def draw_alias(season: Season) -> int:
-    """A number that no team of the season has; by chance, so that it tells neither name nor order."""
     taken = set(season.registrations.values_list("alias", flat=True))
     return secrets.choice([number for number in range(1, max(99, 4 * len(taken)) + 1) if number not in taken])
 
@@ -151,7 +149,6 @@ def take_place(team: Team, user: User) -> Membership:
 def check_joining(
     team: Team, user: User, *, besides: Season | None = None, only: Season | None = None
 ) -> None:
-    """Raises what forbids it in a season of the team; who is in it already may stay."""
     if Membership.objects.filter(team=team, user=user).exists():
         return
     seasons = Season.objects.select_for_update(of=("self",)).filter(registrations__team=team).order_by("pk")
@@ -164,7 +161,6 @@ def check_joining(
 
 
 def remove_from_team(*, team: Team, user: User, by: User) -> None:
-    """Raises MembersFrozen, or MembershipRefused as `remove_member` does."""
     with transaction.atomic():
         for season in Season.objects.filter(registrations__team=locked(team)).order_by("pk"):
             _check_frozen(season)
@@ -172,7 +168,6 @@ def remove_from_team(*, team: Team, user: User, by: User) -> None:
 
 
 def approve_team(*, registration: Registration, by: User) -> None:
-    """Let the team take part, also one that was refused before."""
     if registration.is_approved:
         return
     with transaction.atomic():
@@ -226,7 +221,6 @@ def limit_teams(
 
 
 def take_back_entry(*, registration: Registration, by: User) -> None:
-    """Leave a season in which the team has sent no run. Raises HasSentRuns."""
     season, team = registration.season, registration.team
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
@@ -271,7 +265,6 @@ def _check_frozen(season: Season) -> None:
 
 
 def check_size(season: Season, members: int) -> None:
-    """Raises TeamTooLarge."""
     if season.max_team_size is not None and members > season.max_team_size:
         raise TeamTooLarge(
             ngettext(
@@ -359,7 +352,6 @@ def terms_text(text: str) -> str:
 
 
 def publish_terms(*, season: Season, text: str, by: User | None) -> Terms:
-    """A new version, which everybody has to accept before more data are given out."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)
@@ -401,7 +393,6 @@ def acceptances(season: Season) -> QuerySet[TermsAcceptance]:
 
 
 def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
-    """Each once, in small letters. Raises ValidationError for every line that is neither."""
     found = dict.fromkeys(line.strip().lower() for line in lines if line.strip())
     refused = [line for line in found if not _is_address_or_domain(line)]
     if refused:
@@ -434,7 +425,6 @@ class AnsweredAlready(EntryRefused):
 
 
 def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> JoinRequest:
-    """Ask a team of the season; once more changes nothing."""
     with transaction.atomic():
         team = locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
@@ -465,7 +455,6 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
 
 
 def accept_request(*, asked: JoinRequest, by: User) -> Membership:
-    """Raises AnsweredAlready, or what joining raises."""
     with transaction.atomic():
         asked = _waiting(asked)
         membership = take_place(asked.team, asked.user)
@@ -476,7 +465,6 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
 
 
 def decline_request(*, asked: JoinRequest, by: User) -> None:
-    """Raises AnsweredAlready."""
     with transaction.atomic():
         asked = _waiting(asked)
         asked.declined_at = timezone.now()
@@ -488,7 +476,6 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
 
 
 def take_back_request(*, asked: JoinRequest) -> None:
-    """By who asked. Raises AnsweredAlready."""
     with transaction.atomic():
         asked = _waiting(asked)
         audit.record("join-taken-back", actor=asked.user, subject=asked, place=asked.team)

@@ -26,7 +26,6 @@ from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
 
 def season_for(user: object, season: str) -> Season:
-    """A season that the user may see. Raises Http404, as the next two do."""
     row = Season.objects.filter(slug=season).first()
     if row is None or not _is_visible(row, user):
         raise Http404(_("There is no season at this address."))
@@ -41,7 +40,6 @@ def task_for(user: object, season: str, task: str) -> Task:
 
 
 def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
-    """With its task and season, in one query."""
     phases = Phase.objects.select_related("task__season")
     row = phases.filter(task__season__slug=season, task__slug=task, slug=phase).first()
     if row is None or not _is_visible(row.task.season, user):
@@ -70,7 +68,6 @@ def may_help(user: object, season: Season) -> bool:
 
 
 def season_to_help(user: object, season: str) -> Season:
-    """A season that the user organises or helps with. Raises Http404, as for what is only to be organised."""
     found = season_for(user, season)
     if not may_help(user, found):
         raise Http404(_("You do not organise a season at this address."))
@@ -87,9 +84,6 @@ def may_have_inputs(user: object, phase: Phase) -> bool:
 
 
 def require_inputs(user: object, phase: Phase) -> None:
-    """Raises InputsNotReleased or TermsNotAccepted where a check would tell the user of inputs that they may
-    not have.
-    """
     if may_have_inputs(user, phase):
         return
     terms = terms_to_accept(phase.task.season, user)
@@ -108,7 +102,6 @@ def _is_visible(season: Season, user: object) -> bool:
 
 
 def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
-    """The teams of a season that the user may read of, by name."""
     entries = Registration.objects.filter(season=season).select_related("team", "season")
     entries = entries.order_by("team__name")
     if may_help(user, season):
@@ -125,7 +118,6 @@ def teams_to_ask(user: object, season: Season) -> QuerySet[Team]:
 
 
 def join_request_of(team: Team, number: int) -> JoinRequest:
-    """Who asks to join the team, by number. Raises Http404."""
     found = JoinRequest.objects.select_related("user", "team").filter(team=team, pk=number).first()
     if found is None:
         raise Http404(_("Nobody asks to join under this number."))
@@ -133,7 +125,6 @@ def join_request_of(team: Team, number: int) -> JoinRequest:
 
 
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
-    """One that the team made or is asked by. Raises Http404."""
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team), pk=number)
     found = concerned.select_related("season", "team", "into").first()
     if found is None:

@@ -30,7 +30,6 @@ MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 
 def announce(*, season: Season, text: str, by: User | None) -> Season:
-    """Put the text, Markdown, on the season's page; an empty one takes back what stands there."""
     text = text.strip()
     with transaction.atomic():
         changed = Season.objects.select_for_update().get(pk=season.pk)
@@ -72,7 +71,6 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
 
 
 def take_back_announcement(*, announcement: Announcement, by: User) -> None:
-    """It stands nowhere any more but in the history. Once more changes nothing."""
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)
         _take_back(season, Announcement.objects.get(pk=announcement.pk), by)
@@ -106,14 +104,12 @@ class AskedEnough(Refused):
 
 
 def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
-    """Raises AskedEnough. What one person sends waits for each other, so that the count holds."""
     User.objects.select_for_update().get(pk=by.pk)
     if rows.count() >= most:
         raise AskedEnough(words % {"number": most})
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:
-    """Raises AskedEnough."""
     with transaction.atomic():
         asked = Question.objects.filter(asked_by=by, asked_at__gt=timezone.now() - AN_HOUR)
         words = _("you have asked %(number)s questions within an hour; ask on later")
@@ -143,7 +139,6 @@ def readable_questions(season: Season, user: object) -> QuerySet[Question]:
 
 
 def report_abuse(*, address: str, text: str, by: User) -> Report:
-    """Raises AskedEnough."""
     with transaction.atomic():
         sent = Report.objects.filter(reported_by=by, reported_at__gt=timezone.now() - AN_HOUR)
         words = _("you have sent %(number)s reports within an hour; send the next later")
@@ -155,7 +150,6 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
 
 
 def close_report(*, report: Report, by: User) -> None:
-    """It was seen to. Once more changes nothing."""
     with transaction.atomic():
         changed = Report.objects.select_for_update().get(pk=report.pk)
         if changed.closed_at is None:

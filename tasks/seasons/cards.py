@@ -40,7 +40,6 @@ def card(task_type: str) -> Card:
 
 
 def section(text: str, heading: str, level: int = 2) -> str:
-    """What stands under a heading, up to the next one of its level or above."""
     begin = re.search(rf"^{'#' * level} {re.escape(heading)}\s*$", text, flags=re.MULTILINE)
     if begin is None:
         return ""

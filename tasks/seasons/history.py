@@ -53,7 +53,6 @@ def may_undo(entry: AuditEntry) -> bool:
 
 
 def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
-    """Once more changes nothing. Raises NotUndone."""
     try:
         if entry.action == REFUSED:
             if registration := _refused(entry, season):
@@ -77,7 +76,6 @@ class NotDeleted(Refused):
 
 
 def delete_phase(*, phase: Phase, by: User) -> None:
-    """The history can bring it back. Raises NotDeleted where it has runs."""
     season = phase.task.season
     try:
         with transaction.atomic():
@@ -90,7 +88,6 @@ def delete_phase(*, phase: Phase, by: User) -> None:
 
 
 def delete_task(*, task: Task, by: User) -> None:
-    """With its phases; the history can bring all of it back. Raises NotDeleted."""
     try:
         undelete.delete(row=task, place=task.season, by=by)
     except ProtectedError as kept:

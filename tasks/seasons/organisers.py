@@ -1,5 +1,3 @@
-"""Who organises a season."""
-
 from __future__ import annotations
 
 from django.db import transaction
@@ -23,7 +21,6 @@ class LastOrganiser(Refused):
 
 
 def add_organiser(*, season: Season, user: User, by: User | None, role: str = Role.ORGANISER) -> bool:
-    """Give the person this role."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before = Organiser.objects.filter(season=season, user=user).first()
@@ -48,7 +45,6 @@ def hand_season_over(*, season: Season, to: User, by: User) -> None:
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
-    """Also a helper. Raises LastOrganiser."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=organiser.season_id)
         if by is not None and not by.is_staff:

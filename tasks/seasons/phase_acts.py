@@ -22,7 +22,6 @@ class TimesRefused(Refused):
 
 
 def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User) -> Phase:
-    """Let runs be accepted between these instants. The same times once more change nothing."""
     if closes <= opens:
         raise TimesRefused(_("a phase closes after it opens"))
     with transaction.atomic():
@@ -35,7 +34,6 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
 
 
 def open_now(*, phase: Phase, by: User) -> Phase:
-    """Accept runs from this moment. Raises TimesRefused where the phase is over: it needs a new end too."""
     now = timezone.now()
     with transaction.atomic():
         opened = _locked(phase)
@@ -48,7 +46,6 @@ def open_now(*, phase: Phase, by: User) -> Phase:
 
 
 def close_now(*, phase: Phase, by: User) -> Phase:
-    """Accept no run from this moment. Raises TimesRefused where the phase has not begun."""
     now = timezone.now()
     with transaction.atomic():
         closed = _locked(phase)
@@ -68,7 +65,6 @@ def _locked(phase: Phase) -> Phase:
 
 
 def _set(phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str) -> bool:
-    """Give the phase these values, and tell the history; False where it has them already."""
     changes = audit.set_fields(phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}.")
     if changes:
         bump_version(phase.pk)
@@ -96,7 +92,6 @@ class BoardRefused(Refused):
 def change_board(
     *, phase: Phase, board: str, board_from: dt.datetime | None, board_then: str, by: User
 ) -> Phase:
-    """``board`` sees it until ``board_from``, ``board_then`` from then on."""
     if (board_from is None) != (not board_then):
         raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
     with transaction.atomic():
@@ -112,7 +107,6 @@ def change_board(
 
 
 def reveal_now(*, phase: Phase, by: User) -> Phase:
-    """Everybody sees the board from this moment, whatever was planned."""
     return change_board(phase=phase, board=Phase.Audience.EVERYONE, board_from=None, board_then="", by=by)
 
 
@@ -137,7 +131,6 @@ class FreezeRefused(Refused):
 def freeze_board(
     *, phase: Phase, frozen_from: dt.datetime | None, frozen_until: dt.datetime | None, by: User
 ) -> Phase:
-    """Raises FreezeRefused."""
     now = timezone.now()
     with transaction.atomic():
         changed = _locked(phase)
@@ -155,7 +148,6 @@ def freeze_board(
 
 
 def freeze_now(*, phase: Phase, by: User) -> Phase:
-    """From this moment until it is revealed. Once more changes nothing."""
     now = timezone.now()
     with transaction.atomic():
         changed = _locked(phase)
@@ -163,7 +155,6 @@ def freeze_now(*, phase: Phase, by: User) -> Phase:
 
 
 def reveal_frozen(*, phase: Phase, by: User) -> Phase:
-    """Whoever sees the board sees it as it stands, from this moment. Raises FreezeRefused."""
     now = timezone.now()
     with transaction.atomic():
         changed = _locked(phase)

@@ -1,5 +1,3 @@
-"""Seasons to begin with: presets of known kinds of shared tasks, and last year's season cloned."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -136,7 +134,6 @@ def season_from(
     dates: Mapping[str, str],
     by: User,
 ) -> Season:
-    """A draft that ``by`` organises. Raises SettingsRefused; the faults of dates are by their names."""
     instants = _instants(preset, time_zone, dates)
     kind = task_types().get(task_type)
     phases = [_phase(plan, instants, time_zone) for plan in preset.phases]
@@ -191,7 +188,6 @@ MAX_DAYS = 20 * 365
 
 
 def clone_season(*, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None) -> Season:
-    """A draft with the same tasks, rules, options and phases, ``days`` later; ``by`` organises it."""
     values = structure_of(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = [phase for task in values["tasks"] for phase in task["phases"]]

@@ -1,5 +1,3 @@
-"""Phases side by side in time, each as a bar on one scale, with the present marked."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -29,16 +27,12 @@ LAST_MARK = 88  # per cent from the left, so that its label ends within the line
 
 @dataclass(frozen=True)
 class Mark:
-    """A date on the scale, at so many per cent from the left."""
-
     at: float
     label: str
 
 
 @dataclass(frozen=True)
 class TimeLine:
-    """A span of time on which every phase has its place."""
-
     start: dt.datetime
     end: dt.datetime
     now: dt.datetime

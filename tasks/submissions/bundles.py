@@ -175,7 +175,6 @@ def parts_of(
     team: Team | None = None,
     by: User | None = None,
 ) -> list[Part]:
-    """What the file is to each task whose format it carries, in the tasks' order."""
     require_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
     meant = _meant(phases, upload, by)
@@ -233,7 +232,6 @@ def open_phases(
 
 
 def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str) -> Exception:
-    """The dates of the phase that is meant, or that there is none."""
     if phases:
         latest = max(phases, key=lambda phase: phase.closes)
         return PhaseClosed(latest.opens, latest.closes, begun)
@@ -271,7 +269,6 @@ def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> P
 
 
 def _asked_again(part: Part, team: Team, begun: dt.datetime | None) -> Part:
-    """Whether the team may still send a run there; under the lock."""
     phase = Phase.objects.select_related("task__season").get(pk=part.phase.pk)
     try:
         facts = check_entry(phase, team, timezone.now(), begun)

@@ -53,16 +53,12 @@ def card_form_field(known: CardField) -> forms.Field:
 
 
 class CardForm(forms.Form):
-    """The run card alone, of a run that was sent."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields.update({name: card_form_field(known) for name, known in CARD.items()})
 
 
 class RunForm(forms.Form):
-    """The run and its name. Whether it is taken decides `submit_run`; this form reads what was typed."""
-
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
     run = forms.FileField(
         label=_("Run"),
@@ -195,8 +191,6 @@ class RunForm(forms.Form):
 
 
 class BundleForm(RunForm):
-    """A file for several tasks of a season: which of its phases it is for, and which tasks alone."""
-
     phase = forms.ChoiceField(label=_("Phase"), required=False)
     tasks = forms.MultipleChoiceField(
         label=_("Tasks"),

@@ -20,7 +20,6 @@ from tasks.types.runs import read_run
 
 
 def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
-    """Everything that is wrong with a run, warnings included; each problem names a file."""
     name, about = given["filename"], said_of({})
     try:
         files = open_input(Path(UPLOAD), shown=name)
@@ -34,7 +33,6 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 
 def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of each named task type, whether the file has anything in its form; None where the type cannot say."""
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:

@@ -45,7 +45,6 @@ class PhaseOver(NotInThisState):
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Stop a run that is not scored yet; it no longer counts. Raises PhaseOver or NotInThisState."""
     _move(submission, Status.CANCELLED, allowed=Submission.MOVING, by=user, reason=reason)
     if submission.status != Status.CANCELLED:
         raise NotInThisState(
@@ -56,7 +55,6 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Take a scored run off the board; it keeps its number and still counts."""
     _move(submission, Status.WITHDRAWN, allowed=(Status.SCORED,), by=user, reason=reason)
     if submission.status != Status.WITHDRAWN:
         raise NotInThisState(
@@ -87,7 +85,6 @@ def accept_late(submission: Submission, user: User, reason: str) -> Submission:
 
 
 def require_open(submission: Submission) -> None:
-    """Raises PhaseOver where the team's time to change what stands is over."""
     phase = Phase.objects.get(pk=submission.phase_id)
     if phase.closes <= timezone.now():
         raise PhaseOver(phase)
@@ -96,7 +93,6 @@ def require_open(submission: Submission) -> None:
 def note_change(
     submission: Submission, by: User, verb: str, reason: str = "", changes: Iterable[audit.Change] = ()
 ) -> None:
-    """Write down who changed what stands for a team, in the transaction that changes it."""
     audit.record(
         f"run-{verb}",
         actor=by,
@@ -164,7 +160,6 @@ def hide(submission: Submission, user: User, reason: str) -> Submission:
 
 
 def reinstate(submission: Submission, user: User, reason: str) -> Submission:
-    """Undo either. Once more changes nothing."""
     return _exclude(submission, user, reason, "")
 
 
@@ -192,7 +187,6 @@ MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
 def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
-    """Let this run count instead of its team's others; once more changes nothing."""
     if submission.phase.counting != Phase.Counting.SELECTED:
         raise NotInThisState(_("in this phase the counting run is not chosen"))
     if submission.status not in MAY_BE_CHOSEN or submission.kind != Submission.Kind.PRIMARY:
@@ -223,11 +217,7 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
-    """The runs that have a place, first things first: primary ones in time that used up a try.
-
-    A run that was withdrawn or excluded keeps its place, so that no other moves up by that; a run that failed
-    or was cancelled has none.
-    """
+    """The runs that have a place, first things first: primary ones in time that used up a try."""
     own = Submission.objects.filter(
         phase=phase, team=team, kind=Submission.Kind.PRIMARY, status__in=Submission.COUNTED, is_late=False
     )
@@ -235,7 +225,6 @@ def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
 
 
 def check_priority(phase: Phase, kind: str, place: int | None) -> None:
-    """Raises ValidationError where a run that is sent there can have no such place."""
     if place is None:
         return
     if phase.counting != Phase.Counting.PRIORITY:
@@ -258,7 +247,6 @@ def give_priority(submission: Submission, place: int | None) -> None:
 
 
 def set_priority(submission: Submission, user: User, reason: str = "", *, place: int) -> Submission:
-    """Move the run to this place among its team's runs; the same place changes nothing."""
     if submission.phase.counting != Phase.Counting.PRIORITY:
         raise NotInThisState(_("in this phase runs have no priority"))
     with transaction.atomic():
@@ -302,7 +290,6 @@ def describe_run(
     by: User,
     card: Mapping[str, object] | None = None,
 ) -> Submission:
-    """Without a ``card`` it stays."""
     wanted: dict[str, Any] = {
         "description": checked_description(description),
         "links": checked_links(links),
@@ -339,7 +326,6 @@ def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -
 
 
 def delete_file(*, submission: Submission, by: User) -> Submission:
-    """Of a withdrawn run: its numbers, its name and its digest stay. Raises NotInThisState."""
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
@@ -362,7 +348,6 @@ MAX_REASON = 500
 
 
 def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -> ExtraTries:
-    """Raises ValidationError by field, or NotRegistered for a team that does not take part."""
     reason = reason.strip()
     faults = {}
     if not 1 <= tries <= MAX_TRIES:
@@ -388,7 +373,6 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
 
 
 def take_tries_back(*, given: ExtraTries, by: User) -> None:
-    """Runs that were sent with them stay. Once more changes nothing."""
     with transaction.atomic():
         lock_entry(given.phase, given.team)
         held = ExtraTries.objects.filter(pk=given.pk).first()

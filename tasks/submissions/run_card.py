@@ -49,7 +49,6 @@ class Metadata:
 
 
 def checked_card(given: Mapping[str, object]) -> dict[str, str]:
-    """The fields that are filled in, made plain. Raises ValidationError with every field that is refused."""
     found: dict[str, str] = {}
     faults: dict[str, str] = {}
     for name, value in given.items():
@@ -106,7 +105,6 @@ def _listed(text: str) -> str:
 
 
 def require_card(phase: Phase, said: Metadata) -> None:
-    """Raises CardIncomplete where something is missing that the phase requires."""
     if missing := missing_from(phase, said):
         raise CardIncomplete(missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing]))
 
@@ -131,7 +129,6 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
 
 
 def read_metadata(upload: Upload, task_type: TaskType, by: User | None) -> Metadata:
-    """What a file of `ir_metadata` says, read in a confined process."""
     try:
         with read_upload(READER, upload.path, {}, owner=by) as done:
             said: dict[str, Any] = done.result
@@ -168,8 +165,6 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What is wrong with a run, warnings included."""
-
     problems: list[Problem] = field(default_factory=list)
     is_read: bool = True
     about: Metadata = field(default_factory=Metadata)
@@ -182,7 +177,6 @@ class Findings:
 def findings_of(
     upload: Upload, *, task_type: TaskType, index: Path, options: Options, by: User | None
 ) -> Findings:
-    """Everything that is wrong with a run, warnings included; each problem names a file. Raises PoolFull."""
     given = {
         "task_type": task_type.slug,
         "options": task_type.checked_options(options),
@@ -227,8 +221,6 @@ TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 @dataclass(frozen=True, kw_only=True)
 class RunDetails:
-    """The fields of a submission that its sender writes."""
-
     system: str
     description: str
     kind: str
@@ -238,7 +230,6 @@ class RunDetails:
 def checked_details(
     *, system: str, description: str = "", kind: str, idempotency_key: str = ""
 ) -> RunDetails:
-    """Raises ValidationError with every field that is refused. Markup stays: pages show it as typed."""
     given = RunDetails(
         system=one_line(system),
         description=plain_paragraphs(description),
@@ -372,7 +363,6 @@ def readable_figures(task_type: TaskType, given: Mapping[str, object]) -> dict[s
 
 
 def keep_figures(submission: Submission, figures: Mapping[str, float]) -> None:
-    """In the transaction that takes the run."""
     TeamFigure.objects.bulk_create(
         TeamFigure(submission=submission, phase_id=submission.phase_id, name=name, value=value)
         for name, value in figures.items()

@@ -1,5 +1,3 @@
-"""Taking a run: checked and stored first; then counted, numbered and queued in one short transaction."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -56,7 +54,6 @@ def check_run(
     said: Metadata | None = None,
     metadata: Upload | None = None,
 ) -> Findings:
-    """Everything that is wrong with a run, warnings included; nothing is stored or counted."""
     said = said or Metadata()
     if metadata is not None:
         said = said.before(read_metadata(metadata, phase.task.task_type, by))
@@ -69,7 +66,6 @@ def check_run(
 def said_of(
     task_type: TaskType, *, description: str, card: Mapping[str, object], figures: Mapping[str, object]
 ) -> Metadata:
-    """What a sender says of a run. Raises ValidationError by field."""
     return Metadata(
         description=description, card=checked_card(card), figures=checked_figures(task_type, figures)
     )
@@ -134,7 +130,6 @@ def submit_baseline(*, phase: Phase, upload: Upload, system: str, description: s
 
 
 def findings(phase: Phase, upload: Upload, by: User | None) -> Findings:
-    """Everything that is wrong with a run, as far as it is read now. Raises NoGold or PoolFull."""
     task = phase.task
     index = index_file(_current_gold(phase))
     return findings_of(upload, task_type=task.task_type, index=index, options=task.options, by=by)
@@ -173,13 +168,11 @@ def check_entry(
 
 
 def check_registered(season: Season, team: Team) -> None:
-    """Raises NotRegistered unless the team takes part in the season."""
     if not Registration.objects.filter(season=season, team=team, is_approved=True).exists():
         raise NotRegistered.of(team, season)
 
 
 def require_terms(season: Season, user: User | None) -> None:
-    """Raises TermsNotAccepted where the sender has yet to accept the season's terms."""
     terms = terms_to_accept(season, user) if user else None
     if terms is not None:
         raise TermsNotAccepted(season, terms.number)
@@ -220,11 +213,7 @@ def queue_run(
     place: int | None = None,
     **facts: Any,
 ) -> Submission:
-    """The submission with its number and its jobs, against the gold of this moment; in a transaction.
-
-    ``said`` is what is known of how it was made, and ``place`` its priority where runs have one: the last
-    without. A large run has one job at first, its check.
-    """
+    """The submission with its number and its jobs, against the gold of this moment; in a transaction."""
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
     submission = Submission.objects.create(
@@ -256,8 +245,6 @@ def queue_run(
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """What is left of each limit, None where there is none; at ``renews_at`` the day's limit begins anew."""
-
     left_today: int | None
     left_in_total: int | None
     renews_at: dt.datetime | None
@@ -265,7 +252,6 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        """How many runs would be accepted now, None for any number."""
         limits = [left for left in (self.left_today, self.left_in_total) if left is not None]
         return min(limits, default=None)
 
@@ -305,7 +291,6 @@ def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
 
 
 def check_quota(phase: Phase, team: Team, at: dt.datetime) -> None:
-    """Raises QuotaExceeded unless one more run may be sent."""
     now = quota(phase, team, at)
     if now.left == 0:
         raise QuotaExceeded(left=0, renews_at=now.renews_at)

@@ -48,12 +48,6 @@ class UploadTooLarge(Refused):
 
 @dataclass(frozen=True)
 class Upload:
-    """A file on this machine, and what its sender calls it.
-
-    The name is made safe here, before anything looks at the file: the run is checked, kept and scored under
-    this one name, so that all three see the same suffix and stem.
-    """
-
     path: Path
     filename: str
     #: When its first byte came; None where that is not known.
@@ -114,7 +108,6 @@ def _close_with(request: HttpRequest, files: list[UploadedFile[Any]]) -> None:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """The uploaded file on this machine for as long as the block runs. Raises UploadTooLarge."""
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
@@ -148,7 +141,6 @@ log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    """Half uploads of this machine, and unnamed runs of one folder; returns how many."""
     return remove_half_uploads(now) + remove_unnamed_runs(random.choice(FOLDERS), now)  # noqa: S311
 
 
@@ -181,8 +173,6 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRun:
-    """A run in the run storage, with the facts that its submission keeps."""
-
     file: str
     filename: str
     sha256: str

@@ -1,8 +1,4 @@
-"""What the history says of each action: kept as its key with facts, worded in the language of who reads it.
-
-A key is the action, for programs, and after a slash which of its sentences. Facts stand in the sentence by
-their names; a reason follows it behind a colon.
-"""
+"""What the history says of each action: kept as its key with facts, worded in the language of who reads it."""
 
 from __future__ import annotations
 
@@ -170,7 +166,6 @@ VARIANT = "variant"
 
 
 def worded(action: str, facts: Mapping[str, Any]) -> str:
-    """In the active language. Raises KeyError for an action or without a fact that its sentence needs."""
     sentence = ACTIONS[f"{action}/{facts[VARIANT]}" if VARIANT in facts else action]
     parts = {
         name: _COUNTED[name](fact) if name in _COUNTED else gettext(fact) if name in _TRANSLATED else fact
@@ -181,7 +176,6 @@ def worded(action: str, facts: Mapping[str, Any]) -> str:
 
 
 def actor(name: str) -> str:
-    """Who acted, in the active language where it was nobody with a name here."""
     what, _space, number = name.rpartition(" ")
     if what == DELETED_ACCOUNT and number.isdecimal():
         return gettext("deleted account %(number)s") % {"number": number}

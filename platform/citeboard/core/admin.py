@@ -30,8 +30,6 @@ class CreatedElsewhere(RowsAdmin):
 
 
 class NotedAdmin(CreatedElsewhere):
-    """Rows that may be changed and deleted here; the history says by whom, and what they were."""
-
     def place_of(self, row: Any) -> Model:
         assert isinstance(row, Model)
         return row

@@ -19,6 +19,5 @@ class OwnAdminSite(AdminSite):
         return answer
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """What packages register stays out: rows made or changed there would pass by our services."""
         if admin_class is not None and admin_class.__module__.startswith(OURS):
             super().register(model_or_iterable, admin_class, **options)

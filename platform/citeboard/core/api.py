@@ -214,11 +214,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 def readable_anywhere(
     view: Callable[Concatenate[HttpRequest, P], R],
 ) -> Callable[Concatenate[HttpRequest, P], R]:
-    """Other origins may read what this view answers to a request that names nobody.
-
-    A browser sends no cookie then, and asks before it sends a token or anything but a plain GET. That is not
-    answered: a token is for programs and for this site's own pages.
-    """
+    """Other origins may read what this view answers to a request that names nobody."""
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,5 +1,3 @@
-"""Writing and reading the audit log."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -46,10 +44,7 @@ def record(
     changes: Iterable[Change] = (),
     called: str = "",
 ) -> AuditEntry:
-    """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`.
-
-    ``actor`` of None is the site's operator, or somebody without a name here, who is ``called`` something.
-    """
+    """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`."""
     action, _slash, variant = key.partition("/")
     kept = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
     kept |= {VARIANT: variant} if variant else {}
@@ -69,10 +64,7 @@ def record(
 
 
 def set_fields(row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any) -> list[Change]:
-    """Give a row that is locked these values, and save it; what changed by that, for the history.
-
-    Where something did, the fields ``beside`` get theirs too, and the history is not told of those.
-    """
+    """Give a row that is locked these values, and save it; what changed by that, for the history."""
     changes = [
         Change(f"{prefix}{name}", before, value)
         for name, value in wanted.items()
@@ -95,7 +87,6 @@ def about(subject: Model) -> QuerySet[AuditEntry]:
 
 
 def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
-    """Let the entry say something else where it names somebody who leaves; it is saved by the caller."""
     entry.text = written.sub(lambda _: called, entry.text)
     if entry.facts is not None:
         entry.facts = {

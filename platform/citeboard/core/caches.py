@@ -27,8 +27,6 @@ PATIENCE, PAUSE = 1.0, 5.0
 
 
 class SharedCache(BaseCache):
-    """``OPTIONS["instead"]`` is the entry of the cache that stands in."""
-
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
@@ -82,10 +80,7 @@ class SharedCache(BaseCache):
 
 
 class ObjectCache(LocMemCache):
-    """Nothing is pickled, so whoever gets an object shares it with all others and changes nothing of it.
-
-    Of its ``MAX_ENTRIES`` those go first that nobody has asked for longest.
-    """
+    """Nothing is pickled, so whoever gets an object shares it with all others and changes nothing of it."""
 
     # What the class has of its own, which its stubs leave out.
     _cache: OrderedDict[str, Any]

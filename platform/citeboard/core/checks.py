@@ -54,7 +54,6 @@ def unknown_names(given: Iterable[str], known: list[str]) -> list[CheckMessage]:
 
 @register()
 def a_sweep_comes_before_a_lease_ends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Otherwise a lost job waits for the sweep and not for its lease."""
     if settings.SWEEP_SECONDS > settings.LEASE_SECONDS:
         return [
             Caution(

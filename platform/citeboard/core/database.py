@@ -26,11 +26,7 @@ _EPOCH = {
 
 
 def from_now(seconds: float = 0) -> CombinedExpression:
-    """So many seconds after the moment of the statement that it is part of.
-
-    The sum, even with nothing, is what SQLite needs to write the moment as Django writes one, so that the two
-    compare as text.
-    """
+    """So many seconds after the moment of the statement that it is part of."""
     return Now() + dt.timedelta(seconds=seconds)
 
 

@@ -1,9 +1,4 @@
-"""Typed readers of the environment.
-
-Each call declares a setting, with its default and what it is for, and reads it; a value that cannot be
-meant stops the start with the name of the setting and what was expected. What was declared is kept, so
-that the documentation can be held to it.
-"""
+"""Typed readers of the environment."""
 
 from __future__ import annotations
 
@@ -38,8 +33,6 @@ class Setting:
 
 
 class Environment:
-    """Reads a mapping of names to text; an empty text counts as unset."""
-
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
         self.declared: dict[str, Setting] = {}
@@ -88,7 +81,6 @@ class Environment:
         return self.integer(name, default, about, low=low, unit="seconds")
 
     def folder(self, name: str, default: Path, about: str, *, shown: str) -> Path:
-        """An absolute path; a relative one is refused, since commands are run from many folders."""
         self._declare(name, "absolute path", shown, about)
 
         def absolute(text: str) -> Path:
@@ -206,12 +198,7 @@ KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
 def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
-    """The connection settings under which web processes and workers share the database.
-
-    On SQLite the write-ahead log alone is not enough: a transaction that reads first and writes later
-    fails at once when another wrote in between, however long the timeout. Begun as IMMEDIATE it waits
-    for its turn instead.
-    """
+    """The connection settings under which web processes and workers share the database."""
     if config["ENGINE"] != SQLITE:
         options = {**SERVER, **config.get("OPTIONS", {})}
         return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
@@ -240,10 +227,7 @@ class Bucket:
 
 
 def bucket_at(address: str) -> Bucket:
-    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed.
-
-    Raises ValueError. Credentials have no place in it: they come by AWS's own variables or files.
-    """
+    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed."""
     parts = urlsplit(address)
     given = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")
@@ -316,7 +300,6 @@ def default_work_folder(data: Path) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if it is missing. Where anybody may make one of its name, it must be our own."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.lstat()
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077

@@ -53,7 +53,6 @@ class Busy(Refusal):
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The answer to an error. None for one of ours: Django logs it and `server_error` answers."""
     if isinstance(error, Refused):
         set_rollback()
         return Response(error.answer(), status=error.status)
@@ -104,7 +103,6 @@ def _sentence(errors: Any) -> str:
 
 
 def _ended(text: str) -> str:
-    """The frameworks end most of their sentences themselves."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -117,11 +115,7 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Says what is away, or names the request, so that a report of the error can be traced.
-
-    Whatever failed, a middleware or a view, comes by here while its exception is handled. Asks neither
-    database nor session.
-    """
+    """Says what is away, or names the request, so that a report of the error can be traced."""
     outage = outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
     if outage is not None:
@@ -143,7 +137,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A request that is refused before any view has seen it, such as one for another host."""
     if is_for_programs(request):
         return json_error(request, "The request cannot be answered as it was sent.", 400)
     return bad_request_page(request, exception)

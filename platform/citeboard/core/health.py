@@ -32,8 +32,6 @@ LEAST_FREE = GIGABYTE // 4
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """``stops`` are the parts that can do nothing without it; ``lacks`` is what the others go on without."""
-
     what: str
     reason: str
     stops: tuple[str, ...] = ()
@@ -105,7 +103,6 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Whether requests may be sent here, with `?for=worker` whether runs are scored; and what is missing."""
     asked = request.GET.get("for", WEB)
     if asked not in PARTS:
         return JsonResponse({"detail": f"There are {listed(PARTS)}."}, status=400)

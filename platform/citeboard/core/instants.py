@@ -79,7 +79,6 @@ def in_utc(at: dt.datetime) -> dt.datetime:
 
 
 def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """What the clocks of a zone show, in UTC. Raises NoInstant where they skip it or show it twice."""
     first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     if first.astimezone(zone).replace(tzinfo=None) != at:
         words = _("the clocks of %(zone)s skip %(instant)s")

@@ -1,8 +1,4 @@
-"""What processes of the site count for `/metrics`: requests by route, and pages by where they come from.
-
-Each web process writes into files of the folder that `SHARED_FOLDER` names; whichever is asked adds up what
-all of them have written. `serve` makes the folder anew at each start.
-"""
+"""What processes of the site count for `/metrics`: requests by route, and pages by where they come from."""
 
 from __future__ import annotations
 
@@ -46,8 +42,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class RequestMetricsMiddleware(Middleware):
-    """Times each request under the name of its route, never its address, of which there is no end."""
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         response = self.get_response(request)
@@ -68,7 +62,6 @@ def begin_to_count(site: str) -> str:
 
 
 def forget_counts(site: str) -> None:
-    """What is somebody else's stays, as it cannot be removed."""
     for folder in _TOP.glob(f"{_prefix(site)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 

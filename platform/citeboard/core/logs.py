@@ -14,11 +14,7 @@ _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every record the id of the request that it belongs to.
-
-    That is the one under way, or the one that the record is about: Django writes its line on an answer when
-    the request is over (``request``), a sweep on the job that a request made (``trace``). "-" is none.
-    """
+    """Gives every record the id of the request that it belongs to."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         name = request_id.get()

@@ -1,5 +1,3 @@
-"""When something that operators look after was last done, such as a backup."""
-
 from __future__ import annotations
 
 import datetime as dt

@@ -61,7 +61,6 @@ def with_scrolling(html: str) -> str:
 
 
 def _with_headings_from(top: int, html: str) -> str:
-    """The same HTML with its headings moved together, so that the highest of them has the level ``top``."""
     levels = [int(level) for level in re.findall(r"<h([1-6])>", html)]
     shift = top - min(levels, default=top)
     return re.sub(r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + shift)}>", html)
@@ -164,7 +163,6 @@ def _guide(slug: str, text: str, known: set[str]) -> Guide:
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
-    """Gives each heading its anchor on the way; a second one of a name has a number, as on GitHub."""
     seen: Counter[str] = Counter()
     title, anchor, text = "", "", list[str]()
     is_begun = False

@@ -153,7 +153,6 @@ def page_above(path: str) -> str:
 
 
 def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
-    """Those that Django's decorators let through; None where there is none of these."""
     while view is not None:
         for cell in getattr(view, "__closure__", None) or ():
             if isinstance(cell.cell_contents, list) and "POST" in cell.cell_contents:
@@ -168,15 +167,12 @@ _STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
 
 class RequestStartMiddleware(Middleware):
-    """Notes it as `request.begun_at`, before anything else looks at the request."""
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.begun_at = begun_at(request, timezone.now())  # type: ignore[attr-defined]
         return self.get_response(request)
 
 
 def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
-    """What the proxy's header says, where the site is told to trust one; never later than now."""
     name = settings.REQUEST_START_HEADER
     stated = stated_start(request.headers.get(name, "")) if name else None
     if stated is None or stated < now - MAX_AGE:
@@ -185,7 +181,6 @@ def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
 
 
 def stated_start(text: str) -> dt.datetime | None:
-    """The instant in `t=1790000000.123`: seconds since 1970, milli- or microseconds; None for else."""
     found = _STATED.fullmatch(text.strip())
     if not found:
         return None

@@ -14,12 +14,7 @@ MAX_NAME, MAX_SUBJECT = 120, 200
 
 
 class AuditEntry(models.Model):
-    """One act of a person; services write it in the transaction of the act, and nothing changes it later.
-
-    ``action`` with its ``facts`` is what happened; `citeboard.core.actions` has the sentences. ``subject`` is
-    what was acted on, ``place`` the season or team in whose history it stands. Names are kept as well, so
-    that an entry says what happened after what it names is gone.
-    """
+    """One act of a person; services write it in the transaction of the act, and nothing changes it later."""
 
     at = models.DateTimeField(default=timezone.now)
     actor = models.ForeignKey(
@@ -114,8 +109,6 @@ class SchemaEpoch(models.Model):
 
 
 class LastDone(models.Model):
-    """When something that operators look after was last done: `citeboard.core.maintenance`."""
-
     name = models.CharField(max_length=60, primary_key=True)
     at = models.DateTimeField()
 

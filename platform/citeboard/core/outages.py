@@ -33,8 +33,6 @@ _POSTGRES_FULL = "53100"
 
 @dataclass(frozen=True)
 class Outage:
-    """``reason`` is the beginning of a sentence; ``seconds`` are those of `Retry-After`."""
-
     status: int
     reason: str
     seconds: int
@@ -93,7 +91,6 @@ _lock = threading.Lock()
 
 
 def note_outage(what: str, reason: object) -> None:
-    """``what`` is away; nothing more is said of it until `note_recovery`."""
     with _lock:
         if what in _begun:
             return

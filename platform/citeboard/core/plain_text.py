@@ -22,7 +22,6 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def plain_text(text: str, keep: str = "") -> str:
-    """Without control characters, which no page can show and some databases refuse."""
     text = unicodedata.normalize("NFC", _TURNING.sub("", text.replace("\r\n", "\n")))
     return "".join(
         " " if unicodedata.category(character) in ("Cc", "Cs") and character not in keep else character

@@ -26,10 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
-    """A command in a session of its own, so that whatever it starts can be ended with it.
-
-    Everything here must be called from one thread, the one that lives as long as the group may.
-    """
+    """A command in a session of its own, so that whatever it starts can be ended with it."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
@@ -56,7 +53,6 @@ class ProcessGroup:
 
     @property
     def failures(self) -> int:
-        """Starts in a row that came to nothing; none once it has ever stayed up, as then it can be."""
         return 0 if self._was_steady else self._failures
 
     def start(self) -> None:
@@ -70,7 +66,6 @@ class ProcessGroup:
             self.start()
 
     def is_over(self) -> bool:
-        """Whether its leader is gone; what is left of the group is then asked to end, and soon ended."""
         if self._process is None:
             return True
         if self._process.poll() is None:
@@ -92,7 +87,6 @@ class ProcessGroup:
             self._process.send_signal(signal.SIGTERM)
 
     def ask_followers_to_end(self) -> None:
-        """SIGTERM to all but the leader, for one that ends when those it started have ended."""
         if self._process is None:
             return
         for pid in psutil.pids():
@@ -140,7 +134,6 @@ def host_of(name: str) -> str:
 
 
 def process_name(pid: int | None = None) -> str:
-    """Of this process or another one of its group: the group's name first."""
     pid = pid or os.getpid()
     return f"{group_name(os.getpgid(pid))}{_told_apart(pid)}"
 

@@ -14,8 +14,6 @@ MAX_DIGITS = 15
 
 
 class Choice(NamedTuple):
-    """One of the links of a switch, as `_switch.html` shows them."""
-
     value: str
     label: str
     href: str
@@ -85,7 +83,6 @@ def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
 
 
 def search_from(name: str) -> Any:
-    """Words to look for; how many spaces stand between them does not matter."""
     return _parameter(name, "", lambda given: " ".join(given.split())[:80])
 
 
@@ -106,5 +103,4 @@ def _parameter(name: str, default: object, read: Callable[[str], object], word: 
 
 
 def whole_number(given: str) -> int:
-    """0 where the text is no number that a column of ids could hold."""
     return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_DIGITS else 0

@@ -51,7 +51,6 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
 
 
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:
-    """Instants keep their microseconds, which Django's own JSON cuts off."""
     return {**row, "fields": {name: audit.as_json(value) for name, value in row["fields"].items()}}
 
 

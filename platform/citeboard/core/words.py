@@ -21,10 +21,7 @@ def one_line(text: object) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`.
-
-    `scripts/messages.py` gathers the nouns for the catalogues.
-    """
+    """The number with its noun, in the reader's language: `1 run`, `3 runs`, `no runs`."""
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
     form = ngettext(one, several, number) if number else gettext(none)
@@ -32,7 +29,6 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def in_decimals(number: str) -> str:
-    """A number that was written as in English, with the marks of the reader's language."""
     marks = {".": get_format("DECIMAL_SEPARATOR"), ",": get_format("THOUSAND_SEPARATOR")}
     return number.translate(str.maketrans(marks))
 

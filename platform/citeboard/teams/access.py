@@ -17,7 +17,6 @@ def teams_of(user: object) -> QuerySet[Team]:
 
 
 def team_for_member(user: object, slug: str) -> Team:
-    """The user's own team of this slug. Raises Http404: what others own looks absent."""
     team = teams_of(user).filter(slug=slug).first()
     if team is None:
         raise Http404(_("There is no team of yours at this address."))

@@ -27,8 +27,6 @@ from citeboard.teams.models import User
 
 
 class NameForm(forms.Form):
-    """One field, which the sign-up's form takes over."""
-
     name = forms.CharField(
         label=gettext_lazy("Your name"),
         required=False,
@@ -80,10 +78,7 @@ class ProfileForm(NameForm):
 
 
 def checked_orcid(text: str) -> str:
-    """The iD as it is written, from an iD or its address. Raises ValidationError where a digit is wrong.
-
-    The last of its sixteen digits follows from the others by ISO 7064, MOD 11-2.
-    """
+    """The iD as it is written, from an iD or its address. Raises ValidationError where a digit is wrong."""
     digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
     if not digits:
         return ""
@@ -148,7 +143,6 @@ class AccountAdapter(DefaultAccountAdapter):
             super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
 
     def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
-        """Pages speak the language of the account wherever its person signs in."""
         response: HttpResponse = super().post_login(request, user, **facts)
         if isinstance(user, User) and user.language:
             language.remember(response, user.language)

@@ -1,5 +1,3 @@
-"""People in Django's admin: what is rare, such as closing an account or making somebody staff."""
-
 from __future__ import annotations
 
 from typing import Any

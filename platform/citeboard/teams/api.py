@@ -1,5 +1,3 @@
-"""How programs sign in: `Authorization: Token …`."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -40,7 +38,6 @@ class TokenAuthentication(BaseAuthentication):
 
 
 def secret_in(header: bytes) -> str | None:
-    """What follows the word `Token`; None where the header speaks of something else."""
     scheme, _, secret = header.decode("latin-1").strip().partition(" ")
     return secret.strip() if scheme.lower() == KEYWORD.lower() else None
 

@@ -100,7 +100,6 @@ class InvitationRefused(Refused):
 
 
 def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
-    """Queue a mail with a link. Raises InvitationRefused, and ValidationError for what is no address."""
     address = address.strip().lower()
     validate_email(address)
     if len(address) > MAX_ADDRESS:

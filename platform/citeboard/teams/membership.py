@@ -40,10 +40,7 @@ def add_member(*, team: Team, user: User) -> Membership:
 
 
 def leave_team(*, team: Team, user: User) -> None:
-    """Raises MembershipRefused for a lead with others beside, and for the last of a team that took part.
-
-    A team that took part nowhere goes with its last member.
-    """
+    """Raises MembershipRefused for a lead with others beside, and for the last of a team that took part."""
     with transaction.atomic():
         own = _membership(locked(team), user)
         if not Membership.objects.filter(team=team).exclude(pk=own.pk).exists():
@@ -63,7 +60,6 @@ def leave_team(*, team: Team, user: User) -> None:
 
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
-    """Take somebody out of the team. Its invitation link and those mailed to them end too."""
     with transaction.atomic():
         membership = _membership(locked(team), user)
         if membership.role == Role.LEAD:
@@ -90,7 +86,6 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
 
 
 def locked(team: Team) -> Team:
-    """The team, held until the transaction ends, so that of two changes of its members one waits."""
     return Team.objects.select_for_update().get(pk=team.pk)
 
 
@@ -130,7 +125,6 @@ def _printable(name: str) -> str:
 
 
 def describe_team(*, team: Team, description: str, links: Iterable[str], by: User) -> Team:
-    """Raises ValidationError by field. The same words once more change nothing."""
     wanted = {"description": checked_description(description), "links": checked_links(links)}
     with transaction.atomic():
         found = locked(team)
@@ -151,10 +145,7 @@ NEWEST = 20
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation.
-
-    ``invited`` are those by e-mail, the newest first; the lead alone sees link and addresses.
-    """
+    """The lead, then the members by when they joined; ``link`` is the whole address of the invitation."""
 
     memberships: list[Membership]
     is_lead: bool

@@ -110,10 +110,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """Who holds the team's link may join, until it is renewed, revoked or too old.
-
-    The link is this row's nonce, signed with the site's key: neither the database nor the key alone gives it.
-    """
+    """Who holds the team's link may join, until it is renewed, revoked or too old."""
 
     team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="invitation")
     nonce = models.CharField(max_length=32, unique=True)
@@ -126,10 +123,7 @@ class Invitation(models.Model):
 
 
 class MailedInvitation(Mailed):
-    """One person is invited, by an address; the link in the mail accepts or declines, once.
-
-    Whether anybody has an account with the address is asked nowhere.
-    """
+    """One person is invited, by an address; the link in the mail accepts or declines, once."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("not answered yet")

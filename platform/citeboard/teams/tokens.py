@@ -1,5 +1,3 @@
-"""Tokens of one's own programs: made, revoked, and their page."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -32,7 +30,6 @@ class TooManyTokens(Exception):
 def create_token(
     *, user: User, name: str, scope: str = Token.Scope.SUBMIT, days: int | None = None
 ) -> tuple[Token, str]:
-    """A new token and its secret, to be shown once; without a number of days it does not expire."""
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
         # Two requests at once would both count the tokens before either adds one.

@@ -1,5 +1,3 @@
-"""One's own teams."""
-
 from __future__ import annotations
 
 from django import forms
@@ -102,7 +100,6 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """By e-mail; the answer is the same whether or not anybody has an account with the address."""
     team = team_for_lead(request.user, slug)
     address = request.POST.get("address", "")
     try:

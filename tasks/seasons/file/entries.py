@@ -36,8 +36,6 @@ SEASON = "season"
 
 @dataclass(frozen=True)
 class Roots:
-    """The folder of the season file, and where else its files may be; nothing outside of them is read."""
-
     folder: Path
     data: Path | None = None
 
@@ -69,8 +67,6 @@ class Roots:
 
 
 class FileAlone(Roots):
-    """A season file that came without its folder: of the files that it names nothing is read."""
-
     def __init__(self) -> None:
         super().__init__(Path())
 
@@ -80,8 +76,6 @@ class FileAlone(Roots):
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseEntry:
-    """``values`` are those of the declared settings, by the names of their fields."""
-
     table: Table
     slug: str
     values: Facts
@@ -149,7 +143,6 @@ class SeasonEntry:
 
 
 def read_season_file(roots: Roots) -> SeasonEntry:
-    """The file of the season's folder; what is wrong with it stands in the findings of what is returned."""
     path = roots.folder / NAME
     try:
         content = path.read_bytes()
@@ -327,7 +320,6 @@ def _files_of_options(
 def _refuse_no_ranking(
     table: Table, task_type: TaskType, rules: Sequence[str], options: Mapping[str, str]
 ) -> None:
-    """Every team would be first where the metric that ranks can have no value."""
     if not rules or rules[0] not in task_type.rules:
         return
     ranking = task_type.metrics_of(rules[0], options)[0].name

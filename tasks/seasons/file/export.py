@@ -24,8 +24,6 @@ GOLD, BASELINES, FILES = "gold", "baselines", "files"
 
 @dataclass(frozen=True)
 class Copied:
-    """A file that the season file names: where it stands in the export, and where it is from."""
-
     name: str
     source: Path | tuple[Any, str]
 
@@ -42,8 +40,6 @@ class Copied:
 
 @dataclass(frozen=True)
 class Exported:
-    """The text of the season file and the files that it names."""
-
     text: str
     files: list[Copied]
 

@@ -323,16 +323,12 @@ _NO_SETTINGS = ("slug", "organisers", "published", "card", "phases", "gold", "ba
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a setting; the key is empty where it is no single one."""
-
     key: str
     message: str
     expected: str = ""
 
 
 class SettingsRefused(Refused):
-    """Nothing was changed; every fault is told at once."""
-
     status = 422
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -358,7 +354,6 @@ def change_settings(*, season: Season, values: Mapping[str, Any], by: User | Non
 
 
 def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
-    """Settings in the form of a season file, of a new season without ``slug``. Raises SettingsRefused."""
     try:
         return load_values(values, by=by, slug=slug)
     except InputRefused as refused:

@@ -213,7 +213,6 @@ class Plan:
         return [gold_key(*name) for name in self.gold if present_gold(self.entry, *name) is None]
 
     def new_baselines(self) -> Iterator[str]:
-        """Baselines whose file the site does not have under their name."""
         baselines = Submission.objects.filter(
             phase__task__season__slug=self.entry.slug, kind=Submission.Kind.BASELINE, built_in=""
         ).order_by("-number")
@@ -258,7 +257,6 @@ def present_gold(season: SeasonEntry, task: str, split: str) -> Gold | None:
 
 
 def make_plan(entry: SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions) -> Plan:
-    """Raises InputRefused with everything that is wrong, in the file and in what it names."""
     plan = Plan(entry=entry, results=read_published_results(entry.published))
     _refuse_removals(entry)
     if entry.is_alone and (entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()):

@@ -37,8 +37,6 @@ class Findings:
 
 
 class Table:
-    """One table of the file. Each reader takes a key's value; `close` then refuses the keys nobody took."""
-
     def __init__(self, values: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
         self.values, self.path, self.findings = values, path, findings
         self._known: list[str] = []

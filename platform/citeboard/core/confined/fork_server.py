@@ -179,7 +179,6 @@ def _tell(line: socket.socket, words: str) -> None:
 
 @lru_cache(maxsize=MAX_SHARED)
 def _shared(path: str) -> object:
-    """Read before the fork, so that the children find it in memory; frozen, so that they do not copy it."""
     with Path(path).open("rb") as file:
         content: object = json.load(file)
     gc.freeze()
@@ -187,7 +186,6 @@ def _shared(path: str) -> object:
 
 
 def _redirect() -> None:
-    """Nothing comes in, what is written goes into the folder, and no other file or socket stays open."""
     said = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (said, 1), (said, 2)):

@@ -44,10 +44,7 @@ def version() -> int:
 
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """Close everything but these files and folders; False where the kernel cannot. No TCP either.
-
-    The process must have given up gaining privileges (`PR_SET_NO_NEW_PRIVS`).
-    """
+    """Close everything but these files and folders; False where the kernel cannot. No TCP either."""
     known = version()
     if not known:
         return False

@@ -32,7 +32,6 @@ class Limits:
 
 
 def apply_limits(limits: Limits) -> None:
-    """Wall time is not among them: whoever started the process watches the clock."""
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
     # The first signal ends the process and says why; the second cannot be caught.

@@ -123,11 +123,7 @@ class Pool:
 
     @contextmanager
     def done(self, work: Work, *, owner: str | None = None) -> Iterator[Done]:
-        """The work's result, and its folder as long as the block lasts.
-
-        ``owner`` is the account it is done for; work of ours has none and waits its turn. Raises PoolFull,
-        LimitExceeded or ProgramFailed.
-        """
+        """The work's result, and its folder as long as the block lasts."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
         try:
@@ -140,7 +136,6 @@ class Pool:
 
     @contextmanager
     def _place(self, owner: str | None) -> Iterator[None]:
-        """A place, once one is free, if there is room to wait for it. Raises PoolFull."""
         name = owner or ""
         share = max(1, self._size - 1)
         with self._turn:
@@ -169,7 +164,6 @@ class Pool:
                 self._turn.notify_all()
 
     def _run(self, work: Work, folder: Path) -> int | None:
-        """Done a second time if the server was lost over the first."""
         for is_last in (False, True):
             server = self._ready_server()
             try:
@@ -207,7 +201,6 @@ class Pool:
 
 
 def _furnish(folder: Path, files: Mapping[str, Path | bytes]) -> None:
-    """Copies, since the process must not change or keep open what is ours."""
     for name, source in files.items():
         if isinstance(source, bytes):
             (folder / name).write_bytes(source)
@@ -220,7 +213,6 @@ def _furnish(folder: Path, files: Mapping[str, Path | bytes]) -> None:
 
 
 def _result(code: int | None, folder: Path, work: Work) -> Any:
-    """What the program returned. Raises LimitExceeded, ProgramFailed, or OSError where the disk is full."""
     bounds = work.limits
     exceeded = {
         None: f"it took more than {bounds.wall_seconds:g} s",
@@ -269,11 +261,7 @@ class ServerLost(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """``path`` is where modules are found, ``readable`` the folders of it that stay open to a program.
-
-    ``preload`` is imported before the first work. Without ``uses_kernel`` limits alone hold a process, for
-    kernels that break a program otherwise.
-    """
+    """``path`` is where modules are found, ``readable`` the folders of it that stay open to a program."""
 
     path: Sequence[Path]
     readable: Sequence[Path]
@@ -307,7 +295,6 @@ class ForkServer:
 
     @property
     def is_usable(self) -> bool:
-        """It runs and is ours: a process that was forked must not talk over the socket of its parent."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(
@@ -359,7 +346,6 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _heard(line: socket.socket, seconds: float) -> str:
-    """The next word of the server, byte by byte since two may come at once; empty where none comes."""
     line.settimeout(seconds)
     word = b""
     with suppress(OSError):

@@ -35,7 +35,6 @@ def give_up(rights: Rights) -> None:
 
 
 def become_nobody() -> None:
-    """Leave the superuser, whom file modes and a limit on processes do not bind; others stay as they are."""
     if os.geteuid() != 0:
         return
     try:

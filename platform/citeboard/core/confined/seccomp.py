@@ -1,8 +1,4 @@
-"""Seccomp: a process takes system calls away from itself, those to the network and to other processes first.
-
-A refused call fails with EPERM, which Python raises as PermissionError. See `seccomp(2)`; the filter is
-classic BPF, and a list of what is refused, so that another libc or Python needs nothing that is missing here.
-"""
+"""Seccomp: a process takes system calls away from itself, those to the network and to other processes first."""
 
 from __future__ import annotations
 

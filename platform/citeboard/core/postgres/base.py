@@ -20,7 +20,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _answers(line: Any) -> bool:
-    """The driver itself would wait for an answer as long as the network thinks that the server is there."""
     until = time.monotonic() + PATIENCE
     try:
         line.send_query(b"SELECT 1")

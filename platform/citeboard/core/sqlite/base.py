@@ -1,5 +1,3 @@
-"""SQLite as Django knows it, but a connection is kept only while the file that it has open is the site's."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -17,7 +15,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def is_usable(self) -> bool:
-        """False too after an error: whatever it was, a file that is opened anew has nothing left of it."""
         return not self.errors_occurred and self._file is not None and self._file == self._file_there()
 
     def _file_there(self) -> tuple[int, int] | None:

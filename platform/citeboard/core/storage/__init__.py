@@ -103,7 +103,6 @@ class FolderStorage(Storage):
             return default_storage.size(self._inside(name))
 
     def url(self, name: str | None) -> str:
-        """Nothing here has an address of its own: views decide who may have a file."""
         raise ValueError("files of runs and gold are served by views alone")
 
 

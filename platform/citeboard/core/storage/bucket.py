@@ -1,8 +1,4 @@
-"""Files in a bucket behind the S3 protocol, read by ranges and written in parts.
-
-django-storages speaks the protocol. Its own files are read as a whole before the first byte is given out, so
-that reading is done here.
-"""
+"""Files in a bucket behind the S3 protocol, read by ranges and written in parts."""
 
 from __future__ import annotations
 
@@ -30,8 +26,6 @@ _MISSING, _CHANGED, _FULL = 404, 412, 507
 
 
 class BucketStorage(S3Storage):
-    """A bucket whose every fault is an OSError."""
-
     def __init__(self, *, addressing_style: str, **options: Any) -> None:
         config = Config(
             connect_timeout=CONNECT,
@@ -131,7 +125,6 @@ class BucketFile(io.RawIOBase):
 
 @contextmanager
 def answered() -> Iterator[None]:
-    """Raises an OSError for what the server refuses, and where it does not answer."""
     try:
         yield
     except ClientError as reason:

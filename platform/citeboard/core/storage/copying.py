@@ -78,7 +78,6 @@ def _count(done: Copied, entry: Entry, *, is_new: bool) -> None:
 
 
 def copied(source: Storage, target: Storage, name: str) -> bool:
-    """False if the same file is there already. Raises NotCopied or FileNotFoundError."""
     digest = _digest(source, name)
     is_new = not target.exists(name)
     if is_new:

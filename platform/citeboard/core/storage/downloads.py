@@ -67,7 +67,6 @@ def download(
 
 
 def _range_of(headers: Mapping[str, str], tag: str, size: int) -> tuple[int, int] | None:
-    """From where to before where; empty where there is nothing. None for what is answered with the whole."""
     asked = _RANGE.fullmatch(headers.get("Range", "").strip())
     if asked is None or asked.group() == "bytes=-" or headers.get("If-Range", tag) != tag:
         return None

@@ -1,5 +1,3 @@
-"""What every page's templates may use."""
-
 import datetime as dt
 from functools import lru_cache
 
@@ -56,7 +54,6 @@ def duration(seconds: float) -> str:
 
 @register.simple_tag
 def stylesheet() -> str:
-    """Its address, or nothing where static files were not collected: an error must still find its words."""
     try:
         return static("citeboard.css")
     except ValueError:
@@ -65,13 +62,11 @@ def stylesheet() -> str:
 
 @register.simple_tag
 def moment(at: dt.datetime) -> SafeString:
-    """An instant: exact as it stands, relative where a script runs, exact on hover then."""
     return _time(at, "relative")
 
 
 @register.simple_tag
 def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
-    """`closes in 29 days`, where a script runs and can keep it true; it stands beside the instant itself."""
     return format_html("<span hidden data-countdown>{} {}</span>", verb, _time(at, "relative", zone))
 
 
@@ -82,10 +77,7 @@ def instant(at: dt.datetime) -> SafeString:
 
 @register.simple_tag
 def instant_in(at: dt.datetime, zone: str) -> SafeString:
-    """The instant in the zone of its season or phase: one instant has one name on a page.
-
-    UTC stands on hover, and the reader's own zone where a script runs.
-    """
+    """The instant in the zone of its season or phase: one instant has one name on a page."""
     return _time(at, "instant", zone)
 
 
@@ -103,7 +95,6 @@ def words_of_scripts() -> SafeString:
 
 @register.simple_tag
 def english() -> SafeString:
-    """Within a tag: what follows is English, on a page that is not."""
     return SafeString("" if get_language() == ENGLISH else ' lang="en"')
 
 
@@ -114,10 +105,7 @@ def foot() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _foot(_language: str | None, notices: tuple[Notice, ...]) -> SafeString:
-    """The same on every page of a language, with the privacy notice and the imprint where the site has them.
-
-    Each language stands there in itself.
-    """
+    """The same on every page of a language, with the privacy notice and the imprint where the site has them."""
     return render_to_string("_foot.html", {"notices": notices, "languages": settings.LANGUAGES})
 
 
