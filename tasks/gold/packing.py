@@ -1,4 +1,4 @@
-"""Gold read, found sound, and packed with what follows from it; plain Python, as a confined process does it."""
+"""Gold read, found sound, and packed with what follows from it, as a confined process does it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,17 @@ def prepare_gold(
     )
     public = task_type.public_files(files, checked)
     write_archive(prepared.public, [(name, partial(io.BytesIO, content)) for name, content in public])
-    _refuse_changed_content(task_type, prepared, checked)
+    packed = task_type.read_gold(open_input(prepared.file, shown=GOLD), checked)
+    if packed.digest != prepared.digest:
+        raise InputRefused(
+            [
+                Problem(
+                    message=f"the gold reads otherwise once it is packed: {packed.instances} instances "
+                    f"where the files have {prepared.instances}",
+                    expected="files that mean the same wherever they stand",
+                )
+            ]
+        )
     return prepared
 
 
@@ -92,21 +102,6 @@ def _refuse_shared_names(files: Sequence[InputFile]) -> None:
     ]
     if shared:
         raise InputRefused(shared)
-
-
-def _refuse_changed_content(task_type: TaskType, prepared: PreparedGold, options: Mapping[str, str]) -> None:
-    """The scorer reads the packed gold, so it must say what the files said."""
-    packed = task_type.read_gold(open_input(prepared.file, shown=GOLD), options)
-    if packed.digest != prepared.digest:
-        raise InputRefused(
-            [
-                Problem(
-                    message=f"the gold reads otherwise once it is packed: {packed.instances} instances "
-                    f"where the files have {prepared.instances}",
-                    expected="files that mean the same wherever they stand",
-                )
-            ]
-        )
 
 
 #: The first moment that a zip archive can name.

@@ -157,7 +157,11 @@ def check_joining(
     if only is not None:
         seasons = seasons.filter(pk=only.pk)
     for season in seasons:
-        _check_joining(season, team, user)
+        person = User.objects.filter(pk=user.pk)
+        _check_frozen(season)
+        _check_rivals(season, team, person)
+        _check_list(season, person)
+        check_size(season, Membership.objects.filter(team=team).count() + 1)
 
 
 def remove_from_team(*, team: Team, user: User, by: User) -> None:
@@ -245,14 +249,6 @@ def _decide(registration: Registration, by: User, *, is_approved: bool, reason: 
         tell_decided(changed)
         bump_versions(changed.season)
     registration.refresh_from_db()
-
-
-def _check_joining(season: Season, team: Team, user: User) -> None:
-    person = User.objects.filter(pk=user.pk)
-    _check_frozen(season)
-    _check_rivals(season, team, person)
-    _check_list(season, person)
-    check_size(season, Membership.objects.filter(team=team).count() + 1)
 
 
 def _check_frozen(season: Season) -> None:

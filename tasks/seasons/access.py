@@ -178,7 +178,10 @@ class SecondFactorMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not settings.ORGANISERS_NEED_SECOND_FACTOR or _is_of_the_account(request):
+        if not settings.ORGANISERS_NEED_SECOND_FACTOR or (
+            request.path.startswith((reverse("mfa_index"), reverse("account_logout"), settings.STATIC_URL))
+            or (request.path == reverse("account_reauthenticate"))
+        ):
             return self.get_response(request)
         if not lacks_second_factor(asking_user(request)):
             return self.get_response(request)
@@ -193,9 +196,3 @@ def lacks_second_factor(user: object) -> bool:
         return False
     organises = user.is_staff or Organiser.objects.filter(user=user).exists()
     return organises and not is_mfa_enabled(user, [Authenticator.Type.TOTP])
-
-
-def _is_of_the_account(request: HttpRequest) -> bool:
-    return request.path.startswith(
-        (reverse("mfa_index"), reverse("account_logout"), settings.STATIC_URL)
-    ) or (request.path == reverse("account_reauthenticate"))

@@ -134,7 +134,26 @@ def season_from(
     dates: Mapping[str, str],
     by: User,
 ) -> Season:
-    instants = _instants(preset, time_zone, dates)
+    try:
+        zone = zone_of(time_zone)
+    except ValueError as unknown:
+        raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
+    found: dict[str, dt.datetime] = {}
+    faults = []
+    for name, label in preset.dates.items():
+        try:
+            at = read_instant(dates.get(name, ""), zone)
+        except NoInstant as refused:
+            faults.append(Fault(name, str(refused)))
+            continue
+        if found and at <= max(found.values()):
+            faults.append(
+                Fault(name, gettext("“%(date)s” is not after the date before it") % {"date": label})
+            )
+        found[name] = at
+    if faults:
+        raise SettingsRefused(faults)
+    instants = found
     kind = task_types().get(task_type)
     phases = [_phase(plan, instants, time_zone) for plan in preset.phases]
     task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}
@@ -157,29 +176,6 @@ def _phase(plan: PhasePlan, instants: Mapping[str, dt.datetime], time_zone: str)
         **plan.settings,
     }
     return said | ({"inputs_from": instants["inputs"]} if "inputs" in instants else {})
-
-
-def _instants(preset: Preset, time_zone: str, dates: Mapping[str, str]) -> dict[str, dt.datetime]:
-    try:
-        zone = zone_of(time_zone)
-    except ValueError as unknown:
-        raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
-    found: dict[str, dt.datetime] = {}
-    faults = []
-    for name, label in preset.dates.items():
-        try:
-            at = read_instant(dates.get(name, ""), zone)
-        except NoInstant as refused:
-            faults.append(Fault(name, str(refused)))
-            continue
-        if found and at <= max(found.values()):
-            faults.append(
-                Fault(name, gettext("“%(date)s” is not after the date before it") % {"date": label})
-            )
-        found[name] = at
-    if faults:
-        raise SettingsRefused(faults)
-    return found
 
 
 #: The same day of the week, a year later.

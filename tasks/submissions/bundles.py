@@ -51,7 +51,7 @@ from tasks.submissions.submit import (
     require_terms,
     sent_again,
 )
-from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
+from tasks.submissions.uploads import Upload, checksum, discard, stored_run
 from tasks.types import Problem
 from tasks.types.problems import capped, from_values
 
@@ -163,7 +163,24 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             return before
         parts = [_asked_again(part, team, upload.begun_at) for part in parts]
         _refuse(parts)
-        return _queued(season, stored, details, parts, team, user)
+        at = timezone.now()
+        bundle = Bundle.objects.create(
+            season=season,
+            team=team,
+            filename=stored.filename,
+            sha256=stored.sha256,
+            submitted_by=user,
+            submitted_at=at,
+            idempotency_key=details.idempotency_key,
+        )
+        # The key is the bundle's; in a phase it would stand in the way of one that is used there.
+        own = RunDetails(system=details.system, description=details.description, kind=details.kind)
+        for part in parts:
+            before = sent_again(part.phase, team, stored.sha256)
+            found = replace(part.findings, problems=[*before, *part.problems])
+            facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
+            queue_run(part.phase, stored, own, found, found.about, **facts)
+        return bundle
 
 
 def parts_of(
@@ -335,34 +352,6 @@ def _with_card(part: Part, said: Metadata) -> Part:
 def _refuse(parts: Sequence[Part]) -> None:
     if not all(part.is_good for part in parts):
         raise BundleRefused(parts)
-
-
-def _queued(
-    season: Season,
-    stored: StoredRun,
-    details: RunDetails,
-    parts: Sequence[Part],
-    team: Team,
-    user: User | None,
-) -> Bundle:
-    at = timezone.now()
-    bundle = Bundle.objects.create(
-        season=season,
-        team=team,
-        filename=stored.filename,
-        sha256=stored.sha256,
-        submitted_by=user,
-        submitted_at=at,
-        idempotency_key=details.idempotency_key,
-    )
-    # The key is the bundle's; in a phase it would stand in the way of one that is used there.
-    own = RunDetails(system=details.system, description=details.description, kind=details.kind)
-    for part in parts:
-        before = sent_again(part.phase, team, stored.sha256)
-        found = replace(part.findings, problems=[*before, *part.problems])
-        facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
-        queue_run(part.phase, stored, own, found, found.about, **facts)
-    return bundle
 
 
 def _sent_before(season: Season, team: Team, details: RunDetails, sha256: str) -> Bundle | None:

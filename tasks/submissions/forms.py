@@ -23,22 +23,6 @@ KINDS = {
 }
 
 
-def _team_figure(measure: TeamMeasure) -> forms.FloatField:
-    return forms.FloatField(
-        label=measure.titled,
-        required=False,
-        min_value=0,
-        max_value=measure.highest,
-        help_text=measure.help,
-        widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
-        error_messages={
-            "invalid": gettext("Give a number of %(unit)s.") % {"unit": measure.unit}
-            if measure.unit
-            else gettext("Give a number.")
-        },
-    )
-
-
 def card_form_field(known: CardField) -> forms.Field:
     """Whether it must be filled in is decided with the run, since its `ir_metadata` may fill it."""
     shared: dict[str, Any] = {"label": known.label, "required": False, "help_text": known.help}
@@ -121,7 +105,19 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.measures = measures
         for measure in measures:
-            self.fields[measure.name] = _team_figure(measure)
+            self.fields[measure.name] = forms.FloatField(
+                label=measure.titled,
+                required=False,
+                min_value=0,
+                max_value=measure.highest,
+                help_text=measure.help,
+                widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
+                error_messages={
+                    "invalid": gettext("Give a number of %(unit)s.") % {"unit": measure.unit}
+                    if measure.unit
+                    else gettext("Give a number.")
+                },
+            )
         self.required = [name for name in REQUIRABLE if name in required]
         for name, known in CARD.items():
             self.fields[name] = card_form_field(known)

@@ -78,7 +78,14 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         self.arrived = 0
         self.begun: list[UploadedFile[Any]] = []
         if request is not None:
-            _close_with(request, self.begun)
+            close = request.close
+
+            def close_all() -> None:
+                for file in self.begun:
+                    file.close()
+                close()
+
+            request.close = close_all  # type: ignore[method-assign]
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
@@ -92,18 +99,6 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         elif self.file.tell():
             self.file.seek(0)
             self.file.truncate()
-
-
-def _close_with(request: HttpRequest, files: list[UploadedFile[Any]]) -> None:
-    """Close, and so remove, the files when the request ends. Django does it for files that arrived whole."""
-    close = request.close
-
-    def close_all() -> None:
-        for file in files:
-            file.close()
-        close()
-
-    request.close = close_all  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -109,7 +109,23 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         Team.objects.select_for_update().get(pk=team.pk)
         # What one person sends for several teams is counted one after the other.
         User.objects.select_for_update().get(pk=by.pk)
-        _check(team, address, by, now)
+        own = MailedInvitation.objects.filter(team=team, address=address).first()
+        if own is not None and own.state == State.DECLINED:
+            raise InvitationRefused(
+                gettext("this address has declined an invitation; send its owner the link instead")
+            )
+        if own is not None and own.created_at > now - DAY:
+            raise InvitationRefused(gettext("this address was sent an invitation less than a day ago"))
+        others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
+        if others.exclude(address=address).count() >= MAX_WAITING:
+            waiting = counted(MAX_WAITING, "invitation")
+            words = gettext("%(invitations)s of %(team)s wait for an answer; withdraw one first")
+            raise InvitationRefused(words % {"invitations": waiting, "team": team})
+        # Rows go with their team and with who accepts; the history stays.
+        sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
+        if sent.count() >= MAX_A_DAY:
+            words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
+            raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
         invitation, _ = MailedInvitation.objects.update_or_create(
             team=team,
             address=address,
@@ -198,26 +214,6 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
 def forget_invitations() -> int:
     deleted, _ = MailedInvitation.objects.filter(expires_at__lt=timezone.now() - KEPT).delete()
     return deleted
-
-
-def _check(team: Team, address: str, by: User, now: dt.datetime) -> None:
-    own = MailedInvitation.objects.filter(team=team, address=address).first()
-    if own is not None and own.state == State.DECLINED:
-        raise InvitationRefused(
-            gettext("this address has declined an invitation; send its owner the link instead")
-        )
-    if own is not None and own.created_at > now - DAY:
-        raise InvitationRefused(gettext("this address was sent an invitation less than a day ago"))
-    others = MailedInvitation.objects.filter(team=team, state=State.WAITING, expires_at__gt=now)
-    if others.exclude(address=address).count() >= MAX_WAITING:
-        waiting = counted(MAX_WAITING, "invitation")
-        words = gettext("%(invitations)s of %(team)s wait for an answer; withdraw one first")
-        raise InvitationRefused(words % {"invitations": waiting, "team": team})
-    # Rows go with their team and with who accepts; the history stays.
-    sent = AuditEntry.objects.filter(actor=by, action="invitation-mailed", at__gt=now - DAY)
-    if sent.count() >= MAX_A_DAY:
-        words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
-        raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
 
 
 def _end(invitation: MailedInvitation, state: State, by: User | None) -> None:

@@ -120,7 +120,23 @@ def apply_entry(
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         plan = make_plan(entry, reason=reason, scratch=Path(scratch), decisions=decisions)
         if dry_run:
-            return _previewed(plan)
+            with transaction.atomic():
+                slug = plan.entry.slug
+                season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
+                differences = plan.differences(season)
+                rows = rows_of(season) if season.pk else {}
+                changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
+                changes += [f"{key}: new" for key in plan.new_gold()]
+                changes += plan.results.store()
+                changes += plan.new_baselines()
+                transaction.set_rollback(True)
+            return Loaded(
+                season=season,
+                changes=changes,
+                notices=[],
+                differences=[row for row in differences if not row.is_conflict],
+                conflicts=[row for row in differences if row.is_conflict],
+            )
         kept = {key: keep_gold(prepared) for key, prepared in plan.gold.items()}
     with transaction.atomic():
         season = Season.objects.select_for_update().filter(slug=entry.slug).first() or Season(slug=entry.slug)
@@ -140,27 +156,6 @@ def apply_entry(
             changes += _write_baseline(season, task, baseline, plan)
     return Loaded(
         season=season, changes=changes, notices=list(_notices(season, entry, plan)), differences=applied
-    )
-
-
-def _previewed(plan: Plan) -> Loaded:
-    """What a load would do, found out by doing it and taking all of it back."""
-    with transaction.atomic():
-        slug = plan.entry.slug
-        season = Season.objects.filter(slug=slug).first() or Season(slug=slug)
-        differences = plan.differences(season)
-        rows = rows_of(season) if season.pk else {}
-        changes = [f"{prefix}: new" for prefix in plan.facts if prefix not in rows]
-        changes += [f"{key}: new" for key in plan.new_gold()]
-        changes += plan.results.store()
-        changes += plan.new_baselines()
-        transaction.set_rollback(True)
-    return Loaded(
-        season=season,
-        changes=changes,
-        notices=[],
-        differences=[row for row in differences if not row.is_conflict],
-        conflicts=[row for row in differences if row.is_conflict],
     )
 
 

@@ -139,7 +139,11 @@ class Server:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
             os.fchdir(folder)
-            _redirect()
+            said = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            for source, target in ((nothing, 0), (said, 1), (said, 2)):
+                os.dup2(source, target)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             os.nice(NICENESS)
             if self._uses_kernel:
                 give_up(Rights(readable=self._readable, writable=[Path()]))
@@ -183,14 +187,6 @@ def _shared(path: str) -> object:
         content: object = json.load(file)
     gc.freeze()
     return content
-
-
-def _redirect() -> None:
-    said = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (said, 1), (said, 2)):
-        os.dup2(source, target)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
 def _work(order: Order, shared: object) -> int:

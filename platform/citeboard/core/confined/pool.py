@@ -128,7 +128,15 @@ class Pool:
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
         try:
             with self._place(owner):
-                _furnish(folder, work.files)
+                for name, source in work.files.items():
+                    if isinstance(source, bytes):
+                        (folder / name).write_bytes(source)
+                    else:
+                        shutil.copyfile(source, folder / name)
+                    (folder / name).chmod(_FILE_MODE)
+                folder.chmod(_FOLDER_MODE)
+                if os.geteuid() == 0:
+                    os.chown(folder, NOBODY, NOBODY)
                 code = self._run(work, folder)
             yield Done(_result(code, folder, work), folder)
         finally:
@@ -198,18 +206,6 @@ class Pool:
             if self._server is lost:
                 self._server = None
                 lost.close()
-
-
-def _furnish(folder: Path, files: Mapping[str, Path | bytes]) -> None:
-    for name, source in files.items():
-        if isinstance(source, bytes):
-            (folder / name).write_bytes(source)
-        else:
-            shutil.copyfile(source, folder / name)
-        (folder / name).chmod(_FILE_MODE)
-    folder.chmod(_FOLDER_MODE)
-    if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
 
 
 def _result(code: int | None, folder: Path, work: Work) -> Any:

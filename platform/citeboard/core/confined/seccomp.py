@@ -1,4 +1,4 @@
-"""Seccomp: a process takes system calls away from itself, those to the network and to other processes first."""
+"""Seccomp: a process takes system calls away from itself, those to the network and other processes first."""
 
 from __future__ import annotations
 
@@ -103,19 +103,11 @@ def restrict_calls(*, may_start_processes: bool) -> bool:
     """
     if not is_known():
         return False
-    instructions = _filter(may_start_processes=may_start_processes)
-    rows = (_Instruction * len(instructions))(*(_Instruction(*row) for row in instructions))
-    program = _Program(len(rows), rows)
-    libc = ctypes.CDLL(None, use_errno=True)
-    return bool(libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
-
-
-def _filter(*, may_start_processes: bool) -> list[tuple[int, int, int, int]]:
     architecture, column = _ARCHITECTURES[os.uname().machine]
     refused = _NETWORK | _OTHERS | _SYSTEM | ({} if may_start_processes else _PROCESSES)
     numbers = [number for numbers in refused.values() if (number := numbers[column]) is not None]
     # A jump counts the instructions it leaves out; the last two are to allow and to refuse.
-    return [
+    instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL_PROCESS),
@@ -125,3 +117,7 @@ def _filter(*, may_start_processes: bool) -> list[tuple[int, int, int, int]]:
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _REFUSE),
     ]
+    rows = (_Instruction * len(instructions))(*(_Instruction(*row) for row in instructions))
+    program = _Program(len(rows), rows)
+    libc = ctypes.CDLL(None, use_errno=True)
+    return bool(libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
