@@ -76,7 +76,7 @@ class SeasonQuerySet(models.QuerySet["Season"]):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What follows from a field that organisers set: the season file, forms, the API and kept pages read it."""
+    """What follows from a field that organisers set: season file, forms, API and kept pages read it."""
 
     #: In its form; the words of the field without it.
     label: str | Promise = ""

@@ -138,7 +138,7 @@ def season_from(
         zone = zone_of(time_zone)
     except ValueError as unknown:
         raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
-    found: dict[str, dt.datetime] = {}
+    instants: dict[str, dt.datetime] = {}
     faults = []
     for name, label in preset.dates.items():
         try:
@@ -146,14 +146,13 @@ def season_from(
         except NoInstant as refused:
             faults.append(Fault(name, str(refused)))
             continue
-        if found and at <= max(found.values()):
+        if instants and at <= max(instants.values()):
             faults.append(
                 Fault(name, gettext("“%(date)s” is not after the date before it") % {"date": label})
             )
-        found[name] = at
+        instants[name] = at
     if faults:
         raise SettingsRefused(faults)
-    instants = found
     kind = task_types().get(task_type)
     phases = [_phase(plan, instants, time_zone) for plan in preset.phases]
     task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}

@@ -1,4 +1,4 @@
-"""What the history says of each action: kept as its key with facts, worded in the language of who reads it."""
+"""What the history says of each action: kept as its key with facts, worded in the language of its reader."""
 
 from __future__ import annotations
 
