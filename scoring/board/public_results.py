@@ -290,22 +290,26 @@ def overall(season: Season) -> Overall:
             if contributes(phase):
                 # A team may have several rows; its best one counts.
                 best: dict[str, Row] = {}
-                for row in standings(phase, AnonymousUser(), audience=Audience.PUBLIC).rows:
-                    if row.rank is not None and row.team_slug and row.team:
-                        best.setdefault(row.team_slug, row)
-                        team = OverallRow(team=row.team, slug=row.team_slug, has_organiser=row.has_organiser)
-                        teams.setdefault(row.team_slug, team)
+                for board_row in standings(phase, AnonymousUser(), audience=Audience.PUBLIC).rows:
+                    if board_row.rank is not None and board_row.team_slug and board_row.team:
+                        best.setdefault(board_row.team_slug, board_row)
+                        team = OverallRow(
+                            team=board_row.team,
+                            slug=board_row.team_slug,
+                            has_organiser=board_row.has_organiser,
+                        )
+                        teams.setdefault(board_row.team_slug, team)
                 if best:
                     boards.append(OverallBoard(phase=phase, teams=len(best), places=_places(best)))
                     break
-    for slug, overall_row in teams.items():
+    for slug, row in teams.items():
         # A point for each place above the last; the ends add up the best and the worst open ranks.
         for contributing in boards:
             if place := contributing.places.get(slug):
-                overall_row.places[contributing.phase.pk] = place
-                overall_row.borda += contributing.teams - place.rank
-                overall_row.borda_low += contributing.teams - place.high
-                overall_row.borda_high += contributing.teams - place.low
+                row.places[contributing.phase.pk] = place
+                row.borda += contributing.teams - place.rank
+                row.borda_low += contributing.teams - place.high
+                row.borda_high += contributing.teams - place.low
     rows = [row for row in teams.values() if row.places]
     for row in rows:
         row.mean_rank = fmean(place.rank for place in row.places.values())
