@@ -52,8 +52,6 @@ class Spot(NamedTuple):
 
 @dataclass
 class Document:
-    """A paper's text and its sentences, whose places are their ids."""
-
     text: str
     sentences: list[Spot] = field(default_factory=list)
 
@@ -88,8 +86,6 @@ class Document:
 
 @dataclass
 class Topic:
-    """The files of a topic, by their folders."""
-
     name: str
     annotations: list[InputFile] = field(default_factory=list)
     documents: dict[str, InputFile] = field(default_factory=dict)
@@ -121,7 +117,6 @@ def convert(data: Path, out: Path) -> Counter[str]:
 
 
 def topics(files: Sequence[InputFile]) -> list[Topic]:
-    """Topic folders in the order of their names, whatever lies above them."""
     found: dict[str, Topic] = {}
     for file in sorted(files, key=lambda one: one.name):
         if len(file.parts) < 2 or file.suffix != ".txt":

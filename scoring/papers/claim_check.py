@@ -8,7 +8,7 @@ empty place for the rewritten one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from scoring.metrics.entailed import case_of
 from scoring.metrics.entailment import Judge, Pair
 from tasks.types.base import Pairs
 from tasks.types.files import open_input
-from tasks.types.positional_citations.claims import Claim as ParsedClaim
-from tasks.types.positional_citations.claims import Sentence
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.runs import Response
 from tasks.types.positional_citations.sentences import are_in_range
@@ -32,8 +30,6 @@ EXAMPLE = (
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim that counts, by the question, its text and its marks."""
-
     id: str
     text: str
     marks: tuple[int, ...]
@@ -55,46 +51,31 @@ class Checked:
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
     seen: set[Claim] = set()
-    for question, sentence, claim in _claims(pairs):
-        own = Claim(question.id, claim.text, tuple(claim.marks))
-        counts = are_in_range(own.marks, len(question.passages), is_official=is_official)
-        if counts and own not in seen:
-            seen.add(own)
-            yield {
-                "id": own.id,
-                "sentence": sentence.text,
-                "claim": own.text,
-                "marks": list(own.marks),
-                "rewritten": "",
-            }
-
-
-def _claims(pairs: Pairs) -> Iterator[tuple[Question, Sentence, ParsedClaim]]:
     for response in (answer for answer in pairs.answers if isinstance(answer, Response)):
+        question = response.question
         for sentence in response.sentences:
-            yield from ((response.question, sentence, claim) for claim in sentence.claims)
+            for parsed in sentence.claims:
+                claim = Claim(question.id, parsed.text, tuple(parsed.marks))
+                counts = are_in_range(claim.marks, len(question.passages), is_official=is_official)
+                if counts and claim not in seen:
+                    seen.add(claim)
+                    facts = {"id": claim.id, "sentence": sentence.text, "claim": claim.text}
+                    yield {**facts, "marks": list(claim.marks), "rewritten": ""}
 
 
 def read_sheet(path: Path, known: Mapping[Claim, Question]) -> dict[Claim, str]:
-    """The rewritten text of each claim that has one. Raises InputRefused with every line that is wrong."""
     problems: list[Problem] = []
     found: dict[Claim, str] = {}
     for file in open_input(path):
         for number, line, raw in json_lines(file, problems):
-            fault = _fault(line, known, found)
-            if fault:
-                message, expected = fault
-                problems.append(
-                    Problem(
-                        file=file.shown, line=number, message=message, expected=expected, quote=quoted(raw)
-                    )
-                )
+            if fault := _fault(line, known, found):
+                problem = Problem(message=fault[0], expected=fault[1], file=file.shown, line=number)
+                problems.append(replace(problem, quote=quoted(raw)))
             elif line["rewritten"].strip():
                 found[_claim(line)] = line["rewritten"].strip()
     if not found and not fatal(problems):
-        problems.append(
-            Problem(file=str(path), message="no claim is rewritten", expected="a text in “rewritten”")
-        )
+        expected = "a text in “rewritten”"
+        problems.append(Problem(file=str(path), message="no claim is rewritten", expected=expected))
     if fatal(problems):
         raise InputRefused(problems)
     return found
@@ -124,18 +105,14 @@ def pairs_of(
     rewritten: Mapping[Claim, str], known: Mapping[Claim, Question]
 ) -> list[tuple[Claim, Pair, Pair]]:
     """Each rewritten claim with what is asked before and after: do all passages of its marks entail it?"""
-    return [
-        (
-            claim,
-            case_of(known[claim], claim.text, claim.marks).joint,
-            case_of(known[claim], text, claim.marks).joint,
-        )
-        for claim, text in rewritten.items()
-    ]
+    asked = []
+    for claim, text in rewritten.items():
+        before, after = (case_of(known[claim], words, claim.marks).joint for words in (claim.text, text))
+        asked.append((claim, before, after))
+    return asked
 
 
 def pending(asked: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
-    """The distinct pairs that have no label yet."""
     wanted = list(dict.fromkeys(pair for _, *both in asked for pair in both))
     return [pair for pair, label in zip(wanted, judge.decide(wanted), strict=True) if label is None]
 
@@ -150,18 +127,18 @@ def checked(
     for (claim, first, second), old, new in zip(asked, before, after, strict=True):
         groups.setdefault(known[claim].dataset, []).append((old, new, first == second))
     if len(groups) > 1:
-        groups[ALL] = [own for group in groups.values() for own in group]
-    return [_checked(name, own) for name, own in groups.items()]
-
-
-def _checked(name: str, own: Sequence[tuple[bool | None, bool | None, bool]]) -> Checked:
-    decided = [(old, new) for old, new, _ in own if old is not None and new is not None]
-    return Checked(
-        dataset=name,
-        claims=len(own),
-        same=sum(old == new for old, new in decided),
-        no_longer_entailed=decided.count((True, False)),
-        entailed_now=decided.count((False, True)),
-        pending=len(own) - len(decided),
-        unchanged_texts=sum(same for _, _, same in own),
-    )
+        groups[ALL] = [labels for group in groups.values() for labels in group]
+    found = []
+    for name, group in groups.items():
+        decided = [(old, new) for old, new, _ in group if old is not None and new is not None]
+        counts = Checked(
+            dataset=name,
+            claims=len(group),
+            same=sum(old == new for old, new in decided),
+            no_longer_entailed=decided.count((True, False)),
+            entailed_now=decided.count((False, True)),
+            pending=len(group) - len(decided),
+            unchanged_texts=sum(same for _, _, same in group),
+        )
+        found.append(counts)
+    return found

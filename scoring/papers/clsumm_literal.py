@@ -72,7 +72,6 @@ def of_long_sentences(counted: Counted, *, context: int = 0) -> Choice:
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
-    """The sentences whose words weigh most, all their TF-IDF weights added up."""
     weights: Floats = likeness(topic, paper_alone).sentences.sum(axis=1)
     return fitting(topic, weights)
 
@@ -144,7 +143,6 @@ def weighted_by(shares: Shares, count: int) -> Choice:
 
 
 def taln_answers(files: Sequence[InputFile], given: Options, *, count: int) -> Iterator[Answer]:
-    """Each topic by the shares of the others. Raises OptionRefused."""
     options = checked_options(TALN_NAME, (ANNOTATION,), given)
     topics = read_input_topics(files, options)
     cited = cited_sentences(files, options[ANNOTATION.name])
@@ -190,7 +188,6 @@ Dependency = tuple[str, str, str]
 
 
 def wordnet_reader(option: str) -> Any | None:
-    """NLTK's reader, by the option. Raises Unavailable where a folder is named that is none of WordNet's."""
     if option in ("auto", "no"):
         return chosen_wordnet(option)
     return database_reader(Path(option))
@@ -246,7 +243,6 @@ def _lemma(word: str, wordnet: Any | None) -> str:
 
 
 def features_used(options: Options) -> str:
-    """In words, for whoever reads the run's scores. Raises Unavailable."""
     used = ["TF-IDF", "longest common subsequence"]
     wordnet = wordnet_reader(options[WORDNET.name])
     if wordnet:
@@ -257,7 +253,6 @@ def features_used(options: Options) -> str:
 
 
 def supervised_answers(files: Sequence[InputFile], given: Options) -> Iterator[Answer]:
-    """Options that are not given have their defaults. Raises OptionRefused or Unavailable."""
     options = checked_options(SUPERVISED, OPTIONS, given)
     return learned(files, options[ANNOTATION.name], partial(features, options=options))
 

@@ -84,8 +84,6 @@ def _likest(table: Floats, places: Sequence[int]) -> Floats:
 
 
 class _Placed(NamedTuple):
-    """A text's words by their places in the vocabulary, the senses of each, and those of all."""
-
     places: list[int]
     of_words: list[frozenset[Any]]
     senses: frozenset[Any]
@@ -101,8 +99,6 @@ class _Placed(NamedTuple):
 
 
 class Senses:
-    """The senses of words, and the information of each, counted in texts."""
-
     def __init__(self, texts: Texts, wordnet: Any) -> None:
         self._wordnet = wordnet
         self._of: dict[str, frozenset[Any]] = {}

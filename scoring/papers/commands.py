@@ -178,7 +178,6 @@ def print_human_lines(given: Given) -> int:
 
 
 def print_human_line(given: Given) -> int:
-    """What `score` prints, of the human line."""
     from scoring.offline.evaluate import Resampling
     from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
@@ -256,7 +255,6 @@ def _outputs(given: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def _positional_run(given: Given) -> tuple[Split, Any, Mapping[str, str]]:
-    """Raises OptionRefused, and InputRefused where the run cannot be read."""
     from scoring.offline.scoring import read_split
     from tasks.types.files import open_input
     from tasks.types.problems import fatal

@@ -23,6 +23,7 @@ import numpy as np
 from scoring.stats.jackknife import ratio_interval
 from scoring.stats.people_and_labels import alpha
 from scoring.tools.builders.classes import drawn
+from scoring.tools.builders.reading import refusal
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, DIMENSIONS, SAMPLED_FOR
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
@@ -53,14 +54,12 @@ def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mappin
 
 
 def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
-    """Every line that a sheet of this gold may have about the contexts of these. Raises InputRefused."""
     wanted = {row["id"] for table in tables for _, row in table}
     rows = (row for row in _rows(files) if _plain(str(row["id"])) in wanted)
     return {(_plain(name), asked, _plain(own)) for row in rows for name, asked, own in _asked(row)}
 
 
 def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> int:
-    """Write a line for each thing that is asked, with tabs where the file's name ends in `.tsv`."""
     count = 0
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\r\n")
@@ -75,7 +74,6 @@ def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mappi
 
 
 def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """How the papers that these contexts cite are printed in reference lists, or their titles."""
     wanted = {name for context in contexts for name in _names(context["cited_id"])}
     found: dict[str, str] = {}
     problems: list[Problem] = []
@@ -90,30 +88,28 @@ def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) ->
 
 
 def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
-    """The answers of a sheet that somebody filled in. Raises InputRefused with every line that is wrong."""
     problems: list[Problem] = []
     found: dict[Asked, bool] = {}
-
-    def wrong(line: int, message: str, expected: str, quote: str = "") -> None:
-        told = Problem(file=str(path), line=line, message=message, expected=expected, quote=quoted(quote))
-        problems.append(told)
-
     for number, row in table:
         asked = (row["id"], row["asked"], row["class"])
         answer = row["answer"].strip().casefold()
         if asked not in may_be:
-            told = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
-            wrong(number, told, "a line of this gold's own sheet", row["id"])
+            message = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
+            fault = (message, "a line of this gold's own sheet", row["id"])
         elif answer and answer not in ANSWERS:
-            wrong(number, f"the answer is “{row['answer'][:100]}”", "yes, no, or nothing", row["answer"])
+            fault = (f"the answer is “{row['answer'][:100]}”", "yes, no, or nothing", row["answer"])
         elif asked in found:
-            wrong(number, "this was answered on an earlier line", "each line once", row["id"])
-        elif answer:
-            found[asked] = ANSWERS[answer]
-    if not found and not problems:
+            fault = ("this was answered on an earlier line", "each line once", row["id"])
+        else:
+            if answer:
+                found[asked] = ANSWERS[answer]
+            continue
+        message, expected, quote = fault
         problems.append(
-            Problem(file=str(path), message="nothing is answered", expected="yes or no in “answer”")
+            Problem(file=str(path), line=number, message=message, expected=expected, quote=quoted(quote))
         )
+    if not found and not problems:
+        raise refusal("nothing is answered", path, "yes or no in “answer”")
     if problems:
         raise InputRefused(problems)
     return found
@@ -121,37 +117,31 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
 
 def read_table(path: Path) -> Table:
     """The lines by their numbers, whatever a table program put between the cells. Raises InputRefused."""
-    return list(_read(path))
-
-
-def _read(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         text = decoded(path.read_bytes())
     except OSError as fault:
-        message = f"the sheet cannot be read: {fault.strerror}"
-        raise InputRefused([Problem(file=str(path), message=message)]) from fault
-    head = text.partition("\n")[0]
-    delimiter = max(",;\t", key=head.count)
+        raise refusal(f"the sheet cannot be read: {fault.strerror}", path) from fault
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     wanted = ("id", "asked", "class", "answer")
+    table = []
     try:
         names = next(reader, [])
-        missing = [name for name in wanted if name not in names]
-        if missing:
+        if missing := [name for name in wanted if name not in names]:
             message = f"the sheet has no column {', '.join(f'“{name}”' for name in missing)}"
             expected = f"the columns {', '.join(COLUMNS)}"
             raise InputRefused([Problem(file=str(path), line=1, message=message, expected=expected)])
         for cells in reader:
             if any(cells):
                 row = dict(zip(names, [*cells, *[""] * len(names)], strict=False))
-                yield reader.line_num, {name: row[name] for name in wanted}
+                table.append((reader.line_num, {name: row[name] for name in wanted}))
     except csv.Error as fault:
         message = f"not a table: {fault}"
         raise InputRefused([Problem(file=str(path), line=reader.line_num, message=message)]) from fault
+    return table
 
 
 def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
-    """The contexts. Raises InputRefused with every row that is wrong, once all are read."""
     problems: list[Problem] = []
     rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
     for row in rows:
@@ -232,7 +222,6 @@ class Checked:
 
 
 def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
-    """A line for each thing that is asked in the order of the sheet, and one for all together."""
     answers: dict[Asked, list[bool]] = defaultdict(list)
     for sheet in sheets:
         for asked, answer in sheet.items():

@@ -26,8 +26,6 @@ AGAINST = "against:other-annotators"
 
 @dataclass(frozen=True)
 class HumanLine:
-    """One annotator's scores, or with an empty name those of all together, in the columns of any run."""
-
     annotator: str
     against_others: Scores
     against_all: Scores
@@ -103,30 +101,27 @@ def _names(split: Split) -> list[str]:
 def _parts(
     task_type: TaskType, split: Split, name: str, rules: str, options: Options, *, with_own: bool
 ) -> list[Pairs]:
+    """A part for each topic that somebody annotated: his file as a run, and the gold it is held to."""
     parts = []
     for topic in annotated_by_several(split):
-        if name in annotators(topic):
-            gold = topic if with_own else _without(topic, name)
-            parts.append(
-                task_type.pair(replace(split, content=(gold,)), _as_run(topic, name), rules, options)
-            )
+        if name not in annotators(topic):
+            continue
+        gold: AnyTopic = topic
+        run: Run | SummaryRun
+        if isinstance(topic, SummaryTopic):
+            human = next(summary for summary in topic.of_kind("human") if summary.annotator == name)
+            text = "\n".join(human.lines).encode()
+            run = SummaryRun({topic.name: SystemSummary(topic.name, text, human.file, None)})
+            others = tuple(one for one in topic.references if one.kind == "abstract" or one.annotator != name)
+            gold = topic if with_own else replace(topic, references=others)
+        else:
+            file = next(file for file in topic.files if file.annotator == name)
+            citances = tuple(citance for citance in file.citances if has_reference(citance))
+            run = Run(citances, frozenset([topic.name]))
+            files = tuple(file for file in topic.files if file.annotator != name)
+            gold = topic if with_own else replace(topic, files=files)
+        parts.append(task_type.pair(replace(split, content=(gold,)), run, rules, options))
     return parts
-
-
-def _without(topic: AnyTopic, annotator: str) -> AnyTopic:
-    if isinstance(topic, SummaryTopic):
-        others = (own for own in topic.references if own.kind == "abstract" or own.annotator != annotator)
-        return replace(topic, references=tuple(others))
-    return replace(topic, files=tuple(file for file in topic.files if file.annotator != annotator))
-
-
-def _as_run(topic: AnyTopic, annotator: str) -> Run | SummaryRun:
-    if isinstance(topic, SummaryTopic):
-        human = next(summary for summary in topic.of_kind("human") if summary.annotator == annotator)
-        text = "\n".join(human.lines).encode()
-        return SummaryRun({topic.name: SystemSummary(topic.name, text, human.file, None)})
-    file = next(file for file in topic.files if file.annotator == annotator)
-    return Run(tuple(citance for citance in file.citances if has_reference(citance)), frozenset([topic.name]))
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:

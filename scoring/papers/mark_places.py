@@ -28,7 +28,6 @@ Marking = Callable[[str, Question], Sequence[int]]
 
 
 def sentences(output: str) -> list[str]:
-    """Of an answer, marks between two belonging to the one before."""
     return with_marks_moved(by_rules(output))
 
 
@@ -38,7 +37,6 @@ def at_sentence_ends(output: str) -> str:
 
 
 def marked_anew(output: str, question: Question, marking: Marking) -> str:
-    """The answer without its marks, and behind each sentence those that it is given."""
     texts = filter(None, map(bare, sentences(output)))
     return " ".join(marked(text, [f"[{mark}]" for mark in marking(text, question)]) for text in texts)
 
@@ -73,14 +71,20 @@ class Mixture:
 
 
 def mixtures(outputs: Outputs, *, steps: int, seed: int, options: Options) -> Iterator[Mixture]:
-    """From none of the answers as they are to all; a larger mixture holds each smaller one."""
     names = sorted(outputs)
     drawn = [names[place] for place in np.random.default_rng(seed).permutation(len(names))]
     ends = {name: at_sentence_ends(outputs[name]) for name in names}
     for step in range(steps + 1):
         drawn_first = set(drawn[: round(step / steps * len(drawn))])
         mixed = {name: outputs[name] if name in drawn_first else ends[name] for name in names}
-        parts = [part for name, output in mixed.items() for part in _cited(name, output)]
+        parts = [
+            CitedSentence(
+                question=Question(name, "", "", ()), features={}, text=text, positions=positions(text)
+            )
+            for name, output in mixed.items()
+            for text in sentences(output)
+            if MARK.search(text)
+        ]
         yield Mixture(
             share=step / steps,
             positional=len({part.question.id for part in parts if part.positions.is_positional}),
@@ -88,13 +92,6 @@ def mixtures(outputs: Outputs, *, steps: int, seed: int, options: Options) -> It
             cvcp=_cvcp(parts, options, is_pooled=False),
             pooled=_cvcp(parts, options, is_pooled=True),
         )
-
-
-def _cited(name: str, output: str) -> Iterator[CitedSentence]:
-    question = Question(name, "", "", ())
-    for text in sentences(output):
-        if MARK.search(text):
-            yield CitedSentence(question=question, features={}, text=text, positions=positions(text))
 
 
 def _cvcp(parts: Sequence[CitedSentence], options: Options, *, is_pooled: bool) -> float:

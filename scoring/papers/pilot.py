@@ -193,8 +193,6 @@ def report(classifier: str, protocol: str, gold: Sequence[str], predicted: Seque
 
 @dataclass(frozen=True)
 class Scored:
-    """The pilot's topics with one version of the annotation."""
-
     files: Sequence[InputFile]
     version: str
 
@@ -208,7 +206,6 @@ class Scored:
         return chosen.read_gold(self.files, chosen.checked_options({"annotation": self.version}))
 
     def spans(self, choose: Choice, rules: str = OFFICIAL_2014, only: Sequence[str] = ()) -> Scores:
-        """By the metrics of these names, or by all of the rule set."""
         task = task_type("clsumm-1a")
         wanted = tuple(metric for metric in task.rules[rules] if not only or metric.name in only)
         chosen = replace(task, rules={rules: wanted})
@@ -224,7 +221,6 @@ class Scored:
 
 
 def scored(chosen: TaskType, split: Split, answers: Iterator[Answer], rules: str) -> Scores:
-    """The scores of a run that never was a file."""
     options = chosen.checked_options({})
     lines = "".join(json.dumps(answer) + "\n" for answer in answers).encode()
     file = InputFile("run.jsonl", "run.jsonl", lambda: io.BytesIO(lines))
@@ -355,7 +351,6 @@ def _summaries(files: Sequence[InputFile], paper: Mapping[str, Any]) -> Iterator
 
 
 def summary_scores(files: Sequence[InputFile], summarize: Summarizer) -> dict[str, float]:
-    """By topic ROUGE-L F1 against the abstract, without the topic that the paper leaves out."""
     chosen = task_type("clsumm-2")
     split = chosen.read_gold(files, chosen.checked_options({}))
     topics = read_input_topics(files, {"annotation": "auto"})

@@ -40,37 +40,34 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
     for number, words in enumerate(trained):
         for run in set(_runs(words, length)):
             having[run].append(number)
-    datasets = list(dict.fromkeys(instance.dataset for instance in instances))
-    return [
-        _overlap(name, [own.target for own in instances if own.dataset == name], trained, having, length)
-        for name in datasets
-    ]
-
-
-def _overlap(
-    dataset: str, texts: Sequence[str], trained: Sequence[Run], having: dict[Run, list[int]], length: int
-) -> Overlap:
-    shared: set[int] = set()
-    held: set[int] = set()
-    sharing = holding = 0
-    for text in texts:
-        words = _words(text)
-        own = {number for run in _runs(words, length) for number in having.get(run, ())}
-        joined = f" {' '.join(words)} "
-        whole = {number for number in own if f" {' '.join(trained[number])} " in joined}
-        sharing += bool(own)
-        holding += bool(whole)
-        shared |= own
-        held |= whole
-    return Overlap(
-        dataset=dataset,
-        texts=len(texts),
-        texts_sharing=sharing,
-        texts_holding=holding,
-        sentences=len(trained),
-        sentences_shared=len(shared),
-        sentences_held=len(held),
-    )
+    targets: dict[str, list[str]] = defaultdict(list)
+    for instance in instances:
+        targets[instance.dataset].append(instance.target)
+    found = []
+    for dataset, texts in targets.items():
+        shared: set[int] = set()
+        held: set[int] = set()
+        sharing = holding = 0
+        for text in texts:
+            words = _words(text)
+            joined = f" {' '.join(words)} "
+            sharing_now = {number for run in _runs(words, length) for number in having.get(run, ())}
+            held_now = {number for number in sharing_now if f" {' '.join(trained[number])} " in joined}
+            sharing += bool(sharing_now)
+            holding += bool(held_now)
+            shared |= sharing_now
+            held |= held_now
+        overlap = Overlap(
+            dataset=dataset,
+            texts=len(texts),
+            texts_sharing=sharing,
+            texts_holding=holding,
+            sentences=len(trained),
+            sentences_shared=len(shared),
+            sentences_held=len(held),
+        )
+        found.append(overlap)
+    return found
 
 
 def _words(text: str) -> Run:

@@ -21,8 +21,6 @@ Adding = Callable[[str, Callable[[Given], int], str], argparse.ArgumentParser]
 
 
 def adding(commands: Any, options_of: OptionsOf) -> Adding:
-    """What adds a command by its name, its function and its help, with `--json`."""
-
     def add(name: str, run: Callable[[Given], int], help_text: str) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = commands.add_parser(name, help=help_text, allow_abbrev=False)
         added.add_argument("--json", action="store_true")
@@ -61,8 +59,6 @@ def add_resolution_options(command: argparse.ArgumentParser, around: int) -> Non
 
 
 def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
-    """The type of an option; ``refusal`` is said behind what is given instead."""
-
     def number(text: str) -> int:
         if not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text) or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"“{text}”{refusal}")
@@ -72,7 +68,6 @@ def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
 
 
 def say(given: Given, facts: Any, *lines: str) -> int:
-    """The facts as JSON where they are asked for so, else the lines; the exit code is 0."""
     if given.json:
         lines = (facts if isinstance(facts, str) else json.dumps(facts, ensure_ascii=False, default=str),)
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -80,7 +75,6 @@ def say(given: Given, facts: Any, *lines: str) -> int:
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines, one row after the other, and say how many."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for row in rows:

@@ -23,7 +23,7 @@ HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 
 
 class UnknownBaseline(LookupError):
-    """No baseline has this name; the message lists those that exist."""
+    pass
 
 
 def has_papers() -> bool:
@@ -46,7 +46,6 @@ def baselines() -> dict[str, Baseline]:
 
 
 def baselines_of(task_type: str) -> list[Baseline]:
-    """Those whose answers are a run for the task type, in alphabetical order."""
     return [baseline for baseline in baselines().values() if task_type in baseline.task_types]
 
 

@@ -157,8 +157,6 @@ Items = Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the options come to. ``split`` may be anything that gives the sentences of a text."""
-
     split: Splitter
     sentences: int = 3
     ties: str = BY_PACKAGE
@@ -169,7 +167,6 @@ System = Callable[[Sequence[Items], Settings], list[str]]
 
 
 def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """The first sentences of the items as they are, tags and all."""
     return [" ".join(settings.split(" ".join(items))[: settings.sentences]) for items in inputs]
 
 
@@ -184,12 +181,10 @@ def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def plain(items: Items) -> str:
-    """The items without tags, one behind the other."""
     return " ".join(without_tags(item).strip() for item in items)
 
 
 def answers(files: Sequence[InputFile], system: System, options: Options) -> Iterator[Answer]:
-    """A text for each instance, data set by data set. Raises InputRefused, OptionRefused and Unavailable."""
     count = options.get("sentences", SENTENCES.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
         raise OptionRefused(f"option sentences={count}: expected a whole number from 1 to 1000")

@@ -42,8 +42,6 @@ Counted = Callable[[InputTopic], list[str]]
 
 @dataclass(frozen=True)
 class Likeness:
-    """Every citance of a topic against every sentence of its reference paper."""
-
     sentences: Floats
     citances: Floats
 
@@ -89,7 +87,6 @@ def _with_neighbours(vectors: Floats, reach: int) -> Floats:
 
 
 def best(own: Likeness, count: int) -> list[list[int]]:
-    """The sentences most like each citance, best first."""
     return [ranked(row)[:count] for row in own.cosines]
 
 
@@ -180,7 +177,6 @@ def citance_sentences(topic: InputTopic, citance: InputCitance, *, around: int =
 
 
 def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
-    """A run of the chosen sentences, all with the most frequent facet."""
     for topic in topics:
         for citance, places in zip(topic.citances, choose(topic), strict=True):
             yield span_answer(topic, citance, places)
@@ -201,7 +197,6 @@ def span_answer(
 
 
 def annotators(topic: AnyTopic) -> list[str]:
-    """Who annotated the citances of a topic, or wrote a summary of its paper."""
     files = topic.of_kind("human") if isinstance(topic, SummaryTopic) else topic.files
     return [file.annotator for file in files]
 
@@ -262,7 +257,6 @@ def lead(topic: InputTopic) -> list[str]:
 
 
 def mq_summary_tfidf(topic: InputTopic) -> list[str]:
-    """Sentences like the whole paper: the cosine with the sum of all."""
     vectors = likeness(topic, paper_alone).sentences
     return fitting(topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0])
 
@@ -277,7 +271,6 @@ def mq_ranks(topic: InputTopic) -> list[str]:
 
 
 def mq_mmr_ranks(topic: InputTopic) -> list[str]:
-    """The same with the ranks of MMR."""
     _require_citances(topic)
     own = likeness(topic, with_citing_papers, context=CONTEXT)
     return fitting(topic, _from_ranks(mmr(topic, own, len(topic.sentences)), topic))

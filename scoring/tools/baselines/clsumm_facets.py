@@ -24,7 +24,7 @@ from tasks.types.base import Options, checked_options
 from tasks.types.baselines import Answer, Answering, Baseline
 from tasks.types.clsumm.citances import MAJORITY, merged_facets
 from tasks.types.clsumm.options import ANNOTATION
-from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics, read_topics
+from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)
@@ -58,8 +58,6 @@ class CitedText:
 
 @dataclass(frozen=True)
 class FacetPair:
-    """A sentence that a citance refers to, its words and their lemmas, and the citance's facet."""
-
     topic: str
     sentence: str
     text: CitedText
@@ -177,36 +175,24 @@ TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression
 def answers(
     files: Sequence[InputFile], given: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
-    """Raises OptionRefused."""
     options = checked_options(NAME, (ANNOTATION,), given)
     gold = read_topics(files, options).topics
+    of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
     for topic in read_input_topics(files, options):
         others = [other for other in gold if other.name != topic.name]
-        places = taln(topic)
-        facets = iter(_facets(topic, places, others, classifier, is_literal=is_literal))
-        for citance, own in zip(topic.citances, places, strict=True):
-            votes = Counter(next(facets) for _ in own)
+        chosen = taln(topic)
+        pairs, lemma = facet_pairs(others), lemmatizer(others)
+        texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
+        asked = [cited_text(topic.sentences[place].text, lemma) for places in chosen for place in places]
+        known = sorted(set(facets)) or [MAJORITY]
+        if len(known) == 1 or not asked:
+            answered = iter(known[:1] * len(asked))
+        else:
+            answered = iter(facets_by(classifier, texts, facets, asked, of, is_balanced=not is_literal))
+        for citance, places in zip(topic.citances, chosen, strict=True):
+            votes = Counter(next(answered) for _ in places)
             facet = votes.most_common(1)[0][0] if votes else MAJORITY
-            yield span_answer(topic, citance, own, facet)
-
-
-def _facets(
-    topic: InputTopic,
-    places: Sequence[Sequence[int]],
-    others: Sequence[Topic],
-    classifier: str,
-    *,
-    is_literal: bool,
-) -> list[str]:
-    """Of each chosen sentence, citance by citance; with nothing to choose from the only facet there is."""
-    pairs, lemma = facet_pairs(others), lemmatizer(others)
-    asked = [cited_text(topic.sentences[place].text, lemma) for own in places for place in own]
-    known = sorted({pair.facet for pair in pairs}) or [MAJORITY]
-    if len(known) == 1 or not asked:
-        return known[:1] * len(asked)
-    texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
-    of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
-    return facets_by(classifier, texts, facets, asked, of, is_balanced=not is_literal)
+            yield span_answer(topic, citance, places, facet)
 
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:

@@ -60,7 +60,6 @@ def features(topic: InputTopic, options: Options) -> Floats:
 
 
 def features_used(options: Options) -> str:
-    """In words, for whoever reads the run's scores. Raises Unavailable."""
     used = ["TF-IDF", "common subsequences", "common words", "place"]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
         used.append(f"WordNet {wordnet.get_version()}")
@@ -70,7 +69,6 @@ def features_used(options: Options) -> str:
 
 
 def features_missing(options: Options) -> str:
-    """What the published system had besides, in words; empty where all is there. Raises Unavailable."""
     missing = [
         *([] if chosen_wordnet(options[WORDNET.name]) else ["WordNet"]),
         *(["a parser"] if options[PARSER.name] == NO_PARSER else []),
@@ -107,7 +105,6 @@ def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
 
 
 def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
-    """What the gold says of each citance, by topic; of several annotators all of it."""
     cited: Cited = {}
     for topic in read_topics(files, {"annotation": annotation}).topics:
         own = cited.setdefault(topic.name, {})
@@ -135,21 +132,15 @@ def learned(
     topics = read_input_topics(files, {ANNOTATION.name: annotation})
     cited = cited_sentences(files, annotation)
     inputs = [features(topic) for topic in topics]
-    targets = [_targets(topic, cited.get(topic.name, {})) for topic in topics]
+    targets = []
+    for topic in topics:
+        sids = [cited.get(topic.name, {}).get(citance.name, ()) for citance in topic.citances]
+        targets.append(np.array([[sentence.sid in own for sentence in topic.sentences] for own in sids]))
     for number, topic in enumerate(topics):
         others = [other for other in range(len(topics)) if other != number]
         scores = _scores(inputs[number], [inputs[o] for o in others], [targets[o] for o in others])
         for citance, row in zip(topic.citances, scores, strict=True):
             yield span_answer(topic, citance, ranked(row)[:SENTENCES])
-
-
-def _targets(topic: InputTopic, cited: dict[CitanceName, set[str]]) -> NDArray[np.bool_]:
-    return np.array(
-        [
-            [sentence.sid in cited.get(citance.name, ()) for sentence in topic.sentences]
-            for citance in topic.citances
-        ]
-    )
 
 
 def _scores(own: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
@@ -189,7 +180,6 @@ Ways = Mapping[Any, int]
 
 
 def installed() -> Any | None:
-    """NLTK's reader of WordNet, or None where the package or its data are missing."""
     try:
         from nltk.corpus import wordnet
 
@@ -200,7 +190,6 @@ def installed() -> Any | None:
 
 
 def chosen_wordnet(option: str) -> Any | None:
-    """By the option `wordnet`: auto, yes or no. Raises Unavailable where it is wanted and missing."""
     found = None if option == "no" else installed()
     if option == "yes" and found is None:
         raise Unavailable(MISSING)
@@ -232,12 +221,16 @@ def word_likeness(first: Sequence[str], second: Sequence[str], wordnet: Any) -> 
     ways = {word: _ways_up(word, wordnet) for word in {*first, *second}}
     by_way = np.array([[float(a == b) for b in second] for a in first]).reshape(len(first), len(second))
     by_depth = by_way.copy()
-    below = _below([ways[word] for word in second])
+    below: dict[Any, list[tuple[int, int]]] = {}
+    for place, word in enumerate(second):
+        for ancestor, steps in ways[word].items():
+            below.setdefault(ancestor, []).append((place, steps))
+    tables = {ancestor: np.array(pairs).T for ancestor, pairs in below.items()}
     for row, word in enumerate(first):
         for ancestor, steps in ways[word].items():
-            if ancestor not in below:
+            if ancestor not in tables:
                 continue
-            columns, further = below[ancestor]
+            columns, further = tables[ancestor]
             way, depth = steps + further, ancestor.max_depth() + 1
             by_way[row, columns] = np.maximum(by_way[row, columns], 1 / (1 + way))
             by_depth[row, columns] = np.maximum(by_depth[row, columns], 2 * depth / (2 * depth + way))
@@ -246,26 +239,11 @@ def word_likeness(first: Sequence[str], second: Sequence[str], wordnet: Any) -> 
 
 def _ways_up(word: str, wordnet: Any) -> Ways:
     shortest: dict[Any, int] = {}
-    for ancestor, steps in _ancestors(word, wordnet):
-        shortest[ancestor] = min(steps, shortest.get(ancestor, steps))
-    return shortest
-
-
-def _ancestors(word: str, wordnet: Any) -> Iterator[tuple[Any, int]]:
     for part_of_speech in ("n", "v"):
         for sense in wordnet.synsets(word, pos=part_of_speech)[:1]:
-            yield from sense.hypernym_distances()
-
-
-def _below(ways: Sequence[Ways]) -> dict[Any, tuple[Any, Floats]]:
-    found: dict[Any, list[tuple[int, int]]] = {}
-    for place, own in enumerate(ways):
-        for ancestor, steps in own.items():
-            found.setdefault(ancestor, []).append((place, steps))
-    return {
-        ancestor: (np.array([place for place, _ in pairs]), np.array([steps for _, steps in pairs], float))
-        for ancestor, pairs in found.items()
-    }
+            for ancestor, steps in sense.hypernym_distances():
+                shortest[ancestor] = min(steps, shortest.get(ancestor, steps))
+    return shortest
 
 
 def _covered(texts: Floats, others: Floats, likeness: Floats) -> Floats:
@@ -297,7 +275,6 @@ def common_dependencies(citances: Sequence[str], sentences: Sequence[str], pipel
 
 
 def dependencies(parse: Parse) -> set[Dependency]:
-    """Head, relation and dependent, words in lower case."""
     words = [token.lower() for token in parse.tokens]
     return {
         (words[head], relation, word)

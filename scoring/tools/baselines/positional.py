@@ -17,7 +17,6 @@ _STOP = re.compile(r"[.!?]+[\"'”’)]*$")
 
 
 def bare(text: str) -> str:
-    """Without marks, and without the space that they leave before a stop."""
     return re.sub(r"\s+([,;:.!?])", r"\1", " ".join(RUN_OF_MARKS.sub(" ", text).split()))
 
 
@@ -37,7 +36,6 @@ def word_share(words: set[str], passage: Passage) -> float:
 
 
 def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
-    """The first sentences of the passages that have most of the question's words, each with its mark."""
     for question in read_questions(files):
         asked = set(normalised(question.question).split())
         shares = [word_share(asked, passage) for passage in question.passages]

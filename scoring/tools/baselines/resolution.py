@@ -40,7 +40,6 @@ class Window:
 
     @classmethod
     def of(cls, text: str) -> Window:
-        """From `10-5`; raises ValueError for anything else."""
         left, _, right = text.partition("-")
         window = cls(int(left), int(right))
         if window.left < 0 or window.right < 0 or not window.left + window.right:
@@ -53,8 +52,6 @@ class Window:
 
 @dataclass(frozen=True, order=True)
 class Sentences:
-    """The sentence with the placeholder, and so many on each side of it."""
-
     around: int
 
     def __str__(self) -> str:
@@ -74,7 +71,6 @@ def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
 
 
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
-    """The sentence without its marks, with its neighbours as far as the record has them."""
     before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
     first, last = (
         [text[start:end] for start, end in sentence_spans(text)] if window.around else []
@@ -107,16 +103,12 @@ FITTED = 64
 
 @dataclass(frozen=True)
 class Inlink:
-    """A context in which a paper cites a document."""
-
     citing: str
     record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """What is known of a cited paper; any part may be missing."""
-
     reference: str = ""
     title: str = ""
     abstract: str = ""
@@ -146,7 +138,6 @@ def internal(part: str, name: str) -> Method:
 
 
 def passages(length: int) -> Method:
-    """Half-overlapping passages of the full text, so many words each."""
     return Method(
         name=f"passage {length}",
         family=INTERNAL,
@@ -186,7 +177,6 @@ def mixed(external: Method, own: Method) -> Method:
 
 
 def split_passages(text: str, length: int) -> list[str]:
-    """Passages of so many words, each beginning half a passage after the one before."""
     found = text.split()
     starts = range(0, max(len(found) - length // 2, 1), max(length // 2, 1))
     return [" ".join(found[start : start + length]) for start in starts]
@@ -215,8 +205,6 @@ def _part(document: Document, part: str) -> str:
 
 
 class Candidates:
-    """The references of one paper, ready to be ranked for its contexts."""
-
     def __init__(self, documents: Sequence[Document], method: Method, citing: str) -> None:
         bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
         self._starts = np.cumsum([0, *map(len, bags)])[:-1]
@@ -247,7 +235,6 @@ def rankings(
     method: Method,
     window: Window | Sentences,
 ) -> Iterator[Ranking]:
-    """One ranking for each context of a paper, whose references are ``documents``."""
     candidates = Candidates(documents, method, str(records[0]["paper_id"]))
     for scores in candidates.scores([query_of(record, window) for record in records]):
         yield Ranking(np.argsort(-scores, kind="stable").tolist(), scores.tolist())
@@ -293,7 +280,6 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
 
 
 def parts_of(document: Document) -> Iterator[str]:
-    """The parts that methods may need and this document has."""
     found = {
         "reference": document.reference,
         "title_abstract": document.abstract,
@@ -304,7 +290,6 @@ def parts_of(document: Document) -> Iterator[str]:
 
 
 def possible(files: Sequence[InputFile]) -> list[Method]:
-    """The methods that have something to go by in these inputs."""
     documents = [document for own in _documents(files).values() for document in own.values()]
     known = {part for document in documents for part in parts_of(document)}
     return [method for method in METHODS.values() if method.requirements <= known]

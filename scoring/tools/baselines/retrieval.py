@@ -36,7 +36,6 @@ Floats = NDArray[np.float64]
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased runs of letters, digits and underscores."""
     return _WORD.findall(text.lower())
 
 
@@ -71,7 +70,6 @@ class Okapi:
         self._weights = np.repeat(weights, np.diff(self._starts)) * saturated
 
     def scores(self, query: str) -> Floats:
-        """The score of every document."""
         found = np.zeros(self.size)
         for word in words(query):
             term = self._terms.get(word)
@@ -93,7 +91,6 @@ class Lucene:
         self._index.index([words(text) for text in documents], show_progress=False)
 
     def scores(self, query: str) -> Floats:
-        """The score of every document."""
         known = [word for word in words(query) if word in self._index.vocab_dict]
         if not known:
             return np.zeros(self._index.scores["num_docs"])
@@ -121,7 +118,6 @@ MODEL = Option(
 
 
 def folder_of(options: Options) -> Path:
-    """Raises Unavailable where there is no such model on this machine."""
     named = options[MODEL.name]
     if named == PACKAGED:
         package = find_spec(PACKAGE)
@@ -180,14 +176,11 @@ class SentenceModel:
 
 
 class Dense:
-    """Knows the vectors of all documents."""
-
     def __init__(self, documents: Sequence[str], model: SentenceModel) -> None:
         self._model = model
         self._vectors = model.vectors(documents)
 
     def scores(self, query: str) -> Floats:
-        """The cosine of every document."""
         return np.asarray(self._vectors @ self._model.vectors([query])[0])
 
 
@@ -207,8 +200,6 @@ DEPTH = 10
 
 
 class Ranker(Protocol):
-    """Knows the documents and scores all of them for a query."""
-
     def scores(self, query: str) -> NDArray[np.float64]: ...
 
 
@@ -253,7 +244,6 @@ def document(record: Mapping[str, Any]) -> str:
 
 
 def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
-    """The rows of a file. Raises InputRefused at its end where some could not be read."""
     problems: list[Problem] = []
     yield from Rows(file, problems)
     if problems:
@@ -261,8 +251,6 @@ def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
 
 
 def dense(options: Options) -> Answering:
-    """By the vectors of the model that the options name. Raises Unavailable."""
-
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
         return recommend(files, partial(Dense, model=SentenceModel(folder_of(options))))
 

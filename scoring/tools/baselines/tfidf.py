@@ -44,15 +44,12 @@ class TfIdf:
 
     @property
     def vocabulary(self) -> list[str]:
-        """The word of each column."""
         return [] if self.fitted is None else list(self._vectorizer.get_feature_names_out())
 
     def sparse(self, texts: Sequence[str]) -> Any:
-        """(texts, words) weights, where some text of the collection has a word."""
         return self._vectorizer.transform(texts)
 
     def vectors(self, texts: Sequence[str]) -> Floats:
-        """(texts, words) weights."""
         if self.fitted is None or not texts:
             return np.zeros((len(texts), len(self.vocabulary)))
         return np.asarray(self.sparse(texts).toarray())
@@ -86,12 +83,10 @@ class TfIdfRetriever:
         self._columns: Any = None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """The cosine of the query with every document."""
         scores: NDArray[np.float64] = self.scores_of_all([query])[0]
         return scores
 
     def scores_of_all(self, queries: list[str]) -> NDArray[np.float64]:
-        """(queries, documents) cosines."""
         if self._columns is None:
             return np.zeros((len(queries), self._size))
         found: NDArray[np.float64] = (self._weights.sparse(queries) @ self._columns).toarray()

@@ -40,7 +40,6 @@ CARD, SHEET, FAULTS = "card.md", "datasheet.md", "faults"
 
 
 def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
-    """Put a data set into the season's gold beside those that are there; give the instances of all."""
     (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
@@ -62,7 +61,6 @@ def add_data_set(loaded: Loaded, season: SeasonFolder) -> tuple[Instance, ...]:
 
 
 def counted(loaded: Loaded) -> Mapping[str, int]:
-    """How often each fault is there."""
     return Counter(fault["fault"] for fault in loaded.faults)
 
 
@@ -80,8 +78,6 @@ def counter_of(folder: Path) -> Count:
 
 
 def as_markdown(sets: Sequence[DataSet], unit: str) -> Iterator[str]:
-    """Three tables, as the paper has them."""
-
     def share(count: int, of: DataSet) -> str:
         return f"{count:,} ({100 * count / of.instances:.3g} %)"
 
@@ -125,8 +121,6 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Converted:
-    """One instance before it has a name."""
-
     target: str
     cited: list[str]
     context: list[str]
@@ -137,7 +131,6 @@ Converter = Callable[[Record], Converted]
 
 
 def load(path: Path, *, split: str, with_context: bool, form: str = "auto", dataset: str = "") -> Loaded:
-    """The instances of one split. Raises InputRefused where the files are of no known form or broken."""
     files = open_input(path)
     form = form if form != "auto" else _form_of(files, path)
     converted = list(_aburaed(files, split) if form == "aburaed" else _converted(files, split, form))

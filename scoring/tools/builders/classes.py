@@ -192,7 +192,6 @@ class Rules:
         return {**asdict(self), "side_conditions": {} if self.every_context else SIDE_CONDITIONS}
 
     def year_group(self, year: int | None) -> str | None:
-        """The group of years, such as 2001-2005; None outside of all groups."""
         if year is None or not self.first_year <= year <= self.last_year:
             return None
         return self.years(year)
@@ -223,7 +222,6 @@ class LengthThresholds:
 
 
 def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThresholds:
-    """From how many sentences have how many tokens."""
     mean, deviation = _moments(counts)
     plausible = {
         tokens: sentences
@@ -309,7 +307,6 @@ WHERE c.context_type IS NULL ORDER BY c.number, i.rowid
 
 
 def type_contexts(store: Store) -> None:
-    """Give contexts without a type that of their citation."""
     if not store.value("SELECT EXISTS (SELECT 1 FROM intents)"):
         return
     store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")

@@ -24,7 +24,6 @@ def tokens(sentence: str) -> list[str]:
 
 
 def add_article(article: Article, sink: Sink) -> None:
-    """Everything that an article holds: paper, references, contexts, the lengths of its sentences."""
     paper = article.paper.paper_id
     sink.add_paper(article.paper)
     for reference in article.references:
@@ -155,12 +154,10 @@ def style_of(mark: str) -> str:
 
 
 def has_unmarked_citation(text: str) -> bool:
-    """Whether a sentence still prints a citation that the corpus did not mark."""
     return _UNMARKED.search(text) is not None
 
 
 def without_unmarked(text: str) -> str:
-    """The text with such citations replaced by the placeholder of other marks."""
     return _UNMARKED.sub(OTHER, text)
 
 

@@ -38,8 +38,6 @@ class Paper:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Author:
-    """What a source says of an author; ``citations`` counts who cites any of the papers."""
-
     author_id: str
     name: str = ""
     h_index: int | None = None
@@ -100,8 +98,6 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence as the corpus itself has split its text, with the places of its marks in it."""
-
     text: str
     marks: Sequence[Mark] = ()
     zone: str | None = None
@@ -126,8 +122,6 @@ class Article:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Intent:
-    """What a source says of one citation: why ``citing`` cites ``cited`` in the text ``context``."""
-
     citing: str
     cited: str
     context: str
@@ -135,8 +129,6 @@ class Intent:
 
 
 class Sink(Protocol):
-    """Where a loader puts what it reads, in any order."""
-
     @property
     def around(self) -> int:
         """So many sentences before and after the one with a citation are kept."""

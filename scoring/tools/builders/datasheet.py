@@ -29,7 +29,6 @@ SHEET, FACTS, CARD, CHARTS = "datasheet.md", "datasheet.json", "card.md", "chart
 
 
 def write(built: Built, folder: Path) -> None:
-    """The sheet for readers, the same as data, its charts, and the card that participants see."""
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for distribution in built.tables.distributions:
         chart = folder / CHARTS / f"{_slug(distribution.name)}.svg"
@@ -123,7 +122,6 @@ _HOW_DRAWN = {
 
 
 def rule_rows(built: Built) -> list[tuple[str, object]]:
-    """The rule of every feature in words, with its number."""
     rules, thresholds = built.rules, built.thresholds
     length = f"short below {thresholds.low:.4f}, long above {thresholds.high:.4f} white-space tokens"
     if thresholds.mean is not None:
@@ -246,7 +244,6 @@ class _Side:
 
 
 def count_all(store: Store, rules: Rules) -> Tables:
-    """One pass over the contexts; the split may be all of them."""
     is_everything = rules.every_context
     before, after = _Side(), _Side()
     classes: dict[str, Counter[str]] = {dimension: Counter() for dimension in SIDE_CONDITIONS}
@@ -303,7 +300,6 @@ _BEFORE, _AFTER = "#9db4c8", "#1f4e79"
 
 
 def bar_chart(distribution: Distribution) -> str:
-    """Shares of each class before and after, or the means where the numbers are means."""
     labels = list(distribution.before)
     sides = [dict(side) for side in (distribution.before, distribution.after)]
     if not distribution.is_mean:

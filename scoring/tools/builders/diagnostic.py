@@ -164,7 +164,6 @@ def agreement(built: Path, other: Path) -> Agreement:
 
 
 def table(counts: Agreement) -> Iterator[str]:
-    """The agreement as Markdown."""
     alone = f"{counts.ours_alone:,} in ours alone, {counts.theirs_alone:,} in the other alone"
     yield f"{counts.compared:,} contexts in both, {alone}.\n"
     rows = []
@@ -200,7 +199,6 @@ DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def placements(published: Path) -> Iterator[str]:
-    """The season file's tables for each dimension. Raises InputRefused where the file is of another paper."""
     expected = "examples/citation-recommendation-2024/maharjan-2024.json"
     refused = refusal(f"has no {TABLE} by diagnostic class", published, expected)
     try:

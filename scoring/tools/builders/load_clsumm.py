@@ -25,7 +25,6 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, sink: Sink) -> None:
-    """Every topic below the folder that has its reference paper and its citing papers at hand."""
     read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
     topics = [topic for topic in read if topic.papers]
     if not topics:

@@ -28,7 +28,6 @@ def fits(path: Path) -> bool:
 
 
 def files(path: Path) -> list[Path]:
-    """The files whose lines can be read on their own."""
     optional = [path / name for name in (AUTHORS, PAPERS) if (path / name).is_file()]
     return [*optional, path / REFERENCES, path / CONTEXTS]
 

@@ -178,7 +178,6 @@ _Span = tuple[int, int, Record]
 
 
 def _spans(annotation: object, length: int) -> Iterator[_Span]:
-    """The annotations that stand in a text of this length."""
     if isinstance(annotation, str):
         annotation = json.loads(annotation)
     for span in map(mapped, listed(annotation)):

@@ -42,7 +42,6 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, sink: Sink) -> None:
-    """Every paper below the folder. Raises InputRefused with all files that are no papers of this form."""
     files = _files(path)
     if not files:
         raise refusal("no corpus was found", path, "files that end in .xml, one for each paper")
@@ -187,8 +186,6 @@ def _title(root: ET.Element) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """A reference with what a mark in the text may call it by."""
-
     reference: Reference
     own_id: str
     surnames: tuple[str, ...]

@@ -50,7 +50,6 @@ class Part:
 
 
 def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Part]:
-    """What is to be read, as the store is to have it."""
     stretches: list[tuple[Path, int, int | None]] = []
     for path in [corpus] if form.files is None else form.files(corpus):
         size = path.stat().st_size if form.files is not None and path.is_file() else 0
@@ -100,7 +99,6 @@ def read_corpus(
     around: int = 1,
     sentences: str = BY_RULES,
 ) -> Iterator[Store]:
-    """A store with all that the corpus holds."""
     found = loader(form, corpus)
     if sentences != BY_RULES and not found.has_paragraphs:
         message = f"a corpus of the form {found.name} has sentences already, which “{sentences}” cannot split"
@@ -187,11 +185,9 @@ class Workers:
 
     @property
     def are_alone(self) -> bool:
-        """Whether all is done in this very process."""
         return self.jobs == 1 and not self.cluster
 
     def run(self, run: Run, tasks: Sequence[Task]) -> None:
-        """Run the tasks whose files are not there yet."""
         open_tasks = [task for task in tasks if not task.out.exists()]
         if self.cluster:
             _on_cluster(run, open_tasks, self.cluster)

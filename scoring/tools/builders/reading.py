@@ -45,14 +45,12 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
-    """The objects of a file of JSON lines, or of one JSON list. Raises InputRefused at the first fault."""
     return (record for record, _number, _place in _placed(path, start, end))
 
 
 def add_records(
     path: Path, add: Callable[[Record, Path, Sink], None], sink: Sink, start: int = 0, end: int | None = None
 ) -> None:
-    """Add each of the `records`. Raises InputRefused at the first fault, with its line."""
     for record, number, place in _placed(path, start, end):
         try:
             add(record, path, sink)

@@ -62,8 +62,6 @@ _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class ResolutionRules:
-    """Which papers are tested: those with so many references in the collection."""
-
     fewest_references: int = 8
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
@@ -83,7 +81,6 @@ def build_resolution(
     workers: Workers = ALONE,
     work: Path | None = None,
 ) -> dict[str, Any]:
-    """Write the season folder and give the facts of its data sheet."""
     name = loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
     groups: Counter[str] = Counter()
@@ -142,7 +139,6 @@ def choose(store: Store, rules: ResolutionRules) -> None:
 
 
 def inlinks_of(store: Store, *, without_tested: bool = True) -> Iterator[dict[str, Any]]:
-    """Where papers cite the candidates, and in which words."""
     return map(dict, store.rows(_INLINKS, {"without_tested": without_tested}))
 
 

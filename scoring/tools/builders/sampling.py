@@ -43,7 +43,6 @@ class Dimension:
             further.append(row["number"])
 
     def chosen(self, most: int) -> Iterator[int]:
-        """Of each class at most so many, taken from its strata in turn."""
         for _, strata in sorted(self._strata.items()):
             keys = sorted(strata, key=lambda stratum: [(part is None, part or "") for part in stratum])
             lists = [[*strata[key][0], *strata[key][1]][: self._per_stratum] for key in keys]
@@ -63,7 +62,6 @@ def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
 
 
 def sample_each(store: Store, rules: Rules) -> None:
-    """Fill the table `sampled`: which context stands in which dimension's sample, each on its own."""
     dimensions = [Dimension(name, rules.per_stratum) for name in SIDE_CONDITIONS]
     _fill(store, dimensions, "SELECT * FROM classified ORDER BY draw", rules)
 

@@ -39,7 +39,6 @@ class SeasonFolder:
         return self.folder / GOLD
 
     def write(self, baselines: Sequence[str], further: Mapping[str, Baseline] = NO_OTHERS) -> list[str]:
-        """Write the season file, and a run for each baseline that can be made here; say which could not."""
         missing = []
         entries = []
         for name, system in {**{name: baseline(name) for name in baselines}, **further}.items():
@@ -75,7 +74,6 @@ def _table(name: str, **values: str | list[str]) -> str:
 
 
 def every_method(gold: Path) -> dict[str, Baseline]:
-    """By what the board calls it."""
     return {
         f"{method.name}, {window}": BY_METHOD.with_options({"method": method.name, "window": window})
         for method in possible(open_inputs([gold]))

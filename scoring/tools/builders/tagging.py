@@ -54,7 +54,6 @@ class Tagger:
         self.name = f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
     def neighbours(self, sentences: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Neighbours]]:
-        """For numbered sentences, in their order, what stands around the placeholder."""
         spaced = (
             (sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number) for number, sentence in sentences
         )

@@ -70,8 +70,6 @@ class Texts(Store):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicRules:
-    """The criteria, with the pilot's numbers."""
-
     seed: int = 0
     topics: int = 10
     more_than_citations: int = 10
@@ -95,8 +93,6 @@ class Citing:
 
 @dataclass(frozen=True)
 class TopicChoice:
-    """A reference paper and the papers that cite it, each with why it was taken."""
-
     paper_id: str
     title: str
     year: int | None
@@ -176,7 +172,6 @@ def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
 
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
-    """Counts of all topics, and of the annotation where there is gold."""
     citing = [
         sum(len(one.offsets) or max(1, len(list(sentence_spans(one.text)))) for one in topic.citances)
         for topic in inputs
@@ -211,7 +206,6 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
 
 
 def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What each count is called, and the count."""
     for name, value in facts.items():
         if value is None:
             words = ""
@@ -294,7 +288,6 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
 
 
 def write_topic(store: Texts, topic: TopicChoice, names: dict[str, str], out: Path) -> int:
-    """Write the topic's folder and say how many citances it has."""
     name = names[topic.paper_id]
     files = {part: out / name / part for part in ("Reference_XML", "Citance_XML", "annotation", "summary")}
     for folder in files.values():
@@ -361,7 +354,6 @@ TOPICS, SHEET, FACTS = "topics", "datasheet.md", "datasheet.json"
 
 
 def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto") -> dict[str, Any]:
-    """Write `topics/` and the data sheet, and give its facts. Raises InputRefused."""
     read = loader(form, corpus)
     if (out / TOPICS).exists():
         raise refusal("it is there already", out / TOPICS, "a new folder")
