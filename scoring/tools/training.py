@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -55,14 +55,9 @@ def read_labelled(path: Path) -> list[Labelled]:
             if isinstance(text, str) and text.strip() and isinstance(label, str) and label.strip():
                 found.append(Labelled(text, label))
                 continue
+            message, quote = "“text” or “label” is no text, or empty", quoted(line)
             problems.append(
-                Problem(
-                    file=file.shown,
-                    line=number,
-                    message="“text” or “label” is no text, or empty",
-                    expected=EXAMPLE,
-                    quote=quoted(line),
-                )
+                Problem(file=file.shown, line=number, message=message, expected=EXAMPLE, quote=quote)
             )
     if fatal(problems):
         raise InputRefused(problems)
@@ -97,15 +92,13 @@ def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], 
 
     Sentences that occur twice may end on both sides, as in the usual splits.
     """
-    drawn = sorted(
-        range(len(sentences)),
-        key=lambda place: hashlib.sha256(f"{seed} {place} {sentences[place].text}".encode()).digest(),
-    )
+    draws = [hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest() for n, one in enumerate(sentences)]
+    drawn = sorted(range(len(sentences)), key=draws.__getitem__)
     tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
-    return (
-        [sentence for place, sentence in enumerate(sentences) if place not in tested],
-        [sentence for place, sentence in enumerate(sentences) if place in tested],
-    )
+    sides: tuple[list[Labelled], list[Labelled]] = ([], [])
+    for place, sentence in enumerate(sentences):
+        sides[place in tested].append(sentence)
+    return sides
 
 
 def evaluated(tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]) -> dict[str, Any]:
@@ -125,20 +118,18 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
     answers = tagger.tag([sentence.text for sentence in sentences])
     if not gold:
         return {"sentences": 0, "accuracy": None, "macro_f1": None, "f1": {}}
-    by_label = dict(_f1_scores(gold, answers))
+    right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
+    wanted, chosen = Counter(gold), Counter(answers)
+    f1 = {
+        label: float(f1_of_counts(right[label], chosen[label], wanted[label]))
+        for label in sorted(wanted | chosen)
+    }
     return {
         "sentences": len(gold),
-        "accuracy": sum(a == b for a, b in zip(gold, answers, strict=True)) / len(gold),
-        "macro_f1": sum(by_label.values()) / len(by_label),
-        "f1": by_label,
+        "accuracy": right.total() / len(gold),
+        "macro_f1": sum(f1.values()) / len(f1),
+        "f1": f1,
     }
-
-
-def _f1_scores(gold: Sequence[str], answers: Sequence[str]) -> Iterator[tuple[str, float]]:
-    right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
-    wanted, given = Counter(gold), Counter(answers)
-    for label in sorted(wanted | given):
-        yield label, float(f1_of_counts(right[label], given[label], wanted[label]))
 
 
 def manifest(

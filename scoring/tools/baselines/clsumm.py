@@ -74,36 +74,25 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors([sentence.text for sentence in topic.sentences])
     citances = weights.vectors([citance.text for citance in topic.citances])
-    return Likeness(_with_neighbours(sentences, context // 2), citances)
+    if reach := context // 2:
+        sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
+        places = np.arange(len(sentences))
+        starts, ends = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(sentences))
+        sentences = np.asarray(sums[ends] - sums[starts])
+    return Likeness(sentences, citances)
 
 
-def _with_neighbours(vectors: Floats, reach: int) -> Floats:
-    if not reach:
-        return vectors
-    sums = np.vstack([np.zeros(vectors.shape[1]), np.cumsum(vectors, axis=0)])
-    places = np.arange(len(vectors))
-    starts, ends = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(vectors))
-    return np.asarray(sums[ends] - sums[starts])
-
-
-def best(own: Likeness, count: int) -> list[list[int]]:
-    return [ranked(row)[:count] for row in own.cosines]
+def likest(counted: Counted, *, context: int = 0, count: int = MQ_SENTENCES) -> Choice:
+    """The sentences most like each citance, best first."""
+    return lambda topic: [ranked(row)[:count] for row in likeness(topic, counted, context=context).cosines]
 
 
 def tfidf_top(count: int) -> Choice:
-    return lambda topic: best(likeness(topic, with_citances), count)
+    return likest(with_citances, count=count)
 
 
-def mq_tfidf(topic: InputTopic) -> list[list[int]]:
-    return best(likeness(topic, paper_alone), MQ_SENTENCES)
-
-
-def mq_topics(topic: InputTopic) -> list[list[int]]:
-    return best(likeness(topic, with_citing_papers), MQ_SENTENCES)
-
-
-def mq_context(topic: InputTopic) -> list[list[int]]:
-    return best(likeness(topic, with_citing_papers, context=CONTEXT), MQ_SENTENCES)
+mq_tfidf, mq_topics = likest(paper_alone), likest(with_citing_papers)
+mq_context = likest(with_citing_papers, context=CONTEXT)
 
 
 def mq_mmr(topic: InputTopic) -> list[list[int]]:

@@ -71,15 +71,13 @@ def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
 
 
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
+    """The sentence without its marks, with its neighbours as far as the record has them."""
     before, sentence, after = (str(record.get(part) or "") for part in ("before", "sentence", "after"))
     first, last = (
         [text[start:end] for start, end in sentence_spans(text)] if window.around else []
         for text in (before, after)
     )
-    return _words(" ".join([*first[-window.around :], sentence, *last[: window.around]]))
-
-
-def _words(text: str) -> str:
+    text = " ".join([*first[-window.around :], sentence, *last[: window.around]])
     return " ".join(_MARKS.sub(" ", text).split())
 
 
@@ -300,18 +298,18 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     for file in named(files, INLINKS):
         for record in rows_of(file):
             inlinks[str(record.get("ref_id"))].append(Inlink(str(record.get("citing")), record))
-    found: dict[str, dict[str, Document]] = defaultdict(dict)
+    documents: dict[str, dict[str, Document]] = defaultdict(dict)
     for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
         name = str(record["ref_id"])
-        found[str(record["paper_id"])].setdefault(name, _document(record, inlinks.get(name, ())))
-    return found
-
-
-def _document(record: Mapping[str, Any], inlinks: Sequence[Inlink]) -> Document:
-    raw, title, abstract, text = (
-        str(record.get(part) or "") for part in ("raw", "title", "abstract", "text")
-    )
-    return Document(reference=raw, title=title, abstract=abstract, full_text=text, inlinks=inlinks)
+        texts = {part: str(record.get(part) or "") for part in ("title", "abstract")}
+        document = Document(
+            reference=str(record.get("raw") or ""),
+            full_text=str(record.get("text") or ""),
+            inlinks=inlinks.get(name, ()),
+            **texts,
+        )
+        documents[str(record["paper_id"])].setdefault(name, document)
+    return documents
 
 
 def configured(options: Options) -> Answering:
