@@ -174,12 +174,12 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             idempotency_key=details.idempotency_key,
         )
         # The key is the bundle's; in a phase it would stand in the way of one that is used there.
-        own = RunDetails(system=details.system, description=details.description, kind=details.kind)
+        nameless = RunDetails(system=details.system, description=details.description, kind=details.kind)
         for part in parts:
-            before = sent_again(part.phase, team, stored.sha256)
-            found = replace(part.findings, problems=[*before, *part.problems])
+            warnings = sent_again(part.phase, team, stored.sha256)
+            found = replace(part.findings, problems=[*warnings, *part.problems])
             facts = {"team": team, "submitted_by": user, "submitted_at": at, "bundle": bundle, **part.facts}
-            queue_run(part.phase, stored, own, found, found.about, **facts)
+            queue_run(part.phase, stored, nameless, found, found.about, **facts)
         return bundle
 
 
