@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,12 @@ def submit(given: argparse.Namespace) -> int:
     for path in more.values():
         if not path.is_file():
             raise Refused(f"{path}: there is no such file")
-    with _one_file(given.run) as run:
+    if not given.run.exists():
+        raise Refused(f"{given.run}: there is no such file")
+    with tempfile.TemporaryDirectory() as folder:
+        run = given.run
+        if run.is_dir():
+            run = Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
         if given.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
             _say(given, checked, f"{given.run} would be taken")
@@ -121,7 +125,6 @@ def board(given: argparse.Namespace) -> int:
 
 
 def _follow(site: Site, numbers: list[int], given: argparse.Namespace) -> int:
-    """Until all have ended; 0 where all of them are scored."""
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
@@ -173,18 +176,6 @@ def _site(given: argparse.Namespace, *, needs_token: bool = False) -> Site:
     if needs_token and not token:
         raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
     return Site(address, token)
-
-
-@contextmanager
-def _one_file(run: Path) -> Iterator[Path]:
-    """The run as a file; a folder as a zip of what is in it."""
-    if not run.exists():
-        raise Refused(f"{run}: there is no such file")
-    if not run.is_dir():
-        yield run
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
 
 
 def _say(given: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:

@@ -157,7 +157,6 @@ class Site:
 
 
 def _retried(send: Callable[[], Answer]) -> Answer:
-    """What the request gives, sent again after a while where that may help."""
     for attempt in range(1, TRIES):
         try:
             return send()
@@ -174,7 +173,6 @@ def _retried(send: Callable[[], Answer]) -> Answer:
 
 
 def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
-    """The members of the site's error, and the header that says when to try again."""
     if answer.code in range(300, 400):
         return {"detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"}
     try:

@@ -33,19 +33,8 @@ class Aliice(CitationMetric):
     statistic = "aliice"
     citation = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
 
-    def __init__(
-        self,
-        name: str,
-        rules: str,
-        *,
-        part: str,
-        options: Options,
-        per_claim: bool = False,
-        is_official: bool = False,
-    ) -> None:
-        super().__init__(
-            name, rules, part=part, options=options, per_claim=per_claim, is_official=is_official
-        )
+    def __init__(self, name: str, rules: str, *, options: Options, **more: Any) -> None:
+        super().__init__(name, rules, options=options, **more)
         self.packages = ("spacy",) if rests_on_spacy(options[PARSER.name]) else ()
 
     @property
@@ -61,7 +50,10 @@ class Aliice(CitationMetric):
         return rests_on_spacy(self.options[PARSER.name]) or super().needs_model
 
     def requirements(self) -> Sequence[Requirement]:
-        return (parser_need(self.options[PARSER.name]), *super().requirements())
+        parser = self.options[PARSER.name]
+        kind = "spaCy pipeline" if rests_on_spacy(parser) else "file of parses"
+        needed = looked_for(kind, parser, lambda: (parser_place(parser), parser_name(parser)))
+        return (needed, *super().requirements())
 
     def claim(self, part: Part | None) -> Claim | None:
         """What of a row is judged."""
@@ -87,9 +79,7 @@ class Aliice(CitationMetric):
         return matrix(rows)
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
-        """The sentences of each response with their parses and claims, the verdict on each claim, and the
-        passages that its marks stand for.
-        """
+        """By response its sentences with parse, claims and their verdicts, and the passages it cites."""
         scored = [part for part in answers if isinstance(part, ScoredClaim)]
         verdicts = {
             (part.question.id, part.sentence, part.place): verdict
@@ -166,11 +156,6 @@ class AliiceDeviation(Aliice):
         return {}
 
 
-def parser_need(parser: str) -> Requirement:
-    kind = "spaCy pipeline" if rests_on_spacy(parser) else "file of parses"
-    return looked_for(kind, parser, lambda: (parser_place(parser), parser_name(parser)))
-
-
 class AliiceBySentence(Aliice):
     """The same with whole sentences as claims: the sentence-level parser of the released program."""
 
@@ -208,17 +193,8 @@ class Alce(CitationMetric):
 
     citation = ALCE
 
-    def __init__(
-        self,
-        name: str,
-        rules: str,
-        *,
-        part: str,
-        options: Options,
-        all_marks: bool = False,
-        is_official: bool = False,
-    ) -> None:
-        super().__init__(name, rules, part=part, options=options, is_official=is_official)
+    def __init__(self, name: str, rules: str, *, all_marks: bool = False, **more: Any) -> None:
+        super().__init__(name, rules, **more)
         self.most = None if all_marks else MAX_MARKS
         self.statistic = "alce_all_marks" if all_marks else "alce"
         self.fixed = {"marks": "all" if all_marks else MAX_MARKS}

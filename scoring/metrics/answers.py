@@ -42,8 +42,7 @@ def _plain(answer: object) -> str:
 
 
 class AnswerMetric(MeanMetric):
-    """A mean over responses of what one look at each gives; the rows of claims and sentences count for
-    nothing.
+    """A mean over responses of what one look at each gives; rows of claims and sentences count for nothing.
 
     A question without an answer is measured as one that has the empty answer.
     """
@@ -220,9 +219,7 @@ class Cvcp(Metric):
         }
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
-        """A sentence's share of the mean, its weight in it, and number, sum and sum of squares of its
-        offsets.
-        """
+        """A sentence's share of the mean, its weight in it; number, sum and squares' sum of its offsets."""
         cited = Counter(answer.question.id for answer in answers if isinstance(answer, CitedSentence))
         stats = np.zeros((len(answers), 5))
         for place, answer in enumerate(answers):

@@ -113,9 +113,7 @@ class Metric(ABC):
         """An (n, k) array: a row for each pair. Gold or answer is None where the other has no partner."""
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """How many instances the value over these rows rests on: those that have gold, unless the metric says
-        otherwise.
-        """
+        """How many instances the value over these rows rests on: mostly those that have gold."""
         return int(has_gold.sum())
 
     @property
@@ -130,9 +128,7 @@ class Metric(ABC):
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Mapping[tuple[str, str], bool] | None:
-        """The entailment labels of a file that decided this run's pairs, by the digests of premise and
-        hypothesis; None where no file of labels decides.
-        """
+        """The labels of a file that decided this run, by digests of premise and hypothesis; None without."""
         return None
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
@@ -161,8 +157,7 @@ class Metric(ABC):
 
 
 class MeanMetric(Metric):
-    """The mean of one column of the matrix over the instances that count, times the scale (of
-    counts, by 1).
+    """The mean of one column of the matrix over the instances that count, times the scale (of counts, by 1).
 
     The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count:
     an answer without gold does not, a gold instance without an answer does, with 0. Over no instances the

@@ -186,8 +186,14 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
             answered = _distinct(pairs[row][1] for row in asked)
             tokens = dict(zip(answered, settings.encoder().embed(answered), strict=True))
             for row in asked:
-                text, answer = pairs[row]
-                scores[start + row] = _matched(wanted[text], tokens[answer], weights)
+                text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
+                # As in the package, special tokens weigh nothing, but may be what is nearest to another. A
+                # token unlike all others has 0, since the package pads a batch to one length. Alone in
+                # its batch a pair is not padded there: the one thing that its company could change.
+                similar = np.maximum(answer.vectors @ text.vectors.T, 0)
+                precision = weights.mean(answer, similar.max(axis=1))
+                recall = weights.mean(text, similar.max(axis=0))
+                scores[start + row] = precision, recall, float(harmonic_mean(precision, recall))
     return _rescaled(scores, settings)
 
 
@@ -196,19 +202,6 @@ def _rescaled(scores: Floats, settings: Settings) -> Floats:
         return scores
     base = np.array(settings.baseline_values())
     return np.asarray((scores - base) / (1 - base))
-
-
-def _matched(gold: Embedded, answer: Embedded, weights: _Weights) -> tuple[float, float, float]:
-    """As the package has it: special tokens weigh nothing, but may be what is nearest to another.
-
-    A token that is unlike all others has 0: the package pads the texts of a batch to one length, and
-    padding is similar by 0 to everything. Alone in its batch a pair is not padded there; this is the
-    one thing that the company of a pair could change.
-    """
-    similar = np.maximum(answer.vectors @ gold.vectors.T, 0)
-    precision = weights.mean(answer, similar.max(axis=1))
-    recall = weights.mean(gold, similar.max(axis=0))
-    return precision, recall, float(harmonic_mean(precision, recall))
 
 
 class _Weights:
@@ -232,12 +225,10 @@ class _Weights:
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Each text once, without the empty ones."""
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
 def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded]:
-    """Each text's tokens, from an earlier run or embedded now and kept for the next."""
     digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
     arrays = cache.load("bertscore", digest)
     if arrays is None:

@@ -65,9 +65,7 @@ class Classification(Metric):
         return wanted, np.where(present(gold), given, -1), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
-        """(n, 3c + 1): in the gold, given, and both, for each of c classes side by side; and 1 where there
-        is gold.
-        """
+        """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold."""
         wanted, given, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
         for part, codes in enumerate((wanted, given, np.where(wanted == given, wanted, -1))):
@@ -193,9 +191,7 @@ class QuadraticKappa(Classification):
     kind = "confusions"
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
-        """(n, c * c): a 1 in the cell of gold and answer, row by row of the table; none where either is no
-        class.
-        """
+        """(n, c * c): a 1 in the cell of gold and answer, row by row; none where either is no class."""
         wanted, given, count = self.codes(gold, answers)
         rows = np.flatnonzero((wanted >= 0) & (given >= 0))
         stats = np.zeros((len(wanted), count * count))
@@ -214,9 +210,7 @@ class QuadraticKappa(Classification):
 
 
 def confusions(sums: Floats) -> Floats:
-    """(…, c, c) from the sums of ``QuadraticKappa``: how often gold is the row's class and the answer the
-    column's.
-    """
+    """(…, c, c) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's."""
     size = round(sums.shape[-1] ** 0.5)
     return sums.reshape(*sums.shape[:-1], size, size)
 

@@ -346,7 +346,6 @@ class SpanRougeS(OfficialRouge):
         return quotient(sums[..., column], sums[..., 3])
 
     def _means(self, sums: Floats) -> Floats:
-        """The means of precision, recall and F1 over the citances that count."""
         count = sums[..., 3:4]
         if self.counts_missing:
             return ratio(sums[..., :3], count)
@@ -468,14 +467,12 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
 
 
 def _places(words: Sequence[str], known: dict[str, int]) -> tuple[Places, Places]:
-    """Where the text has known words, and which."""
     rows = [(place, known[word]) for place, word in enumerate(words) if word in known]
     places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T
     return places, numbers
 
 
 def _followers(word: int, text: tuple[Places, Places], size: int) -> NDArray[np.float64]:
-    """How often each known word stands anywhere after the given one."""
     places, numbers = text
     before = np.searchsorted(places[numbers == word], places)
     return np.asarray(np.bincount(numbers, weights=before, minlength=size), dtype=np.float64)

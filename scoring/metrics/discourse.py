@@ -1,6 +1,9 @@
-"""What sentences do in a text: splitting, tagging, shares of labels and how far two of these are apart.
+"""What sentences do in a text: where they end, which of them count, and who labels them.
 
-Plain Python, after CiteBench (Funkquist et al. 2023, section 5 and its notebook on citation classification).
+After CiteBench (Funkquist et al. 2023, section 5 and its notebook on citation classification). Its step for
+intents runs spaCy's rule-based sentencizer and glues each piece that does not end in a full stop to the next,
+without a space; its step for CORWA runs NLTK's Punkt and glues behind `et. al.`, `al.`, `e.g.` and `i.e.`,
+with one. A third splitter are rules of our own for scholarly prose, which need no data.
 """
 
 from __future__ import annotations
@@ -209,8 +212,12 @@ BATCH = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Tagger:
-    """``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks), one row a label or, of
-    two labels, one row for the second.
+    """TF-IDF of words and characters and logistic regression, kept in a folder without pickling.
+
+    `model.npz` holds the arrays, `manifest.json` says what they are, where they came from, and how well the
+    tagger does; reading them runs no code of theirs. Tags are those of the scikit-learn model that it was
+    made of, to the last bit. ``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks),
+    one row a label or, of two labels, one row for the second.
     """
 
     labels: tuple[str, ...]
@@ -264,7 +271,7 @@ class Tagger:
         }
 
     def save(self, folder: Path, description: Mapping[str, Any]) -> None:
-        """``told`` is what the manifest says besides format, digest and labels."""
+        """``description`` is what the manifest says besides format, digest and labels."""
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / MODEL).open("wb") as file:
             np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
@@ -277,7 +284,14 @@ class Tagger:
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
             with np.load(folder / MODEL, allow_pickle=False) as kept:
-                found = _from_arrays({name: kept[name] for name in kept.files})
+                tagger = cls(
+                    labels=_unpacked(kept["labels"]),
+                    terms={name: _unpacked(kept[f"terms:{name}"]) for name in BLOCKS},
+                    idf={name: _floats(kept[f"idf:{name}"]) for name in BLOCKS},
+                    weights=_floats(kept["weights"]),
+                    intercepts=_floats(kept["intercepts"]),
+                )
+            _require_whole(tagger)
         except FileNotFoundError as missing:
             raise Unavailable(
                 f"there is no tagger in {folder}: {MANIFEST} or {MODEL} is missing"
@@ -286,38 +300,28 @@ class Tagger:
             raise Unavailable(f"the tagger in {folder} cannot be read: {broken}") from broken
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise Unavailable(f"{folder / MANIFEST} does not say format {FORMAT}")
-        if manifest.get("sha256") != found.digest:
+        if manifest.get("sha256") != tagger.digest:
             raise Unavailable(f"the tagger in {folder} is not the one of its manifest: the digests differ")
-        return found
+        return tagger
 
 
-def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tagger:
-    tagger = Tagger(
-        labels=_unpacked(arrays["labels"]),
-        terms={name: _unpacked(arrays[f"terms:{name}"]) for name in BLOCKS},
-        idf={name: _floats(arrays[f"idf:{name}"]) for name in BLOCKS},
-        weights=_floats(arrays["weights"]),
-        intercepts=_floats(arrays["intercepts"]),
-    )
-    if faults := list(_faults(tagger)):
-        raise ValueError("; ".join(faults))
-    return tagger
-
-
-def _faults(tagger: Tagger) -> Iterator[str]:
+def _require_whole(tagger: Tagger) -> None:
+    faults: list[str] = []
     labels, terms = len(tagger.labels), sum(map(len, tagger.terms.values()))
     rows = 1 if labels == 2 else labels
     if labels < 2 or len(set(tagger.labels)) < labels:
-        yield f"{labels} labels, expected two or more different ones"
+        faults.append(f"{labels} labels, expected two or more different ones")
     if tagger.weights.shape != (rows, terms):
-        yield f"weights of {tagger.weights.shape}, expected {(rows, terms)}"
+        faults.append(f"weights of {tagger.weights.shape}, expected {(rows, terms)}")
     if tagger.intercepts.shape != (rows,):
-        yield f"intercepts of {tagger.intercepts.shape}, expected {(rows,)}"
+        faults.append(f"intercepts of {tagger.intercepts.shape}, expected {(rows,)}")
     for name, own in tagger.terms.items():
         if len(set(own)) < len(own) or not own:
-            yield f"{len(own)} terms of {name}, expected different ones"
+            faults.append(f"{len(own)} terms of {name}, expected different ones")
         if tagger.idf[name].shape != (len(own),):
-            yield f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(own),)}"
+            faults.append(f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(own),)}")
+    if faults:
+        raise ValueError("; ".join(faults))
 
 
 def _packed(texts: Sequence[str]) -> NDArray[np.uint8]:
@@ -424,7 +428,6 @@ class Labelling:
         return self._labelled(texts, marked_only=self.treatment == ORIGINAL)
 
     def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> list[Labelled | None]:
-        """Labels that a text brings along count as they are; the tagger is asked about all others at once."""
         found: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):

@@ -41,8 +41,7 @@ SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
-    """Recall, precision or their harmonic mean; undefined (NaN) where no response counts, or a label is
-    missing.
+    """Recall, precision or their harmonic mean; NaN where no response counts, or a label is missing.
 
     Recall needs the labels on whole claims alone. ``is_official`` reads marks as the released programs do.
     Raises OptionRefused where the options name no source of labels.
@@ -112,10 +111,7 @@ class CitationMetric(Metric):
 
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
-    """What is asked of the judge.
-
-    In the released programs mark 0 is the passage before the first: the last.
-    """
+    """What is asked of the judge. In released programs mark 0 is the passage before the first: the last."""
     return Case(hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks))
 
 
@@ -140,9 +136,7 @@ def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
 
 
 def described(text: str, marks: Sequence[int], verdict: Verdict | None) -> dict[str, Any]:
-    """A claim as a page can show it; without a verdict it does not count, as it has no marks or one of no
-    passage.
-    """
+    """A claim as a page can show it; one without marks, or with one of no passage, has no verdict."""
     return {
         "text": text,
         "marks": list(marks),
@@ -167,9 +161,7 @@ class ShareEntailed(CitationMetric):
 
     @abstractmethod
     def size(self, gold: Any, asked: int) -> int | None:
-        """Of how many sentences the share is, in a row of which so many are asked; None where it does not
-        count.
-        """
+        """Of how many sentences a row's share is, so many of them asked; None where it does not count."""
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
         return [case for pair in zip(gold, answers, strict=True) for case in self.asked(*pair)]

@@ -102,21 +102,17 @@ class Nobody:
 
 
 class WordOverlap:
-    """Entailed where three fifths of the hypothesis's distinct words are words of the premise.
-
-    For tests alone.
-    """
+    """Entailed where three fifths of the hypothesis's distinct words are the premise's. For tests alone."""
 
     name = "word-overlap-0.6"
     _WORD = re.compile(r"\w+")
 
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
-        return [self._entails(pair) for pair in pairs]
-
-    def _entails(self, pair: Pair) -> bool:
-        words = set(self._WORD.findall(pair.hypothesis.lower()))
-        shared = words.intersection(self._WORD.findall(pair.premise.lower()))
-        return bool(words) and len(shared) / len(words) >= 0.6
+        words = [
+            [set(self._WORD.findall(text.lower())) for text in (pair.premise, pair.hypothesis)]
+            for pair in pairs
+        ]
+        return [bool(asked) and len(asked & there) / len(asked) >= 0.6 for there, asked in words]
 
 
 class Watched:
@@ -157,6 +153,8 @@ class Verdict:
 def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
     """A verdict for each case. Nothing is asked that cannot matter, and nothing twice.
 
+    After Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations (EMNLP), section 4:
+    a mark earns its credit if all passages together entail the claim and it is enough by itself or needed.
     A judge that leaves something open only looks it up, so that asking costs nothing.
     """
     answers: dict[Pair, bool | None] = {}
@@ -286,9 +284,14 @@ class LabelFile:
 
 
 def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
-    """Raises InputRefused with every line that is no label, or contradicts one before it.
+    """Labels that were made before, one JSON object a line.
 
-    ``shown`` is what problems call the file.
+        {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "true@9d3f"}
+
+    `premise` may stand for its digest, `hypothesis_sha256` for the hypothesis. What evaluation logs say is
+    read as well: `claim` for the hypothesis, `result` for the label and the premise's SHA-1. A line with
+    nothing but `model` names the model of those that name none. ``shown`` is what problems call the file.
+    Raises InputRefused with every line that is no label, or contradicts one before it.
     """
     problems: list[Problem] = []
     found = LabelFile("")
@@ -413,7 +416,10 @@ def deciders(options: Options) -> tuple[Requirement, ...]:
 
 
 class ModelJudge:
-    """A model that is loaded with the first question and remembers its answers."""
+    """A model that is loaded with the first question and remembers its answers.
+
+    It is asked as TRUE is (Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL).
+    """
 
     def __init__(self, model: str, *, batch: int = BATCH, device: str = AUTO) -> None:
         self.folder = model_folder(model)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -140,6 +140,7 @@ class Encoder:
     def __init__(self, model: str, layer: int) -> None:
         if reason := missing(model):
             raise Unavailable(f"BERTScore: {reason}")
+        from torch.nn import ModuleList
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
@@ -156,7 +157,15 @@ class Encoder:
         self.device = chosen_device()
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(self.device)
         self.layer = layer
-        self._is_cut = _cut(self.model, config.num_hidden_layers, layer)
+        # Where the model keeps one module for each layer, those above the one that counts are dropped.
+        layers = [
+            module
+            for module in self.model.modules()
+            if isinstance(module, ModuleList) and len(module) == config.num_hidden_layers
+        ]
+        self._is_cut = bool(layers)
+        if layers:
+            del layers[0][layer:]
         # A tokeniser that does not know how many tokens the model can take gives an astronomic number.
         positions = getattr(config, "max_position_embeddings", None) or 512
         most = int(min(self.tokenizer.model_max_length, 10**6))
@@ -173,6 +182,8 @@ class Encoder:
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Each text's tokens, from batches of like length."""
+        import torch
+
         ids = self.ids(texts)
         embedded: dict[int, Embedded] = {}
         at_once = GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
@@ -180,31 +191,25 @@ class Encoder:
         while waiting:
             size = max(1, at_once // len(ids[waiting[0]]))
             batch, waiting = waiting[:size], waiting[size:]
-            for place, vectors in zip(batch, self._forward([ids[place] for place in batch]), strict=True):
-                embedded[place] = Embedded(np.array(ids[place]), vectors)
+            tokens = torch.full((len(batch), len(ids[batch[0]])), self.tokenizer.pad_token_id or 0)
+            mask = torch.zeros_like(tokens)
+            for row, place in enumerate(batch):
+                tokens[row, : len(ids[place])] = torch.tensor(ids[place])
+                mask[row, : len(ids[place])] = 1
+            with torch.inference_mode():
+                computed = self.model(
+                    input_ids=tokens.to(self.device),
+                    attention_mask=mask.to(self.device),
+                    output_hidden_states=not self._is_cut,
+                )
+                layer = computed.last_hidden_state if self._is_cut else computed.hidden_states[self.layer]
+                vectors = layer.float()
+                vectors /= vectors.norm(dim=-1, keepdim=True)
+                vectors = vectors.cpu()
+            for row, place in enumerate(batch):
+                own = vectors[row, : len(ids[place])].numpy()
+                embedded[place] = Embedded(np.array(ids[place]), own)
         return [embedded[place] for place in range(len(ids))]
-
-    def _forward(self, batch: Sequence[Sequence[int]]) -> Iterator[Vectors]:
-        import torch
-
-        lengths = [len(ids) for ids in batch]
-        tokens = torch.full((len(batch), max(lengths)), self.tokenizer.pad_token_id or 0)
-        mask = torch.zeros_like(tokens)
-        for row, ids in enumerate(batch):
-            tokens[row, : len(ids)] = torch.tensor(ids)
-            mask[row, : len(ids)] = 1
-        with torch.inference_mode():
-            computed = self.model(
-                input_ids=tokens.to(self.device),
-                attention_mask=mask.to(self.device),
-                output_hidden_states=not self._is_cut,
-            )
-            layer = computed.last_hidden_state if self._is_cut else computed.hidden_states[self.layer]
-            vectors = layer.float()
-            vectors /= vectors.norm(dim=-1, keepdim=True)
-            vectors = vectors.cpu()
-        for row, length in enumerate(lengths):
-            yield vectors[row, :length].numpy()
 
     @cached_property
     def special_ids(self) -> frozenset[int]:
@@ -216,17 +221,6 @@ class Encoder:
 def encoder(model: str, layer: int) -> Encoder:
     """The one that is loaded, kept for the next call. Raises Unavailable."""
     return Encoder(model, layer)
-
-
-def _cut(model: Any, layers: int, layer: int) -> bool:
-    """Drop the layers above the one that counts, where the model keeps one module for each."""
-    from torch.nn import ModuleList
-
-    for module in model.modules():
-        if isinstance(module, ModuleList) and len(module) == layers:
-            del module[layer:]
-            return True
-    return False
 
 
 #: `cpu`, `cuda`, `cuda:1`; anything else is `auto`.

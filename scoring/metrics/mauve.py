@@ -97,7 +97,6 @@ def area(first: Floats, second: Floats) -> float:
 
 
 def _divergences(shares: Floats, mixed: Floats) -> Floats:
-    """Of one distribution from each mixture, which holds all that it does."""
     held = shares > 0
     return np.asarray((shares[held] * np.log(shares[held] / mixed[:, held])).sum(axis=1))
 
@@ -133,7 +132,6 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
 
 
 def _drawn(points: Vectors, count: int, seed: int) -> Vectors:
-    """Different points, as faiss draws them."""
     order = np.arange(len(points))
     for place, number in zip(range(count), _random(seed), strict=False):
         other = place + number % (len(points) - place)
@@ -185,7 +183,6 @@ def _split(centres: Vectors, sizes: Vectors, points: int) -> None:
 
 
 def _random(seed: int) -> Iterator[int]:
-    """The 32-bit numbers of the Mersenne Twister, without an end."""
     source = np.random.RandomState(seed)
     while True:
         yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()

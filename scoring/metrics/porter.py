@@ -39,7 +39,6 @@ Rules = Mapping[str, tuple[tuple[str, str], ...]]
 
 
 def _by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
-    """Rules by the last two letters of their suffix, in their order; rules that fit one word share these."""
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     for suffix, replacement in rules:
         found[suffix[-2:]] = (*found.get(suffix[-2:], ()), (suffix, replacement))
@@ -129,7 +128,6 @@ def _shape(word: str) -> bytes:
 
 
 def _measure(word: str) -> int:
-    """The m of the paper: how often a consonant follows a vowel."""
     return _shape(word).count(b"vc")
 
 
@@ -198,9 +196,6 @@ def _step_4(word: str) -> str:
 
 
 def _step_4_of_155(word: str) -> str:
-    """One suffix of the list, and then again one of `ment`, `ent` and `ion`: `experimental` loses `al` and
-    `ment`.
-    """
     for suffix, _ in _STEP_4_OF_155.get(word[-2:], ()):
         if word.endswith(suffix):
             word = _without(word, suffix)

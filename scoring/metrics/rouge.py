@@ -36,8 +36,7 @@ PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
 def rouge(
     references: Sequence[str], predictions: Sequence[str], kinds: Sequence[str] = PLAIN, *, is_stemmed: bool
 ) -> dict[str, Floats]:
-    """For each of ``1``, ``2``, ``l`` and ``lsum`` the (n, 3) precisions, recalls and F1 of the pairs, from 0
-    to 1.
+    """For each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls and F1 of pairs, from 0 to 1.
 
     An empty text, and one without a letter or digit, has 0. References are kept as numbers for the next
     call with the same ones.
@@ -184,6 +183,7 @@ class Vocabulary(dict[bytes, int]):
 
 
 vocabulary = Vocabulary()
+forget = vocabulary.forget
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,11 +236,6 @@ def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
     return Encoded(numbers, starts, np.searchsorted(line_starts, starts), line_starts)
 
 
-def forget() -> None:
-    """Begin anew, as a new process does."""
-    vocabulary.forget()
-
-
 @lru_cache(maxsize=4)
 def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     """The same as ``encoded``, kept: every run of a task is scored against the same gold."""
@@ -280,8 +275,10 @@ MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 @dataclass(frozen=True)
 class Block:
-    """Some pairs as rows. ``pairs`` says which; ``tokens`` is (rows, width); a row has ``references`` +
-    ``predictions`` tokens.
+    """Some pairs as rows of ``tokens``, (rows, width): reference first, then prediction, then padding.
+
+    ``pairs`` says which; a row has ``references`` + ``predictions`` tokens. Sorting a row brings equal tokens
+    together, and one pass over it counts what both sides have.
     """
 
     pairs: Numbers
@@ -346,8 +343,7 @@ def _common(keys: Numbers) -> Numbers:
 
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Equal tokens in sorted rows: where each run starts in the flattened rows, and how often either side has
-    it.
+    """Equal tokens in sorted rows: where each run starts when flattened, and how often either side has it.
 
     Padding is a run of a prediction alone.
     """
@@ -373,9 +369,7 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
-    """Each text with a code point for each token: what rapidfuzz reads fastest. Lists of numbers where those
-    run out.
-    """
+    # A code point for each token is what rapidfuzz reads fastest; lists of numbers where those run out.
     bounds = texts.starts.tolist()
     if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
@@ -438,10 +432,7 @@ class _Sentences:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        self._number_shared_tokens()
-
-    def _number_shared_tokens(self) -> None:
-        """Sets ``run`` and ``shared``: of each place of the block its token's run, and its number or 0."""
+        # ``run`` and ``shared``: of each place of the block its token's run, and its number or 0.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (((self.block.tokens << 1) | self.block.is_prediction) << bits) | np.arange(width)
@@ -472,7 +463,8 @@ class _Sentences:
     def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
         """The places of the marked tokens of the sentences of ``above`` + 1 to ``most`` tokens."""
         length = self.reference.length
-        chosen = np.flatnonzero((length > above) & (length <= most) & self._is_answered())
+        counts = self.prediction.counts
+        chosen = np.flatnonzero((length > above) & (length <= most) & (counts[self.reference.row] > 0))
         if not len(chosen):
             return np.zeros(0, np.int64)
         row, length = self.reference.row[chosen], length[chosen]
@@ -480,30 +472,15 @@ class _Sentences:
         place = _ranges(length)
         token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[sentence] + place
         bit = _bits(place, kind)
-        tables, bases = self._masks(row, sentence, self.shared[token], bit)
-        whole = _bits(length, kind) - 1
-        unions = np.zeros(len(chosen), dtype=kind)
-        for walks in self._walks(row):
-            found = _walk(tables, bases[walks.reference], walks, self.shared, whole[walks.reference])
-            np.bitwise_or.at(unions, walks.reference, found)
-        places: Numbers = token[(unions[sentence] & bit) != 0]
-        return places
-
-    def _is_answered(self) -> NDArray[np.bool_]:
-        return self.prediction.counts[self.reference.row] > 0
-
-    def _masks(self, row: Numbers, sentence: Numbers, shared: Numbers, bit: Words) -> tuple[Words, Numbers]:
-        """For each sentence and each shared token of its row the bits of its places there; 0 has none."""
-        sizes = self.sizes[row]
+        # For each sentence and each shared token of its row the bits of its places there; 0 has none.
+        shared, sizes = self.shared[token], self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         is_shared = shared > 0
         np.bitwise_or.at(tables, (bases[sentence] + shared)[is_shared], bit[is_shared])
-        return tables, bases
-
-    def _walks(self, row: Numbers) -> Iterator[_Walks]:
-        """Every sentence of the chosen references with every sentence of its row's prediction."""
-        counts = self.prediction.counts
+        whole = _bits(length, kind) - 1
+        unions = np.zeros(len(chosen), dtype=kind)
+        # Every sentence of the chosen references with every one of its row's prediction, the longest first.
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
@@ -512,29 +489,22 @@ class _Sentences:
             part = slice(start, start + MAX_WALKS)
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths, kind="stable")
-            yield _Walks(reference[part][order], begin[prediction[part]][order], lengths[order])
+            chosen_now, begins = reference[part][order], begin[prediction[part]][order]
+            met = _walk(tables, bases[chosen_now], begins, lengths[order], self.shared, whole[chosen_now])
+            np.bitwise_or.at(unions, chosen_now, met)
+        places: Numbers = token[(unions[sentence] & bit) != 0]
+        return places
 
 
-@dataclass(frozen=True)
-class _Walks:
-    """Pairs of sentences, the longest predictions first: numbers of reference sentences, and where the
-    predictions stand.
-    """
-
-    reference: Numbers
-    begin: Numbers
-    length: Numbers
-
-
-def _walk(tables: Words, bases: Numbers, walks: _Walks, shared: Numbers, whole: Words) -> Words:
-    """The reference tokens that each walk marks. ``whole`` has a bit for every token of the reference
-    sentence.
-    """
-    active = np.searchsorted(-walks.length, -np.arange(int(walks.length[0])), side="left")
+def _walk(
+    tables: Words, bases: Numbers, begins: Numbers, lengths: Numbers, shared: Numbers, whole: Words
+) -> Words:
+    """The reference tokens that each walk marks; ``whole`` has a bit for every token of the sentence."""
+    active = np.searchsorted(-lengths, -np.arange(int(lengths[0])), side="left")
     columns, equals = [], []
     state = whole.copy()
     for step, count in enumerate(active.tolist()):
-        equal = tables[bases[:count] + shared[walks.begin[:count] + step]]
+        equal = tables[bases[:count] + shared[begins[:count] + step]]
         met = state[:count] & equal
         state[:count] = (state[:count] + met) | (state[:count] - met)
         columns.append(~state[:count] | equal)
@@ -567,6 +537,5 @@ def _bits(places: Numbers, kind: DTypeLike) -> Words:
 
 
 def _ranges(counts: Numbers) -> Numbers:
-    """0, 1, … up to each count, one after the other."""
     ends = np.cumsum(counts)
     return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)

@@ -1,5 +1,4 @@
-"""What the Perl program ROUGE-1.5.5 counts: n-grams, skip-bigrams and longest common subsequences, against
-several references.
+"""What the Perl program ROUGE-1.5.5 counts against references: n-grams, skip-bigrams, common subsequences.
 
 Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program itself, whose output
 is what the CL-SciSumm programs print. A *model* is a reference, a *peer* what is scored.
@@ -99,8 +98,20 @@ def rouge155(
     With ``ALL`` the counts of the models are added up, those of the peer as often as there are models.
     With ``BEST`` they are those of the model that gives the highest recall, the first of several.
     """
-    given = reading.sentences(peer)
-    by_model = [_against(reading.sentences(model), given, measures) for model in models]
+    of_peer = reading.sentences(peer)
+    by_model: list[dict[Measure, Counts]] = []
+    for model in models:
+        encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
+        wanted, given = _renumbered(encoded[0].words, encoded[1].words)
+        by_model.append({})
+        for measure in measures:
+            if measure.kind == "l":
+                found = Counts(len(wanted), len(given), int(union_hits(*encoded)[0]))
+            elif measure.kind == "n":
+                found = _clipped(*_ngrams(wanted, given, measure.size))
+            else:
+                found = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(given, measure))
+            by_model[-1][measure] = found
     combined = {}
     for measure in measures:
         counts = [of_model[measure] for of_model in by_model]
@@ -111,24 +122,7 @@ def rouge155(
     return combined
 
 
-def _against(
-    model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measures: Sequence[Measure]
-) -> dict[Measure, Counts]:
-    encoded = encoded_words([model]), encoded_words([peer])
-    wanted, given = _renumbered(encoded[0].words, encoded[1].words)
-    counts = {}
-    for measure in measures:
-        if measure.kind == "l":
-            counts[measure] = Counts(len(wanted), len(given), int(union_hits(*encoded)[0]))
-        elif measure.kind == "n":
-            counts[measure] = _clipped(*_ngrams(wanted, given, measure.size))
-        else:
-            counts[measure] = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(given, measure))
-    return counts
-
-
 def _renumbered(wanted: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
-    """Small numbers for what either side has, the same for the same."""
     numbers = np.unique(np.concatenate([wanted, given]), return_inverse=True)[1]
     return numbers[: len(wanted)], numbers[len(wanted) :]
 
@@ -150,7 +144,6 @@ def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
 
 
 def _clipped(wanted: Numbers, given: Numbers) -> Counts:
-    """Each unit is matched as often as the side that has it less has it."""
     units, counts = np.unique(wanted, return_counts=True)
     other_units, other_counts = np.unique(given, return_counts=True)
     _, places, other_places = np.intersect1d(units, other_units, assume_unique=True, return_indices=True)
@@ -205,10 +198,9 @@ class Reading:
     def _words(self, line: bytes) -> list[str]:
         spaced = _NO_WORD.sub(b" ", line.lower().replace(b"-", b" - ")).decode("ascii")
         words = [word for word in spaced.split() if word not in self.stop_words and word[0] != "-"]
-        return [self._stem(word) for word in words] if self.is_stemmed else words
-
-    def _stem(self, word: str) -> str:
-        return word if len(word) <= SHORT else self.exceptions.get(word) or rouge155_stem(word)
+        if not self.is_stemmed:
+            return words
+        return [w if len(w) <= SHORT else self.exceptions.get(w) or rouge155_stem(w) for w in words]
 
 
 def read_stop_words(path: Path) -> frozenset[str]:

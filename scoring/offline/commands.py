@@ -120,7 +120,6 @@ def show_agreement(given: argparse.Namespace, options_of: OptionsOf) -> int:
 
 
 def _read(given: argparse.Namespace, options_of: OptionsOf) -> tuple[list[CitationMetric], list[Pairs]]:
-    """The metrics that ask for entailment, and the rows of each run. Raises OptionRefused, InputRefused."""
     from scoring.metrics import metrics_of
     from scoring.metrics.entailed import CitationMetric
     from scoring.offline.scoring import read_split

@@ -1,6 +1,4 @@
-"""Two runs on the same gold, metric by metric: unit by unit where they have a unit both, and with nothing
-where one has none.
-"""
+"""Two runs on the same gold, metric by metric and unit by unit."""
 
 from __future__ import annotations
 
@@ -132,9 +130,7 @@ def _number(value: float) -> float | None:
 
 
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
-    """What `power --json` prints, without metrics whose rows cannot be exchanged. Differences are null where
-    so few units can show none.
-    """
+    """What `power --json` prints, of metrics whose rows can be exchanged; null where units are too few."""
     units = len({name for run in read.measurements for name in run.unit_names})
     metrics = {}
     for metric in (metric for metric in read.metrics if metric.is_exchangeable):

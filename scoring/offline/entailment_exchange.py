@@ -1,6 +1,4 @@
-"""Pending pairs go out as JSON lines, labels come back as JSON lines; what has been decided is never
-asked again.
-"""
+"""Pending pairs go out as JSON lines, labels come back so; what has been decided is never asked again."""
 
 from __future__ import annotations
 
@@ -42,10 +40,7 @@ def pending_pairs(
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write the pairs that are pending, with a mark on those that have to be decided in any case.
-
-    Raises Pending where there are any.
-    """
+    """Write what is pending, marking what must be decided in any case. Raises Pending where there is any."""
     asking = {metric.statistic: metric for metric in metrics if isinstance(metric, CitationMetric)}
     watched = {name: Watched(metric.judge) for name, metric in asking.items()}
     verdicts = [
@@ -88,8 +83,7 @@ def read_pairs(path: Path) -> list[Pair]:
 def decide(
     pairs: Iterable[Pair], judge: ModelJudge, path: Path, progress: Callable[[int, int], None]
 ) -> tuple[int, int]:
-    """Add what the model says to the file of labels, batch by batch; how many were decided, now and
-    before.
+    """Add what the model says to the file of labels, batch by batch; how many it has decided, now and before.
 
     May be stopped at any time: the next call goes on behind the last whole line.
     """
@@ -106,10 +100,7 @@ def decide(
 
 
 def _known(path: Path, model: str) -> EntailmentLabels | None:
-    """What the file holds, after a line that was cut short by a stop has been removed.
-
-    Raises OptionRefused.
-    """
+    """What the file holds, after a line that a stop cut short has been removed. Raises OptionRefused."""
     if not path.exists():
         return None
     content = path.read_bytes()

@@ -99,7 +99,19 @@ def evaluate(
     statistics = matrices(metrics, pairs, progress)
     unit_names, units = numbered_units(pairs)
     has_gold = present(pairs.gold)
-    intervals = _intervals(metrics, statistics, units, len(unit_names), resampling)
+    intervals: list[Bounds | None] = [None] * len(metrics)
+    if resampling.resamples:
+        # Metrics of one statistic share its rows.
+        sums = {name: unit_sums(stats, units) for name, stats in statistics.items()}
+        measured: list[Measured] = [
+            (metric, metric.unit_stats(sums[metric.statistic]) if metric.per_unit else sums[metric.statistic])
+            for metric in metrics
+        ]
+        if resampling.method == WILSON_JACKKNIFE:
+            intervals = jackknife.intervals(measured)
+        else:
+            resampler = Resampler(len(unit_names), resamples=resampling.resamples, seed=resampling.seed)
+            intervals = resampler.intervals(measured, method=resampling.method)
     provenance: dict[str, str | int | float] = {
         "units": len(unit_names),
         "missing": int((~present(pairs.answers)).sum()),
@@ -141,7 +153,6 @@ def evaluate(
 
 
 def _labels_used(metrics: Sequence[Metric], pairs: Pairs) -> dict[str, dict[str, str]]:
-    """By statistic, of those that labels of a file decide, the digest of all labels that decided the run."""
     used = {
         name: labels
         for name, metric in {metric.statistic: metric for metric in metrics}.items()
@@ -174,27 +185,6 @@ def matrices(
             refuse_not_finite(stats, f"the rows of {metric.name}")
             statistics[metric.statistic] = stats
     return statistics
-
-
-def _intervals(
-    metrics: Sequence[Metric],
-    statistics: Mapping[str, Floats],
-    units: NDArray[np.intp],
-    count: int,
-    resampling: Resampling,
-) -> list[Bounds | None]:
-    """Every metric's interval; metrics of one statistic share its rows."""
-    if not resampling.resamples:
-        return [None] * len(metrics)
-    sums = {name: unit_sums(stats, units) for name, stats in statistics.items()}
-    measured: list[Measured] = [
-        (metric, metric.unit_stats(sums[metric.statistic]) if metric.per_unit else sums[metric.statistic])
-        for metric in metrics
-    ]
-    if resampling.method == WILSON_JACKKNIFE:
-        return jackknife.intervals(measured)
-    resampler = Resampler(count, resamples=resampling.resamples, seed=resampling.seed)
-    return resampler.intervals(measured, method=resampling.method)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,10 +283,7 @@ def details_of(metrics: Sequence[Metric], answers: Sequence[Any]) -> dict[str, d
 
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """As arrays: the units' texts one behind the other, and where each ends.
-
-    Nothing where there are no details.
-    """
+    """As arrays: the units' texts one behind the other, and where each ends. Nothing without details."""
     if not details:
         return {}
     texts = [
@@ -307,7 +294,6 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
 
 
 def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:
-    """The texts one behind the other, and where each ends."""
     return {
         text: np.frombuffer(b"".join(texts), dtype=np.uint8),
         ends: np.cumsum([len(own) for own in texts], dtype=np.int64),
@@ -341,7 +327,6 @@ def load_details(source: Path | IO[bytes], unit: str) -> dict[str, Any] | None:
 
 
 def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
-    """The units of which something is told, each with where its text begins and ends."""
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()

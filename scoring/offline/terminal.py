@@ -68,7 +68,10 @@ def bar(label: str, total: float, unit: str = "", stream: TextIO | None = None) 
 def drawing(label: str, done: float, total: float, unit: str, seconds: float) -> str:
     share = min(done / total, 1.0) if total else 1.0
     filled = round(share * _WIDTH)
-    left = f", {_time(seconds / share - seconds)} left" if 0 < share < 1 else ""
+    left = ""
+    if 0 < share < 1:
+        minutes, rest = divmod(round(seconds / share - seconds), 60)
+        left = f", {minutes} min {rest} s left" if minutes else f", {rest} s left"
     amounts = f" {_amount(done, unit)} of {_amount(total, unit)}" if unit else ""
     return f"{label} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}{amounts}{left}"
 
@@ -79,11 +82,6 @@ def _amount(number: float, unit: str) -> str:
             if number >= size:
                 return f"{number / size:.1f} {name}"
     return f"{number:,.0f} {unit}"
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

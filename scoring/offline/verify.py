@@ -89,35 +89,31 @@ def verify(archive: Path, progress: Callable[[float], None] = lambda done: None)
     verified = Verified()
     for line in changed_files(archive):
         verified.differs(line)
-    try:
-        _check_numbers(archive, season, verified, progress)
-    except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise refused(archive, f"not as an archive is written: {type(fault).__name__} {fault}") from fault
-    return verified
-
-
-def _check_numbers(
-    archive: Path, season: Mapping[str, Any], verified: Verified, progress: Callable[[float], None]
-) -> None:
-    gold = {(task["slug"], own["sha256"]): own["file"] for task in season["tasks"] for own in task["gold"]}
     printed: dict[tuple[int, str], Evaluation] = {}
-    for done, run in enumerate(season["runs"]):
-        progress(done / len(season["runs"]))
-        try:
-            evaluations = read_json(archive, run["scores"])
-        except FileMissing as missing:
-            verified.differs(str(missing))
-            continue
-        for evaluation in evaluations:
-            printed[run["id"], evaluation["rules"]] = evaluation
-            gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
-            _check_evaluation(archive, run, evaluation, gold_file, verified)
-    for task in season["tasks"]:
-        for path in (path for phase in task["phases"] for path in phase["boards"]):
+    try:
+        gold = {
+            (task["slug"], own["sha256"]): own["file"] for task in season["tasks"] for own in task["gold"]
+        }
+        for done, run in enumerate(season["runs"]):
+            progress(done / len(season["runs"]))
+            try:
+                evaluations = read_json(archive, run["scores"])
+            except FileMissing as missing:
+                verified.differs(str(missing))
+                continue
+            for evaluation in evaluations:
+                printed[run["id"], evaluation["rules"]] = evaluation
+                gold_file = gold.get((run["task"], evaluation["gold"]["sha256"]))
+                _check_evaluation(archive, run, evaluation, gold_file, verified)
+        boards = [path for task in season["tasks"] for phase in task["phases"] for path in phase["boards"]]
+        for path in boards:
             try:
                 _check_board(path, read_json(archive, path), printed, verified)
             except FileMissing as missing:
                 verified.differs(str(missing))
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise refused(archive, f"not as an archive is written: {type(fault).__name__} {fault}") from fault
+    return verified
 
 
 def _check_evaluation(
@@ -129,7 +125,24 @@ def _check_evaluation(
         verified.unchecked[NO_GOLD if run["file"] else NO_RUN] += count
         return
     try:
-        again = _scored(archive, gold, run["file"], evaluation)
+        kind = task_type(evaluation["task_type"])
+        options = _options(archive, evaluation)
+        # As the signatures of its numbers say.
+        drawn: dict[str, str] = {}
+        for metric in evaluation["metrics"].values():
+            drawn |= provenance_of(metric["signature"])
+        again = score(
+            Scoring(
+                task_type=kind,
+                gold=[existing(archive, gold)],
+                run=existing(archive, run["file"]),
+                rules=kind.checked_rules(evaluation["rules"]),
+                options=kind.checked_options(options),
+                resamples=int(drawn.get("resamples", 1000)),
+                seed=int(drawn.get("seed", 0)),
+                method=drawn.get("interval", METHODS[0]),
+            )
+        )
     except (Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
         return
@@ -155,27 +168,6 @@ def _check_evaluation(
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)
 
 
-def _scored(archive: Path, gold: str, run: str, evaluation: Evaluation) -> Mapping[str, Any]:
-    """The run scored as the signatures of its numbers say."""
-    kind = task_type(evaluation["task_type"])
-    options = _options(archive, evaluation)
-    drawn: dict[str, str] = {}
-    for metric in evaluation["metrics"].values():
-        drawn |= provenance_of(metric["signature"])
-    return score(
-        Scoring(
-            task_type=kind,
-            gold=[existing(archive, gold)],
-            run=existing(archive, run),
-            rules=kind.checked_rules(evaluation["rules"]),
-            options=kind.checked_options(options),
-            resamples=int(drawn.get("resamples", 1000)),
-            seed=int(drawn.get("seed", 0)),
-            method=drawn.get("interval", METHODS[0]),
-        )
-    )
-
-
 def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
     """With the archive's own files. Raises Unavailable where an option names a file elsewhere."""
     options = dict(evaluation["options"])
@@ -195,7 +187,6 @@ def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
 def _check_board(
     path: str, board: Mapping[str, Any], printed: Mapping[tuple[int, str], Evaluation], verified: Verified
 ) -> None:
-    """A board's numbers are those of its runs, which have been computed again where they can be."""
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
     for row in board["rows"]:
         verified.unchecked[RANKS] += sum(row[name] is not None for name in RANKED)

@@ -93,17 +93,18 @@ def score_bounds(
     if math.isinf(low):
         return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
     if math.isinf(high):
-        return _one_end(values - low, errors, t, low)
-    return _two_ends((values - low) / (high - low), errors / (high - low), units, t, value_range)
-
-
-def _two_ends(shares: Floats, errors: Floats, units: int, t: float, ends: Range) -> tuple[Floats, Floats]:
-    shares = np.clip(shares, 0.0, 1.0)
+        # The variance is proportional to how far the value is above the end.
+        above = values - low
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = t**2 * errors**2 / above
+            half = np.sqrt(quotient * above + quotient**2 / 4)
+            middle = above + quotient / 2
+        return _nothing_of_width_0(low + middle - half, low + middle + half, errors)
+    shares, errors = np.clip((values - low) / (high - low), 0.0, 1.0), errors / (high - low)
     spread = shares * (1 - shares)
     all_equal = (errors <= ROUNDING) | (spread <= 0)
     per_trial = np.divide(errors**2, spread, out=np.ones_like(spread), where=~all_equal)
     trials = 1 / np.where(all_equal, 1 / units, np.minimum(1, per_trial) + 1 / (MAX_TRIALS * units**2))
-    low, high = ends
     start, end = _wilson(shares, trials, t)
     return low + (high - low) * start, low + (high - low) * end
 
@@ -114,15 +115,6 @@ def _wilson(shares: Floats, trials: Floats, t: float) -> tuple[Floats, Floats]:
     middle = (shares + t**2 / (2 * trials)) / below
     half = t * np.sqrt(shares * (1 - shares) / trials + t**2 / (4 * trials**2)) / below
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-
-
-def _one_end(above: Floats, errors: Floats, t: float, low: float) -> tuple[Floats, Floats]:
-    """Where the variance is proportional to how far the value is above the end."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        quotient = t**2 * errors**2 / above
-        half = np.sqrt(quotient * above + quotient**2 / 4)
-        middle = above + quotient / 2
-    return _nothing_of_width_0(low + middle - half, low + middle + half, errors)
 
 
 def _nothing_of_width_0(low: Floats, high: Floats, errors: Floats) -> tuple[Floats, Floats]:

@@ -26,8 +26,7 @@ Automatic = Mapping[str, Mapping[Item, int]]
 
 
 def automatic_labels(details: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[Item, int]]:
-    """What the automatic labels say of each counting claim and each of its marks; pending ones are not
-    there.
+    """What the automatic labels say of each counting claim and each of its marks, unless they are pending.
 
     A mark that a claim has twice is known by its first occurrence.
     """
@@ -105,13 +104,11 @@ def _ratings(judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]) ->
 
 
 def _together(judged: Mapping[Item, Mapping[str, int]], level: Level) -> dict[str, Any]:
-    """The agreement of all annotators."""
     items = [list(answers.values()) for answers in judged.values()]
     return {"fleiss": _number(fleiss(items)), "krippendorff": _number(alpha(items, level))}
 
 
 def _over_responses(answers: Mapping[Item, int]) -> float:
-    """The mean over responses of the share of items that are judged good."""
     by_response: defaultdict[str, list[int]] = defaultdict(list)
     for item, answer in answers.items():
         by_response[item[0]].append(answer)
@@ -146,9 +143,15 @@ class Judgements:
 
 
 def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None) -> Judgements:
-    """Raises InputRefused with every line that says nothing, or of something that the run does not have.
+    """What people say of claims and responses, one JSON object a line.
 
-    ``shown`` is what problems call the file.
+        {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}
+        {"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}
+        {"annotator": "A", "id": "q1", "utility": 4, "citation_utility": 1}
+
+    A claim is named by its text: do the passages of its marks entail it, and does this mark earn its credit?
+    Whole responses are rated from 1 to 5, their citations with 0 or 1. ``shown`` is what problems call the
+    file. Raises InputRefused with every line that says nothing, or of something that the run does not have.
     """
     problems: list[Problem] = []
     found = Judgements()

@@ -53,7 +53,6 @@ def versions(packages: Sequence[str] = ()) -> dict[str, str]:
 
 @cache
 def _version(package: str) -> str:
-    """Read once, since every metric asks."""
     return metadata.version(package)
 
 

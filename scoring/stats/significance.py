@@ -138,9 +138,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class _Exchange:
-    """One pair ready for exchanges: from the sums of a's surplus over the exchanged units to a's and b's
-    values.
-    """
+    """One pair ready for exchanges: from sums of a's surplus over the exchanged units to both values."""
 
     def __init__(self, pair: Paired) -> None:
         self.metric = pair.metric
@@ -302,7 +300,11 @@ class Standing:
 def standings_of(
     values: Sequence[float], p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> list[Standing]:
-    """A standing for each row.
+    """A standing for each row, with every rank that its comparisons with the others leave open.
+
+    Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies. Each row asks
+    its own family of questions, so Holm's correction is over the comparisons of that row; ``BOARD`` corrects
+    over all pairs of the board instead.
 
     ``values`` are turned so that higher is better; NaN ranks last. ``p[i, j]`` is the p-value of rows i and
     j, the same as ``p[j, i]``; NaN where they have not been compared, which leaves their order open.
@@ -332,7 +334,13 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        adjusted = _holm_by_row(np.where(others, p, np.nan))
+        # `holm` of each row, all rows at once; NaN stays NaN and is not counted.
+        p = np.where(others, p, np.nan)
+        order = np.argsort(p, axis=1, kind="stable")
+        asked = (~np.isnan(p)).sum(axis=1, keepdims=True)
+        corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (asked - np.arange(count)))
+        adjusted = np.empty_like(p)
+        np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
     elif family == BOARD:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)
         adjusted[above] = holm(p[above].tolist())
@@ -342,19 +350,8 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
     return np.asarray(np.nan_to_num(adjusted, nan=1.0) <= alpha)
 
 
-def _holm_by_row(p: Floats) -> Floats:
-    """`holm` of each row, all rows at once; NaN stays NaN and is not counted."""
-    order = np.argsort(p, axis=1, kind="stable")
-    asked = (~np.isnan(p)).sum(axis=1, keepdims=True)
-    corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (asked - np.arange(p.shape[1])))
-    adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
-    return adjusted
-
-
 def groups(merits: Floats, differs: NDArray[np.bool_]) -> list[int]:
-    """The group of each row: going down the board, a row that differs from the first of its group begins the
-    next.
+    """The group of each row: going down the board, one that differs from its group's first begins the next.
 
     Rows of one value share a group, as they share a rank.
     """
