@@ -24,7 +24,6 @@ def job_for(user: object, number: int) -> BackgroundJob:
 
 
 def _may_see(job: BackgroundJob, user: object) -> bool:
-    """An archive that everybody gets is nobody's own."""
     if job.kind != Kind.PAPER:
         return may_organise(user, job.season)
     if job.asked_by_id is None:

@@ -106,7 +106,6 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
 
 @contextmanager
 def _sent(job: BackgroundJob) -> Iterator[Path]:
-    """The file that came with it, on this machine. Raises ScorerWaits while the storage is away."""
     with tempfile.TemporaryDirectory(prefix="citeboard-sent-") as folder:
         with storage_in_use():
             path = storage.local_copy(storage.statistics, job.file, Path(folder))
@@ -130,7 +129,6 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
 
 
 def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    """What this viewer may have now: of what the season shows, or else of what it showed within the hour."""
     made = BackgroundJob.objects.filter(
         kind=Kind.PAPER, state=State.DONE, season=paper.season, asked_by=_viewer(paper)
     )
@@ -169,7 +167,6 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 
 
 def rights_of(paper: OverviewPaper) -> str:
-    """What the viewer may see of each board, and who wants to be named: all that may be taken back."""
     rights = []
     for phase in _phases(paper):
         audience = audience_of(phase, paper.viewer)
@@ -189,7 +186,6 @@ def rights_of(paper: OverviewPaper) -> str:
 
 
 def state_of(paper: OverviewPaper) -> str:
-    """Everything that the archive follows from; each phase counts what changes its board."""
     season = paper.season
     tasks = {phase.task_id: phase.task for phase in _phases(paper)}
     facts = [

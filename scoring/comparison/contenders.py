@@ -32,7 +32,6 @@ class Contender:
 
 
 def on_board(board: Board) -> list[Contender]:
-    """The rows whose numbers the viewer of the board sees, best first."""
     return [
         Contender(run=row.submission, system=row.system, display_name=row.display_name)
         for row in board.systems

@@ -1,5 +1,3 @@
-"""What the page of two runs shows of them: numbers written out, choices with their addresses."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,7 +24,6 @@ PAGE = 50
 
 
 def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
-    """Every metric with both values and, once it is made, the paired test."""
     scores = [{score.metric: score for score in side.scores.all()} for side in (pair.a, pair.b)]
     lines = []
     for metric in pair.metrics:
@@ -66,7 +63,6 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
 
 
 def p_value(p: float | None) -> str:
-    """`0.032`, `< 0.001`, a dash where the test has no answer."""
     if p is None:
         return DASH
     return in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
@@ -175,10 +171,7 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
 
 
 def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float) -> Dots:
-    """A point a class, with its interval; right of zero the first run has more.
-
-    Classes of little support have an open point.
-    """
+    """A point a class, with its interval; right of zero the first run has more."""
     known = [line for line in lines if line.difference is not None]
     return Dots(
         title=label,

@@ -140,7 +140,6 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _class_intervals(pair: Two, dimension: str, metric: Metric) -> dict[str, tuple[float, float]]:
-    """By class the interval of the difference, over the units that the class occurs in."""
     if not metric.is_decomposable:
         return {}
     a, b = (statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b))

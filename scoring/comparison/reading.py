@@ -116,7 +116,6 @@ class Reading:
 
     @property
     def offered(self) -> list[str]:
-        """The ways to choose instances. An instance is right where the metric is at its best."""
         if not self.rights.values:
             return [ANSWERS, ALL]
         ways = [DIFFER]
@@ -151,7 +150,6 @@ class Reading:
         }
 
     def chosen(self, which: str) -> list[str]:
-        """Their names: by values the largest difference first, otherwise in their own order."""
         names = list(self._numbers)
         if which == ALL:
             return names
@@ -194,7 +192,6 @@ class Reading:
         return metric.aggregate(sums)
 
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
-        """Those of these names, in this order; names that are none are passed over."""
         known = [name for name in names if name in self._numbers]
         values: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in known}
         if self.rights.values and known:
@@ -310,10 +307,7 @@ def may_read(phase: Phase, viewer: object, scored: list[Evaluation]) -> Rights |
 
 @dataclass(frozen=True, kw_only=True)
 class ShownAnswer:
-    """One instance; a text that is not shown is empty, and so are values that are not.
-
-    ``is_kept`` is False where its texts were not kept with the score.
-    """
+    """One instance; a text that is not shown is empty, and so are values that are not."""
 
     name: str
     given: str
@@ -347,10 +341,7 @@ def rights_to(run: Submission, viewer: object) -> Rights | None:
 def own_page(
     evaluation: Evaluation, own: Rights, number: int, single: str = "", outcome: str = ""
 ) -> OwnPage | None:
-    """None where the run has no instance of that name. Raises Unreadable.
-
-    With an outcome, instances that have a sentence of it.
-    """
+    """None where the run has no instance of that name. Raises Unreadable."""
     texts = texts_of(evaluation)
     names = list(dict.fromkeys(names_of(evaluation) or texts))
     if single and single not in names:

@@ -129,7 +129,6 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
 
 
 def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
-    """With how far each lies above the first."""
     first = values[0].value
     apart = [None if own.value is None or first is None else own.value - first for own in values]
     told = [replace(own, difference=difference) for own, difference in zip(values, apart, strict=True)]

@@ -38,7 +38,6 @@ _USER = "teams.user"
 
 
 def delete_account(user: User) -> str:
-    """Delete the person, and give what they are called from now on where something of theirs stays."""
     called = f"deleted account {user.pk}"
     with transaction.atomic():
         for membership in Membership.objects.filter(user=user).select_related("team").order_by("team_id"):
@@ -120,7 +119,6 @@ def _forget_address(address: str, called: str) -> None:
 
 
 def own_data(user: User) -> dict[str, Any]:
-    """As JSON has it; no secrets, which the site does not know."""
     organised = Organiser.objects.filter(user=user).select_related("season")
     questions = Question.objects.filter(asked_by=user).select_related("season")
     terms = TermsAcceptance.objects.filter(user=user).select_related("terms__season")
@@ -177,7 +175,6 @@ def own_data(user: User) -> dict[str, Any]:
 
 
 def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
-    """Of each row these attributes, under these names."""
     return [{name: _plain(attrgetter(path)(row)) for name, path in columns.items()} for row in rows]
 
 

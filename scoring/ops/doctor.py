@@ -175,7 +175,6 @@ def _mail() -> Said:
 
 
 def _static() -> Said:
-    """Pages need each file that the last `collectstatic` has named."""
     advice = "Run `manage.py collectstatic --no-input`."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     try:
@@ -305,7 +304,6 @@ def _jobs() -> Said:
 
 
 def _models() -> Said:
-    """What the tasks need that is not on this machine, which should be one of the workers'."""
     absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in missing_models()]
     waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()

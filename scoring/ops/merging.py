@@ -1,8 +1,4 @@
-"""Two teams of a season become one: runs, tries and members go into the team that stays.
-
-Runs keep what they are and get the next numbers of that team. The other team stays without a place in the
-season; its runs in other seasons are its own as before.
-"""
+"""Two teams of a season become one: runs, tries and members go into the team that stays."""
 
 from __future__ import annotations
 
@@ -157,9 +153,6 @@ def _check_date(season: Season) -> None:
 
 
 def _check_elsewhere(season: Season, into: Team, by: User) -> None:
-    """Members read all that a team has, in other seasons too: there its own lead lets them in. Raises
-    MergeRefused.
-    """
     others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
     if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
         raise MergeRefused(

@@ -110,8 +110,6 @@ _TAKEN = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=Dura
 
 
 class _Seconds(Func):
-    """From one instant to another, by the database itself: all jobs are asked for it at each scrape."""
-
     output_field = FloatField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
@@ -124,7 +122,6 @@ class _Seconds(Func):
 
 
 def jobs_by_queue() -> dict[str, dict[str, int]]:
-    """How many jobs each queue has in each state; the queue for light runs is always among them."""
     rows = Job.objects.order_by().values_list("queue", "state").annotate(n=Count("pk"))
     found = {(queue, state): count for queue, state, count in rows}
     return {

@@ -1,9 +1,4 @@
-"""What a site keeps and nobody needs any more: found first, so that a dry run says what would go.
-
-Scores and breakdowns of a run against older gold are superseded once the run is scored, under the same rules,
-against a newer version. Their scores stay, as pages say what a fix of the gold has changed; the tables by
-class, the matrices per instance and the comparisons that follow from them go.
-"""
+"""What a site keeps and nobody needs any more: found first, so that a dry run says what would go."""
 
 from __future__ import annotations
 
@@ -91,7 +86,6 @@ def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
 
 
 def _orphaned(before: dt.datetime, spared: Collection[str]) -> dict[str, int]:
-    """Files, with their sizes, that no row names and that were left alone for longer than a request lives."""
     found = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
@@ -124,7 +118,6 @@ class NamedFile(NamedTuple):
 
 
 def named_files() -> Iterator[NamedFile]:
-    """Each once for every column that names it."""
     for model, column, folder in COLUMNS:
         has_digest = hasattr(model, "sha256")
         wanted = (column, "sha256") if has_digest else (column,)
@@ -140,11 +133,7 @@ def full_name(folder: FolderStorage, name: str) -> str:
 
 
 def delete_season(*, season: Season, by: User) -> None:
-    """With its gold, baselines, settings and entries of teams; it cannot be brought back.
-
-    Files that nothing names any more go with the next pruning. Raises NotDeleted for a season that is or was
-    public, or in which a team has sent a run, and where something of the site's hangs on it.
-    """
+    """With its gold, baselines, settings and entries of teams; it cannot be brought back."""
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
         if season.is_public or season.was_public:

@@ -53,8 +53,6 @@ class Times:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """``run_bytes`` is what the files of the runs take, as they were sent or computed."""
-
     days: list[Day]
     queues: list[Waiting]
     times: Times | None
@@ -129,7 +127,6 @@ def _days(season: Season) -> list[Day]:
 
 
 def _times(season: Season) -> Times | None:
-    """Of the newest jobs that scored a run within a week, in seconds; medians, and the longest of all."""
     done = Job.objects.filter(
         submission__phase__task__season=season,
         step=Job.Step.SCORE,

@@ -171,7 +171,6 @@ class Serving:
                 return
 
     def _keep_site_answering(self) -> None:
-        """Says when the site answers, and watches that it goes on; one just started is given time."""
         answered = partial(answered_so_far, self._counts)
         probe = Probe(settings.BIND, settings.PORT, answered)
         known, ready = None, f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it)."
@@ -247,8 +246,6 @@ def reap_orphans(own: Collection[int | None]) -> None:
 
 
 def _watchdog(owner: str) -> Watchdog:
-    """A worker that compares the rows of a board, or does a background job, is busy as well."""
-
     def busy_besides(owner: str) -> int:
         return BOARDS.leased_by(owner) + WORK.leased_by(owner)
 

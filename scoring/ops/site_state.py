@@ -1,7 +1,4 @@
-"""How a site stands, for its operators: the page and the API give what is gathered here.
-
-Every fact comes from where `/metrics`, `/health/ready` and `manage.py doctor` take it.
-"""
+"""How a site stands, for its operators: the page and the API give what is gathered here."""
 
 from __future__ import annotations
 

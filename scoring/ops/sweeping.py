@@ -52,7 +52,6 @@ log = logging.getLogger(__name__)
 
 
 def post_until(ended: threading.Event) -> None:
-    """Send what is due, at the pace of sweeps, until it is ended; a step that fails is tried again."""
     while not ended.is_set():
         for step in POSTING:
             attempt(step)

@@ -117,10 +117,7 @@ def tell(job: BackgroundJob, progress: float, doing: str) -> bool:
 
 
 def complete(job: BackgroundJob, record: Callable[[], Mapping[str, Any]], *, file: str = "") -> bool:
-    """Write what came out and end the job, all of it or nothing; False where it is ours no longer.
-
-    ``file`` is what came out of it as a file; what was sent goes.
-    """
+    """Write what came out and end the job, all of it or nothing; False where it is ours no longer."""
     with transaction.atomic():
         if not _ended(job, State.DONE, progress=1, file=file):
             return False

@@ -57,8 +57,6 @@ class NotPossible(Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What became of the wish for one baseline; ``is_new`` unless it was there or under way already."""
-
     name: str
     submission: Submission
     is_new: bool

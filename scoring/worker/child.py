@@ -71,10 +71,7 @@ class PairsPending(ScorerWaits):
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """What a scorer's process does, as a command of the offline scorer, and how its failures are told.
-
-    ``refused`` makes of the problems that it told, and how many more there were, what the team reads.
-    """
+    """What a scorer's process does, as a command of the offline scorer, and how its failures are told."""
 
     arguments: Sequence[str]
     doing: str

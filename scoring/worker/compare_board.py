@@ -176,7 +176,6 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
 
 
 def give_intervals(evaluation: Evaluation) -> None:
-    """Look for the intervals and keep them; what cannot be read has none, and is not looked at again."""
     try:
         found = intervals_of(evaluation)
     except StatisticsAway:

@@ -73,7 +73,6 @@ def _get_ready() -> None:
 
 
 def _rights(arguments: Sequence[str]) -> Rights:
-    """To read the code, installed models and every path that the arguments name; to write its own folder."""
     home = Path.home()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     models: list[str | Path] = [os.environ.get("HF_HOME") or caches / "huggingface"]

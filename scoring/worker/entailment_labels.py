@@ -67,7 +67,6 @@ def import_labels(
 
 
 def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
-    """A file that came over the web, brought ``by`` somebody, is read in a confined process."""
     try:
         labels = _sent(path, filename, by) if by else read_entailment_labels(path, shown=filename)
     except InputRefused as refused:
@@ -142,10 +141,7 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
 
 
 def go_on(stored: Imported, file: GivenLabels) -> int:
-    """Resume the scorings that wait for these labels; how many.
-
-    Those that begin to wait at the same time look for themselves, once the labels are committed.
-    """
+    """Resume the scorings that wait for these labels; how many."""
     has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed)
     return pending_labels.go_on(stored.model, is_unsure=has_sha1 and stored.added > 0)
 
@@ -156,10 +152,7 @@ def models_of_season(season: Season) -> list[str]:
 
 
 def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
-    """The labels that decide together as JSON lines, the first of which names their model.
-
-    Of a pair that several decide, the label of the first.
-    """
+    """The labels that decide together as JSON lines, the first of which names their model."""
     yield _line({"model": deciding[0].name})
     for place, model in enumerate(deciding):
         same_pair = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
@@ -199,10 +192,7 @@ def _known(deciding: Sequence[EntailmentModel], given: LabelFile) -> set[Key]:
 
 
 def share_labels(*, season: Season, model: str, by: User) -> Imported:
-    """Keep the season's labels of a model for all seasons, all or none; runs that wait go on with them.
-
-    Raises EntailmentModel.DoesNotExist, or LabelsRefused where shared labels say otherwise.
-    """
+    """Keep the season's labels of a model for all seasons, all or none; runs that wait go on with them."""
     EntailmentModel.objects.get(name=model, season=season)
     with transaction.atomic():
         EntailmentModel.objects.get_or_create(name=model, season=None)
@@ -246,10 +236,7 @@ NAME = "labels.jsonl"
 
 
 def local_options(job: Job, folder: Path) -> dict[str, str]:
-    """The job's options as a scorer takes them, with the labels that they ask for in its folder.
-
-    Raises ScorerWaits where the file cannot be written.
-    """
+    """The job's options as a scorer takes them, with the labels that they ask for in its folder."""
     deciding = _deciding(job)
     if not deciding:
         return dict(job.options)
@@ -272,11 +259,7 @@ def is_outdated(job: Job, folder: Path) -> bool:
 
 
 def _deciding(job: Job) -> list[EntailmentModel]:
-    """Those that have labels, the season's own before the shared ones; its own alone where there are none.
-
-    So seasons without labels of their own have one copy of the shared ones. Empty where the job asks for no
-    kept labels.
-    """
+    """Those that have labels, the season's own before the shared ones; its own alone where there are none."""
     name = stored_model(job.options)
     if name is None:
         return []
@@ -291,7 +274,6 @@ def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
 
 
 def _write_copy(path: Path, deciding: Sequence[EntailmentModel]) -> None:
-    """Once whole, in place of copies that hold fewer labels of the same models."""
     handle, draft = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -307,5 +289,4 @@ def _write_copy(path: Path, deciding: Sequence[EntailmentModel]) -> None:
 
 
 def _counts(path: Path) -> dict[int, int]:
-    """By model how many labels a copy holds, as its name says."""
     return {int(model): int(count) for model, count in (part.split("-") for part in path.stem.split("_"))}

@@ -34,10 +34,7 @@ def work_folder() -> Path:
 
 
 def gold_copy(gold: Gold) -> Path:
-    """The archive of gold, fetched once; several workers may fetch it at the same time.
-
-    The copy goes by the stored name, which holds the checksum of the content.
-    """
+    """The archive of gold, fetched once; several workers may fetch it at the same time."""
     return _kept(gold.file)
 
 
@@ -70,10 +67,7 @@ def _place_of(stored: str) -> Path:
 
 
 def run_copy(submission: Submission, folder: Path) -> Path:
-    """The run, in a folder of its own so that no name of a team's choosing meets another file.
-
-    Raises RunFailed unless it is, byte for byte, what its team sent.
-    """
+    """The run, in a folder of its own so that no name of a team's choosing meets another file."""
     place = folder / "run"
     with storage_in_use():
         place.mkdir(mode=0o700)

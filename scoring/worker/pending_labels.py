@@ -69,10 +69,7 @@ def reason_for(pending: int, pairs: int, model: EntailmentModel) -> str:
 
 
 def go_on(model: EntailmentModel, *, is_unsure: bool = False) -> int:
-    """Strike out what has been decided and resume the jobs that this concerns; returns how many.
-
-    ``is_unsure`` resumes all that wait for the model: labels by SHA-1 cannot be matched here.
-    """
+    """Strike out what has been decided and resume the jobs that this concerns; returns how many."""
     decided = EntailmentLabel.objects.filter(
         model=model, premise=OuterRef("premise"), hypothesis=OuterRef("hypothesis")
     )

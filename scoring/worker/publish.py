@@ -53,7 +53,6 @@ def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float)
 
 
 def keep_statistics(job: Job, path: Path) -> str:
-    """Put the matrices into their storage, before and outside of the transaction that names them."""
     # No name is ever used for other content, so that whoever copies files by name has what a row meant.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
     with storage_in_use(), path.open("rb") as content:
@@ -67,10 +66,7 @@ def discard_statistics(name: str) -> None:
 
 
 def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, seconds: float) -> Evaluation:
-    """Replace what is known of the job's scoring, in the transaction that ends the job.
-
-    ``result`` is what `score --json` prints, ``statistics`` a name in the statistics storage.
-    """
+    """Replace what is known of the job's scoring, in the transaction that ends the job."""
     submission, metrics = job.submission, result["metrics"]
     same: dict[str, Any] = {
         "submission": submission,
@@ -138,7 +134,6 @@ def rank_value(metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 
 def save_scores(evaluation: Evaluation, metrics: Mapping[str, Mapping[str, Any]]) -> None:
-    """The scores of an evaluation that has none; by metric what `score --json` prints."""
     signatures = [
         Signature(
             metric=name,

@@ -121,10 +121,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
 
 
 def stop(*, phase: Phase, by: User | None) -> int:
-    """Take out of the queue what waits there to be scored again; what is being scored comes to its end.
-
-    Returns how many jobs there were. Runs that have never been scored stay in the queue.
-    """
+    """Take out of the queue what waits there to be scored again; what is being scored comes to its end."""
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
@@ -222,7 +219,6 @@ def _waiting() -> int:
 
 
 def _revoke(job: Job) -> int:
-    """A job whose score is there already is done as before; one without goes, and is missing as before."""
     # A worker may claim it at the same time; then it does not wait any more.
     waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
     evaluation = Evaluation.objects.filter(

@@ -1,8 +1,4 @@
-"""What the queue wakes: claim a job, have a process of its own score it, publish what came out.
-
-A wake may come twice or for nothing, so the claim alone decides who works, and on what. Nothing is done in a
-transaction but the claim, the signs of life and the end.
-"""
+"""What the queue wakes: claim a job, have a process of its own score it, publish what came out."""
 
 from __future__ import annotations
 
@@ -94,7 +90,6 @@ def _work(job: Job) -> None:
 
 
 def _score_and_publish(job: Job, scorer: Scorer) -> None:
-    """With signs of life while the scorer is at it."""
     silent_since = time.monotonic()
     command = scorer_command(job, scorer.folder)
     began = time.monotonic()

@@ -157,7 +157,6 @@ def _leave_alone(reason: RedisError) -> None:
 
 
 def _found() -> Wakes | None:
-    """A wake where something waits that this group may take; which job that is, its claim decides."""
     time.sleep(LOOK)
     if _database_answers(claimable(group_name(os.getpgrp())).exists):
         return _wake(SCORE, 0)

@@ -75,7 +75,6 @@ class Kind(Generic[Row]):
         return self.rows.filter(**facts)
 
     def leased(self, row: Row) -> QuerySet[Row]:
-        """The row, as long as it is leased by the claim that ``row`` was read under."""
         columns = [self.owner, *([self.attempt] if self.attempt else [])]
         return self.under_way.filter(pk=row.pk, **{name: getattr(row, name) for name in columns})
 
@@ -164,7 +163,6 @@ class QueuedKind(Kind[Row]):
         return self.move_each(unclaimed[:MAX_WOKEN], self._wake_once)
 
     def _wake_once(self, row: Row) -> bool:
-        """False if another sweeper has woken it since it was read, or a worker has claimed it."""
         facts = {self.state: self.queued, "woken_at": row.woken_at}  # type: ignore[attr-defined]
         with transaction.atomic():
             if not self.rows.filter(pk=row.pk, **facts).update(woken_at=from_now()):
@@ -215,7 +213,6 @@ class DueKind(Kind[Row]):
         return self.rows.filter(is_due | is_lost).order_by(self.due_at, "pk")
 
     def take_due(self, *, most: int, until: float) -> Iterator[Row]:
-        """One after the other, each leased, until that time of the monotonic clock."""
         owner = secrets.token_hex(8)
         for pk in list(self.due.values_list("pk", flat=True)[:most]):
             if time.monotonic() > until:

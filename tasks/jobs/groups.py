@@ -92,7 +92,6 @@ class Watchdog:
         self._since = time.monotonic() + START
 
     def is_stuck(self) -> bool:
-        """To be asked again and again; true once nothing was claimed for as long as a lease lasts."""
         now = time.monotonic()
         claims = Job.objects.filter(lease_owner__startswith=self.owner)
         running = claims.filter(state=Job.State.RUNNING)

@@ -71,10 +71,7 @@ def options_digest(options: Mapping[str, str]) -> str:
 
 
 def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
-    """The jobs that were missing for scoring the run against the gold under each of the task's rule sets.
-
-    To be called in a transaction; each new job is woken in it.
-    """
+    """The jobs that were missing for scoring the run against the gold under each of the task's rule sets."""
     jobs = [
         _job(submission, gold, rules, sets_status=position == 0)
         for position, rules in enumerate(submission.phase.task.rules)
@@ -138,10 +135,7 @@ def heartbeat(job: Job, progress: float) -> bool:
 
 
 def complete(job: Job, record: Callable[[], object]) -> bool:
-    """Publish what came out: all of it in one transaction, and only while the job is ours.
-
-    A run that was computed is queued to be scored.
-    """
+    """Publish what came out: all of it in one transaction, and only while the job is ours."""
     with transaction.atomic():
         if not JOBS.end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
             return False
@@ -175,7 +169,6 @@ def accept(job: Job, warnings: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def check_again(submission: Submission, gold: Gold) -> bool:
-    """Check anew, against this gold, a run whose check failed; False for any other run."""
     with transaction.atomic():
         last = submission.jobs.filter(step=Step.CHECK).order_by("pk").last()
         if last is None or last.state != State.FAILED:
@@ -189,10 +182,7 @@ def check_again(submission: Submission, gold: Gold) -> bool:
 def fail(
     job: Job, reason: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
 ) -> bool:
-    """End the job for good, for a reason its team can read; ``problems`` are those of its file.
-
-    ``hit_limit`` where it ran into its limit of computing time or memory.
-    """
+    """End the job for good, for a reason its team can read; ``problems`` are those of its file."""
     with transaction.atomic():
         if not JOBS.end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
             return False
@@ -209,10 +199,7 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Something is missing that is not the run's fault: the job waits, uncounted, and a sweep resumes it.
-
-    A sweep leaves it alone ``until`` then, where whoever brings what is missing resumes it.
-    """
+    """Something is missing that is not the run's fault: the job waits, uncounted, and a sweep resumes it."""
     waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": until or from_now()}
     with transaction.atomic():
         if not JOBS.end_lease(job, is_counted=False, **waiting):
@@ -231,7 +218,6 @@ def resume(job: Job) -> bool:
 
 
 def cancel_jobs(submission_id: int) -> None:
-    """End whatever still moves; a worker that scores it notices at its next sign of life."""
     moving = Job.objects.filter(submission_id=submission_id, state__in=MOVING)
     moving.update(state=State.CANCELLED, finished_at=from_now(), lease_expires_at=None, reason="")
 
@@ -249,11 +235,7 @@ def restart(job: Job) -> bool:
 
 
 def rescore(phase: Phase, most: int | None = None) -> list[Job]:
-    """Queue what is missing: each run against the gold of this moment, under each of the task's rule sets.
-
-    What is scored stays on the board meanwhile. Once more, it creates nothing. ``most`` limits how many runs
-    are seen to at once.
-    """
+    """Queue what is missing: each run against the gold of this moment, under each of the task's rule sets."""
     rules = phase.task.rules
     with transaction.atomic():
         # A run that is being sent holds its team's entry: it is waited for, and later ones see the new gold.
@@ -276,7 +258,6 @@ def _waiting_status(job: Job) -> Submission.Status:
 
 
 def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:
-    """Whether the submission follows the job; what is said of a failure goes with the next status."""
     if not job.sets_status:
         return False
     facts = {"problems": [], "hit_limit": False, **facts}

@@ -162,7 +162,6 @@ def _failure(row: Any) -> Failure:
 
 
 def _is_wanted(row: Notification | MailedInvitation) -> bool:
-    """Whether it may be told, and is still wanted, at the moment when it is sent."""
     if isinstance(row, MailedInvitation):
         return row.state == MailedInvitation.State.WAITING and not row.has_expired
     if not row.user.is_active or not Notification.objects.readable().filter(pk=row.pk).exists():
@@ -186,7 +185,6 @@ def _described(trouble: Exception) -> str:
 
 
 def mail_of(row: Notification | MailedInvitation) -> EmailMessage:
-    """In the language of who reads it; an invitation, whose reader is not known, in that of who invites."""
     person = row.created_by if isinstance(row, MailedInvitation) else row.user
     with translation.override((person and person.language) or settings.LANGUAGE_CODE):
         return invitation_mail(row) if isinstance(row, MailedInvitation) else notification_mail(row)

@@ -1,9 +1,4 @@
-"""Which queue a job waits in, whose turn it is, and its place until then.
-
-New runs come before runs that are scored again. Among equals it is the season's turn whose last job began the
-longest ago, in the season the team's, and of the team the oldest job. So a run waits for at most one run of
-each other team before each of its own team's, however many those have sent.
-"""
+"""Which queue a job waits in, whose turn it is, and its place until then."""
 
 from __future__ import annotations
 
@@ -70,8 +65,6 @@ class Share:
 
 
 class Turns:
-    """Whose turn it is, by when each sender's last job began."""
-
     def __init__(self, last: Mapping[Sender, dt.datetime]) -> None:
         self._teams = last
         self._seasons: dict[int, dt.datetime] = {}
@@ -102,11 +95,7 @@ def served() -> QuerySet[Job]:
 
 
 def claimable(group: str) -> QuerySet[Job]:
-    """What a worker of this group may take now.
-
-    Heavy runs and light ones have at most `CITEBOARD_WORKERS` of its processes each, and there is one process
-    more than that: so neither waits behind the other.
-    """
+    """What a worker of this group may take now."""
     if not settings.FAST_LANE:
         return served()
     running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=group)
@@ -161,7 +150,6 @@ def place_in_queue(submission: Submission) -> int | None:
 
 
 def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) -> int:
-    """The place of a sender's job before which ``earlier`` ones of its own come, where all take turns."""
     seasons: dict[int, list[Share]] = {}
     for share in shares:
         seasons.setdefault(share.sender[0], []).append(share)

@@ -1,7 +1,4 @@
-"""What keeps every run moving: jobs whose worker is gone, and wakes that were lost, are found here.
-
-Any number of sweepers may run at the same time; each change is made by one of them alone.
-"""
+"""What keeps every run moving: jobs whose worker is gone, and wakes that were lost, are found here."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ class Swept:
 
 
 def sweep(now: dt.datetime | None = None) -> Swept:
-    """Take jobs from workers that are gone, try again those that wait, and wake those that nobody claims."""
     now = now or database_now()
     lease = dt.timedelta(seconds=settings.LEASE_SECONDS)
     waiting = Job.objects.filter(state=Job.State.WAITING, woken_at__lt=now - lease)

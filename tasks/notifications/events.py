@@ -86,7 +86,6 @@ def runners_of(season: Season) -> list[int]:
 
 
 def participants_of(season: Season) -> list[int]:
-    """The members of its teams, those that wait for approval included."""
     entries = Registration.objects.filter(season=season).not_refused()
     teams = Membership.objects.filter(team__in=entries.values("team"), user__is_active=True)
     return list(teams.values_list("user_id", flat=True))
@@ -143,7 +142,6 @@ def _run_of(job: Job) -> Submission | None:
 
 
 def _post(kind: Kind, event: str, run: Submission) -> None:
-    """Organisers see every run, whatever the phase shows its team."""
     assert run.team is not None
     where = {"task": run.phase.task.slug, "phase": run.phase.slug, "team": run.team.slug}
     queue_event(kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where)
@@ -210,7 +208,6 @@ def tell_to_confirm(
 
 
 def forget_to_confirm(phase: Phase) -> None:
-    """Once nobody is asked any more; an e-mail that was not sent yet is not sent any more."""
     Notification.objects.filter(kind=Kind.CONFIRM, event__startswith=_prefix(phase)).delete()
 
 
@@ -224,8 +221,6 @@ AHEAD = dt.timedelta(hours=48)
 
 @dataclass(frozen=True)
 class PhaseFacts:
-    """What participants plan by, of a phase as it was."""
-
     closes: dt.datetime
     runs_per_day: int | None
     runs_in_total: int | None
@@ -240,7 +235,6 @@ class PhaseFacts:
 
 
 def tell_changed_phase(phase: Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None) -> None:
-    """That its end or its limits are others now; of what was over and stays over nobody is told."""
     season = phase.task.season
     if not season.is_public:
         return
@@ -281,13 +275,11 @@ def tell_announced(season: Season, announcement: Announcement, *, by: User | Non
 
 
 def reword_announced(announcement: Announcement) -> None:
-    """Who was told reads what it says now; nobody is told once more."""
     told = Notification.objects.filter(event=announcement.event)
     told.update(facts={"text": announcement.text})
 
 
 def forget_announced(announcement: Announcement) -> None:
-    """An e-mail that was not sent yet is not sent any more."""
     Notification.objects.filter(event=announcement.event).delete()
 
 

@@ -43,7 +43,6 @@ def mark_read(*, user: User, ids: Iterable[int] | None = None) -> int:
 
 
 def unread(request: HttpRequest) -> int:
-    """How many the reader of a page has not read, and invitations that wait; counted once a request."""
     if not isinstance(request.user, User):
         return 0
     found: int | None = getattr(request, _KEPT, None)
@@ -56,9 +55,7 @@ def unread(request: HttpRequest) -> int:
 
 
 def _may_have(user: User) -> tuple[bool, bool]:
-    """Whether the person has unread notifications and invitations at all, most often neither: one statement,
-    by hand, on every page; whether they may be read is found out where there are some.
-    """
+    """Whether the person has unread notifications and invitations at all, most often neither: one statement,"""
     values: dict[str, int | str] = {"user": user.pk, "waiting": MailedInvitation.State.WAITING.value}
     with connection.cursor() as cursor:
         cursor.execute(_MAY_HAVE.format(**_TABLES), values)
@@ -67,7 +64,6 @@ def _may_have(user: User) -> tuple[bool, bool]:
 
 
 def unread_messages(request: HttpRequest) -> dict[str, Any]:
-    """For the head of every page, which asks where somebody is signed in."""
     return {"unread_messages": lambda: unread(request)}
 
 
@@ -108,7 +104,6 @@ def unsubscribe_secret(user: User, kind: str) -> str:
 
 
 def subscription_of(secret: str) -> tuple[User, Kind]:
-    """Whose mails of which kind a link is for. Raises LinkNotValid."""
     try:
         number, _, kind = _SIGNER.unsign(secret).partition("-")
         return User.objects.get(pk=int(number)), Kind(kind)
@@ -117,6 +112,5 @@ def subscription_of(secret: str) -> tuple[User, Kind]:
 
 
 def unsubscribe(user: User, kind: Kind) -> None:
-    """No more mails of this kind; the site goes on telling. Whoever is told nothing stays so."""
     if choices_of(user)[kind] == Channel.MAIL:
         choose(user=user, wanted={kind: Channel.SITE})

@@ -103,7 +103,6 @@ def _excluded(told: Notification) -> Words:
 
 
 def _confirm(told: Notification) -> Words:
-    """Which runs count is told as long as the team sees their scores."""
     phase = told.phase
     assert phase is not None
     shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()

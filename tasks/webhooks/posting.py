@@ -97,7 +97,6 @@ class Target:
 
 
 def checked_url(url: str) -> str:
-    """The address as it is kept. Raises AddressRefused for what could never be posted to."""
     url = url.strip()
     try:
         parts = urlsplit(url)
@@ -139,7 +138,6 @@ def target_of(url: str) -> Target:
 
 
 def _looked_up(host: str, port: int) -> list[Any]:
-    """What the system's resolver knows, which has no limit of its own. Raises OSError after a while."""
     answers: Queue[list[Any] | Exception] = Queue()
 
     def ask() -> None:
@@ -159,7 +157,6 @@ def _looked_up(host: str, port: int) -> list[Any]:
 
 
 def is_public(number: str) -> bool:
-    """Whether a machine of the Internet at large has it, and no loopback, link or network of one's own."""
     try:
         address = ipaddress.ip_address(number.partition("%")[0])
     except ValueError:

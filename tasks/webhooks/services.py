@@ -25,7 +25,6 @@ class WebhookRefused(Refused):
 
 
 def secret_of(webhook: Webhook) -> str:
-    """Neither the database nor the site's key alone gives it."""
     return salted_hmac("tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256").hexdigest()
 
 
@@ -64,7 +63,6 @@ def remove_webhook(*, webhook: Webhook, by: User) -> None:
 
 
 def repeat_delivery(*, delivery: Delivery, by: User) -> None:
-    """Post it again now, whatever became of it; while it is being sent nothing changes."""
     with transaction.atomic():
         moved = (
             Delivery.objects.filter(pk=delivery.pk)

@@ -342,7 +342,6 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
 
 
 def _own_tables() -> list[str]:
-    """Those of the site that are there; a database may be shared with others."""
     found = connection.introspection.table_names()
     own = connection.introspection.django_table_names(only_existing=True, include_views=False)
     return sorted({*own, *({MIGRATIONS} & set(found))})
@@ -381,10 +380,8 @@ def put_secret(folder: Path) -> None:
 
 
 def is_given() -> bool:
-    """By the environment, which a restored file cannot change."""
     return bool(settings.ENVIRONMENT.values.get("CITEBOARD_SECRET_KEY", "").strip())
 
 
 def print_of(key: str) -> str:
-    """Tells one key from another and nothing of either."""
     return salted_hmac("citeboard.backup", "the secret key", secret=key, algorithm="sha256").hexdigest()
