@@ -18,17 +18,18 @@ from tasks.seasons.access import may_help, may_organise
 def job_for(user: object, number: int) -> BackgroundJob:
     related = ("season", "phase", "submission", "asked_by")
     job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
-    if job is None or not _may_see(job, user):
-        raise Http404(_("There is no background job for you at this address."))
-    return job
-
-
-def _may_see(job: BackgroundJob, user: object) -> bool:
-    if job.kind != Kind.PAPER:
-        return may_organise(user, job.season)
-    if job.asked_by_id is None:
-        return job.season.is_public or Season.objects.visible_to(user).filter(pk=job.season_id).exists()
-    return getattr(user, "pk", None) == job.asked_by_id and may_help(user, job.season)
+    if job is not None:
+        season = job.season
+        if job.kind != Kind.PAPER:
+            may_see = may_organise(user, season)
+        elif job.asked_by_id is None:
+            # An archive that everybody gets is nobody's own.
+            may_see = season.is_public or Season.objects.visible_to(user).filter(pk=season.pk).exists()
+        else:
+            may_see = getattr(user, "pk", None) == job.asked_by_id and may_help(user, season)
+        if may_see:
+            return job
+    raise Http404(_("There is no background job for you at this address."))
 
 
 def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:

@@ -41,9 +41,17 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
                 "interval": interval(result["low"], result["high"], metric.scale),
                 "p": p_value(result["p"]),
                 "p_holm": p_value(result["p_holm"]),
-                "verdict": _verdict(metric, result["difference"], result["p_holm"]),
+                "verdict": "",
                 "test": result["test"],
             }
+            if (
+                result["p_holm"] is not None
+                and result["p_holm"] <= ALPHA
+                and result["difference"] is not None
+            ):
+                is_more = result["difference"] > 0
+                sides = ("higher", "lower") if metric.higher_is_better is None else ("a", "b")
+                line["verdict"] = sides[0 if is_more == (metric.higher_is_better is not False) else 1]
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
@@ -66,14 +74,6 @@ def p_value(p: float | None) -> str:
     if p is None:
         return DASH
     return in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
-
-
-def _verdict(metric: Metric, difference: float | None, p: float | None) -> str:
-    if p is None or difference is None or p > ALPHA:
-        return ""
-    if metric.higher_is_better is None:
-        return "higher" if difference > 0 else "lower"
-    return "a" if (difference > 0) == metric.higher_is_better else "b"
 
 
 def _command(pair: Two, trials: int) -> str:

@@ -112,7 +112,21 @@ def by_class(
     for label, evaluation, number in class_numbers([pair.a.pk, pair.b.pk], dimension, metric.name):
         if label not in hidden:
             found.setdefault(label, {})[evaluation] = (number.value, number.n)
-    intervals = _class_intervals(pair, dimension, metric)
+    intervals: dict[str, tuple[float, float]] = {}
+    if metric.is_decomposable:
+        # Over the units that a class occurs in.
+        first, second = (statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b))
+        rows, other_rows = (classes(side.features.get(dimension, [])) for side in (first, second))
+        for label in rows.keys() & other_rows.keys():
+            ends = difference_interval(
+                paired(
+                    metric,
+                    first.of_rows(metric.statistic, rows[label]),
+                    second.of_rows(metric.statistic, other_rows[label]),
+                )
+            )
+            if ends is not None:
+                intervals[label] = ends
     differences = []
     for label in natural_order(list(found)):
         (a, n), (b, m) = (found[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
@@ -137,22 +151,6 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     order = evaluations[0].phase.task.task_type.dimensions
     known = [dimension for dimension in order if counts[dimension] == len(evaluations)]
     return [dimension for dimension in known if len(labels[dimension]) > 1] or known
-
-
-def _class_intervals(pair: Two, dimension: str, metric: Metric) -> dict[str, tuple[float, float]]:
-    if not metric.is_decomposable:
-        return {}
-    a, b = (statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b))
-    own, theirs = (classes(statistics.features.get(dimension, [])) for statistics in (a, b))
-    found: dict[str, tuple[float, float]] = {}
-    for label in own.keys() & theirs.keys():
-        rows = paired(
-            metric, a.of_rows(metric.statistic, own[label]), b.of_rows(metric.statistic, theirs[label])
-        )
-        ends = difference_interval(rows)
-        if ends is not None:
-            found[label] = ends
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from django.contrib.admin.models import LogEntry
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
@@ -125,6 +125,21 @@ def own_data(user: User) -> dict[str, Any]:
     mailed = MailedInvitation.objects.select_related("team")
     memberships = Membership.objects.filter(user=user).select_related("team")
     own_teams = {membership.team_id for membership in memberships}
+    runs = []
+    for run in Submission.objects.filter(submitted_by=user).select_related("phase__task__season", "team"):
+        # Of a team that they have left it is the team's, and may have been changed since.
+        about = {"system": run.system, "description": run.description, "card": run.card}
+        runs.append(
+            {
+                "id": run.pk,
+                "phase": f"{run.phase.task.season.slug}/{run.phase.task.slug}/{run.phase.slug}",
+                "team": run.team.name if run.team else None,
+                **(about if run.team_id in own_teams else {}),
+                "filename": run.filename,
+                "sha256": run.sha256,
+                "submitted": _plain(run.submitted_at),
+            }
+        )
     [account] = _rows(
         [user], address="email", name="name", affiliation="affiliation", orcid="orcid", is_listed="is_listed",
         language="language", joined="date_joined", last_signed_in="last_login",
@@ -154,7 +169,7 @@ def own_data(user: User) -> dict[str, Any]:
             team="team.name", asked="asked_at", message="message",
         ),
         "tokens": _rows(user.tokens.all(), name="name", scope="scope", created="created_at"),
-        "runs": [_run(run, is_own=run.team_id in own_teams) for run in _runs_sent_by(user)],
+        "runs": runs,
         "ratings": _rows(
             Rating.objects.filter(annotator__user=user).select_related("text"),
             text="text.code", readability="readability", consistency="consistency", rated="rated_at",
@@ -185,21 +200,3 @@ def _plain(value: object) -> object:
 def confirmed_addresses(user: User) -> list[str]:
     confirmed = EmailAddress.objects.filter(user=user, verified=True)
     return [address.lower() for address in confirmed.values_list("email", flat=True)]
-
-
-def _runs_sent_by(user: User) -> QuerySet[Submission]:
-    return Submission.objects.filter(submitted_by=user).select_related("phase__task__season", "team")
-
-
-def _run(run: Submission, *, is_own: bool) -> dict[str, Any]:
-    # Of a team that they have left it is the team's, and may have been changed since.
-    about = {"system": run.system, "description": run.description, "card": run.card}
-    return {
-        "id": run.pk,
-        "phase": f"{run.phase.task.season.slug}/{run.phase.task.slug}/{run.phase.slug}",
-        "team": run.team.name if run.team else None,
-        **(about if is_own else {}),
-        "filename": run.filename,
-        "sha256": run.sha256,
-        "submitted": _plain(run.submitted_at),
-    }

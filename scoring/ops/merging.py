@@ -65,7 +65,19 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             Membership.objects.filter(team__in=(held.team, held.into)).values_list("user", flat=True)
         )
         check_size(held.season, len(members))
-        _check_tries(held.season, held.team, held.into)
+        teams = (held.team, held.into)
+        for phase in Phase.objects.filter(task__season=held.season, runs_in_total__isnull=False):
+            extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
+            sent = sum(counted_runs(phase, team).count() for team in teams)
+            most = (phase.runs_in_total or 0) + (extra or 0)
+            if sent > most:
+                raise MergeRefused(
+                    _(
+                        "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
+                        "%(most)s; an organiser can merge them"
+                    )
+                    % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
+                )
         return _merge(held.season, held.team, held.into, by, reason="")
 
 
@@ -75,7 +87,16 @@ def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str
     with transaction.atomic():
         _hold(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        _check_elsewhere(season, into, by)
+        # Members read all that a team has, in other seasons too: there its own lead lets them in.
+        others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
+        if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
+            raise MergeRefused(
+                _(
+                    "%(team)s is in other seasons too, which its new members would read; merge the other way "
+                    "round, or let its lead accept a proposal"
+                )
+                % {"team": into}
+            )
         return _merge(season, team, into, by, reason=reason)
 
 
@@ -150,33 +171,6 @@ def _check_date(season: Season) -> None:
         until = season.merge_until.astimezone(dt.UTC)
         words = _("the teams of %(season)s could merge until %(instant)s")
         raise MergeRefused(words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"})
-
-
-def _check_elsewhere(season: Season, into: Team, by: User) -> None:
-    others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
-    if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
-        raise MergeRefused(
-            _(
-                "%(team)s is in other seasons too, which its new members would read; merge the other way "
-                "round, or let its lead accept a proposal"
-            )
-            % {"team": into}
-        )
-
-
-def _check_tries(season: Season, team: Team, into: Team) -> None:
-    for phase in Phase.objects.filter(task__season=season, runs_in_total__isnull=False):
-        given = ExtraTries.objects.filter(phase=phase, team__in=(team, into)).aggregate(n=Sum("tries"))["n"]
-        sent = sum(counted_runs(phase, own).count() for own in (team, into))
-        most = (phase.runs_in_total or 0) + (given or 0)
-        if sent > most:
-            raise MergeRefused(
-                _(
-                    "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
-                    "%(most)s; an organiser can merge them"
-                )
-                % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
-            )
 
 
 def _hold(*teams: Team) -> None:

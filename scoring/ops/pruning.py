@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -64,7 +63,16 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
         for pk, name in list(old.values_list("pk", "statistics")):
             if Evaluation.objects.filter(pk=pk, statistics=name).update(statistics=""):
                 storage.statistics.delete(name)
-    orphaned = _orphaned(now - SAFE_AGE, matrices)
+    # Left alone for longer than a request lives.
+    left = {
+        full_name(folder, entry.name): entry.size
+        for folder in storage.FOLDERS
+        for entry in folder.entries("")
+        if entry.modified < now - SAFE_AGE
+    }
+    # Asked after the files were found: a row that is written later belongs to a file that is younger.
+    spared = {file.name for file in named_files()} | matrices.keys()
+    orphaned = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(what="orphaned files", count=len(orphaned), size=sum(orphaned.values()))
     if not dry_run:
         for name in orphaned:
@@ -85,19 +93,6 @@ def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
     return Pruned(what=what, count=count)
 
 
-def _orphaned(before: dt.datetime, spared: Collection[str]) -> dict[str, int]:
-    found = {
-        full_name(folder, entry.name): entry.size
-        for folder in storage.FOLDERS
-        for entry in folder.entries("")
-        if entry.modified < before
-    }
-    # Asked after the files were found: a row that is written later belongs to a file that is younger.
-    named = {file.name for file in named_files()}
-    return {name: size for name, size in found.items() if name not in named and name not in spared}
-
-
-#: The columns that name files, each with its folder of the storage.
 COLUMNS = (
     (Submission, "file", storage.runs),
     (Gold, "file", storage.gold),

@@ -128,7 +128,8 @@ class Serving:
             # Busy workers give their jobs back. The queue's own way to end would wait until they are scored.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
-        while not _are_over(groups):
+        # Each is looked at, since looking is what clears the remains of a group away.
+        while [group for group in groups if not group.is_over()]:
             if self._hurry.is_set() or time.monotonic() > until:
                 log.warning("What has not ended in time is killed: %s", ", ".join(parts))
                 break
@@ -150,7 +151,10 @@ class Serving:
                 self.announce(ready)
             ready = ready if not done else ""
             leave_sign()
-            self._wait_for_next_sweep(known)
+            until = time.monotonic() + settings.SWEEP_SECONDS
+            while time.monotonic() < until and not self._ending.wait(TICK):
+                if self.groups[WORKER].group_name not in (None, known):
+                    break
 
     def _watch_schema(self) -> None:
         """Ends everything, in good order, once a newer release has taken away what this one uses."""
@@ -163,12 +167,6 @@ class Serving:
             except DatabaseError:
                 # Who needs it says so; the next look comes by itself.
                 connections.close_all()
-
-    def _wait_for_next_sweep(self, known: str | None) -> None:
-        until = time.monotonic() + settings.SWEEP_SECONDS
-        while time.monotonic() < until and not self._ending.wait(TICK):
-            if self.groups[WORKER].group_name not in (None, known):
-                return
 
     def _keep_site_answering(self) -> None:
         answered = partial(answered_so_far, self._counts)
@@ -198,11 +196,6 @@ def leave_sign() -> None:
     with suppress(OSError):
         settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
         (settings.WORK_DIR / SIGN).touch()
-
-
-def _are_over(groups: Collection[ProcessGroup]) -> bool:
-    # Each is looked at, since looking is what clears the remains of a group away.
-    return not [group for group in groups if not group.is_over()]
 
 
 def command(part: str) -> list[str]:
@@ -299,9 +292,9 @@ class Probe:
 
     def finds_it_hanging(self) -> bool:
         """A site that answers others while this waits its turn has much to do, as before a deadline."""
-        self._looks.append(self.answers() or self._answers_others())
+        is_answered = self.answers()
+        if not is_answered:
+            before, self._answered = self._answered, self._answered_so_far()
+            is_answered = before is not None and self._answered > before
+        self._looks.append(is_answered)
         return self._looks.count(False) >= MAX_UNANSWERED
-
-    def _answers_others(self) -> bool:
-        before, self._answered = self._answered, self._answered_so_far()
-        return before is not None and self._answered > before

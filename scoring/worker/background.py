@@ -6,13 +6,12 @@ import datetime as dt
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 
 from citeboard.core import storage
 from citeboard.core.database import database_now, from_now
@@ -166,7 +165,12 @@ def forget_old(now: dt.datetime | None = None) -> int:
     papers = ended.filter(kind=Kind.PAPER)
     old = list(ended.filter(finished_at__lt=now - KEPT)[:MAX_SWEPT])
     old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_SWEPT]
-    old += _replaced(papers.filter(state=State.DONE), now - REPLACED_KEPT)
+    newest: set[tuple[int, int | None]] = set()
+    for paper in papers.filter(state=State.DONE).order_by("-finished_at", "-pk"):
+        view = (paper.season_id, paper.asked_by_id)
+        if view in newest and paper.finished_at is not None and paper.finished_at < now - REPLACED_KEPT:
+            old.append(paper)
+        newest.add(view)
     forgotten = {job.pk: job for job in old}
     for job in forgotten.values():
         # Row first: a file without a row is orphaned, and a row without its file would be lost.
@@ -174,12 +178,3 @@ def forget_old(now: dt.datetime | None = None) -> int:
         if job.file:
             storage.statistics.delete(job.file)
     return len(forgotten)
-
-
-def _replaced(papers: QuerySet[BackgroundJob], before: dt.datetime) -> Iterable[BackgroundJob]:
-    newest: set[tuple[int, int | None]] = set()
-    for paper in papers.order_by("-finished_at", "-pk"):
-        view = (paper.season_id, paper.asked_by_id)
-        if view in newest and paper.finished_at is not None and paper.finished_at < before:
-            yield paper
-        newest.add(view)

@@ -120,29 +120,27 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             )
         run = runs.first()
         if run is None:
-            return Asked(name=name, submission=_begun(name, phase, gold), is_new=True)
+            last = (
+                Submission.objects.filter(phase=phase, team=None).aggregate(last=Max("number"))["last"] or 0
+            )
+            at = timezone.now()
+            if name == HUMAN:
+                facts = {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
+            else:
+                facts = {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
+            run = Submission.objects.create(
+                phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
+            )
+            if name == HUMAN:
+                create_jobs(run, gold)
+            else:
+                create_writing_job(run, gold)
+            return Asked(name=name, submission=run, is_new=True)
         # What failed begins again, and jobs that are missing are made.
         made = [] if run.is_unwritten else create_jobs(run, gold)
         jobs = run.jobs.filter(step=Job.Step.WRITE) if run.is_unwritten else run.jobs.filter(gold=gold)
         restarted = [job for job in jobs.filter(state=Job.State.FAILED) if restart(job)]
         return Asked(name=name, submission=run, is_new=bool(made or restarted))
-
-
-def _begun(name: str, phase: Phase, gold: Gold) -> Submission:
-    last = Submission.objects.filter(phase=phase, team=None).aggregate(last=Max("number"))["last"] or 0
-    at = timezone.now()
-    if name == HUMAN:
-        facts = {"kind": Kind.HUMAN, "system": HUMAN_SYSTEM, "description": HUMAN_DESCRIPTION}
-    else:
-        facts = {"kind": Kind.BASELINE, "system": name, "description": described(baseline(name))}
-    run = Submission.objects.create(
-        phase=phase, number=last + 1, built_in=name, submitted_at=at, status_since=at, **facts
-    )
-    if name == HUMAN:
-        create_jobs(run, gold)
-    else:
-        create_writing_job(run, gold)
-    return run
 
 
 def described(own: Baseline) -> str:

@@ -260,17 +260,15 @@ def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> 
             "your file is not at fault. The organisers can see what is wrong."
         )
     errors = [problem for problem in own if problem.get("fatal", True)]
-    told = [_sentence(error) for error in errors[:MAX_TOLD]]
+    told = []
+    for error in errors[:MAX_TOLD]:
+        where = f"line {error['line']}: " if error.get("line") is not None else ""
+        expected = f"; expected {error['expected']}" if error.get("expected") else ""
+        told.append(f"{where}{error['message']}{expected}")
     rest = len(errors) - len(told) + more
     words = f"The run cannot be scored: {'; '.join(told)}{f'; and {rest} more problems' if rest else ''}."
     unlisted = [Problem(message=f"and {more:,} more problems").as_dict()] if more else []
     return RunFailed(words, [*own, *unlisted])
-
-
-def _sentence(problem: Mapping[str, Any]) -> str:
-    where = f"line {problem['line']}: " if problem.get("line") is not None else ""
-    expected = f"; expected {problem['expected']}" if problem.get("expected") else ""
-    return f"{where}{problem['message']}{expected}"
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -309,23 +307,16 @@ class ScorerFolder:
 
 
 def remove_leftovers(work: Path) -> int:
-    return sum(_remove_if_left(folder) for folder in work.glob(f"{LOCKED}*")) + sum(
-        _remove_if_old(folder) for folder in work.glob(f"{NEW}*")
-    )
-
-
-def _remove_if_left(folder: Path) -> bool:
-    # Whoever closes a folder may remove it first, and some file systems know no locks.
-    with suppress(OSError), (folder / LOCK).open("r+b") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-        return True
-    return False
-
-
-def _remove_if_old(folder: Path) -> bool:
-    with suppress(OSError):
-        if folder.stat().st_mtime < time.time() - SAFE_AGE:
+    removed = 0
+    for folder in work.glob(f"{LOCKED}*"):
+        # Whoever closes a folder may remove it first, and some file systems know no locks.
+        with suppress(OSError), (folder / LOCK).open("r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
-            return True
-    return False
+            removed += 1
+    for folder in work.glob(f"{NEW}*"):
+        with suppress(OSError):
+            if folder.stat().st_mtime < time.time() - SAFE_AGE:
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
+    return removed

@@ -49,8 +49,17 @@ _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 def main() -> int:
     die_with_parent()
     os.nice(NICENESS)
-    _get_ready()
-    order = _order()
+    for module in READY:
+        import_module(module)
+    import_module("tasks.types").task_types()
+    line = b""
+    while not line.endswith(b"\n"):
+        # Unbuffered and byte by byte: the rest of standard input belongs to the thread that watches it.
+        byte = os.read(0, 1)
+        if not byte:
+            return 0
+        line += byte
+    order: Mapping[str, Any] = json.loads(line)
     if order["uses_kernel"]:
         # Before there is a second thread, which would keep its rights.
         give_up(_rights(order["arguments"]))
@@ -64,12 +73,6 @@ def main() -> int:
         if (code := exit_code_of(error)) is None:
             raise
         return code
-
-
-def _get_ready() -> None:
-    for module in READY:
-        import_module(module)
-    import_module("tasks.types").task_types()
 
 
 def _rights(arguments: Sequence[str]) -> Rights:
@@ -93,18 +96,6 @@ def _rights(arguments: Sequence[str]) -> Rights:
     # A GPU is spoken to through these, where there is one.
     writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
     return Rights(readable=readable, writable=writable, may_start_processes=True)
-
-
-def _order() -> Mapping[str, Any]:
-    line = b""
-    while not line.endswith(b"\n"):
-        # Unbuffered and byte by byte: the rest of standard input belongs to the thread that watches it.
-        byte = os.read(0, 1)
-        if not byte:
-            sys.exit(0)
-        line += byte
-    order: Mapping[str, Any] = json.loads(line)
-    return order
 
 
 def _end_when_left_alone() -> None:

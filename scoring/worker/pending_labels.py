@@ -36,7 +36,11 @@ STILL_WAITING = (Job.State.QUEUED, Job.State.RUNNING, Job.State.WAITING)
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     """Put the job off until its pairs are decided; False once the job is no longer ours."""
-    deciding = _deciding(job)
+    model_name = stored_model(job.options)
+    assert model_name is not None, f"job {job.pk} asks for no kept labels"
+    season = job.submission.phase.task.season
+    EntailmentModel.objects.get_or_create(name=model_name, season=season)
+    deciding = list(EntailmentModel.objects.deciding(model_name, season))
     model = deciding[0]
     # A passage may hold what Unicode calls the end of a line.
     with pairs.open(encoding="utf-8", newline="\n") as kept:
@@ -113,14 +117,6 @@ def open_pairs(waiting: Sequence[PendingLabels], *, is_next_only: bool = False) 
                     continue
                 shown.add(pair)
                 yield {"premise": pair.premise, "hypothesis": pair.hypothesis}
-
-
-def _deciding(job: Job) -> list[EntailmentModel]:
-    name = stored_model(job.options)
-    assert name is not None, f"job {job.pk} asks for no kept labels"
-    season = job.submission.phase.task.season
-    EntailmentModel.objects.get_or_create(name=name, season=season)
-    return list(EntailmentModel.objects.deciding(name, season))
 
 
 def _waiting_for(model: EntailmentModel) -> QuerySet[PendingLabels]:

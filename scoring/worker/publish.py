@@ -106,7 +106,15 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     forget_comparisons(evaluation)
-    transaction.on_commit(lambda: _forget_others(statistics), robust=True)
+
+    def forget_earlier_attempts() -> None:
+        folder, _, kept = statistics.partition("/")
+        job_prefix = "-".join(kept.split("-")[:2])
+        for other in storage.statistics.listdir(folder)[1]:
+            if other != kept and other.startswith(f"{job_prefix}-"):
+                storage.statistics.delete(f"{folder}/{other}")
+
+    transaction.on_commit(forget_earlier_attempts, robust=True)
     transaction.on_commit(lambda: board_orders.ask(evaluation.phase_id, evaluation.rules), robust=True)
     return evaluation
 
@@ -114,14 +122,6 @@ def record_scores(*, job: Job, result: Mapping[str, Any], statistics: str, secon
 def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
     scores = Score.objects.filter(**{f"evaluation__{name}": own for name, own in same.items()}).order_by()
     return set(scores.values_list("shared_id", "value", "is_infinite", "low", "high", "n"))
-
-
-def _forget_others(name: str) -> None:
-    folder, _, own = name.partition("/")
-    job = "-".join(own.split("-")[:2])
-    for other in storage.statistics.listdir(folder)[1]:
-        if other != own and other.startswith(f"{job}-"):
-            storage.statistics.delete(f"{folder}/{other}")
 
 
 def rank_value(metrics: Mapping[str, Mapping[str, Any]]) -> float | None:

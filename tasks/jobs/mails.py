@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
@@ -88,7 +87,8 @@ def send_mails() -> int:
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
-        for kind, row in islice(_leased_mails(until), MAX_AT_ONCE):
+        due = ((kind, row) for kind in KINDS for row in kind.take_due(most=MAX_AT_ONCE, until=until))
+        for kind, row in islice(due, MAX_AT_ONCE):
             if not _is_wanted(row):
                 kind.end_lease(row, mail=Mail.NONE)
                 continue
@@ -122,11 +122,6 @@ def send_mails() -> int:
     finally:
         connection.close()
     return sent
-
-
-def _leased_mails(until: float) -> Iterator[tuple[Mails, Any]]:
-    for kind in KINDS:
-        yield from ((kind, row) for row in kind.take_due(most=MAX_AT_ONCE, until=until))
 
 
 def try_again(*, by: User) -> int:

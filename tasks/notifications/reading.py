@@ -55,7 +55,7 @@ def unread(request: HttpRequest) -> int:
 
 
 def _may_have(user: User) -> tuple[bool, bool]:
-    """Whether the person has unread notifications and invitations at all, most often neither: one statement,"""
+    """Whether the person has unread notifications and invitations at all: one statement."""
     values: dict[str, int | str] = {"user": user.pk, "waiting": MailedInvitation.State.WAITING.value}
     with connection.cursor() as cursor:
         cursor.execute(_MAY_HAVE.format(**_TABLES), values)

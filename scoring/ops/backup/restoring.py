@@ -55,7 +55,15 @@ def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
     manifest = verified(folder)
     if not overwrite and (found := what_is_here()):
         raise BackupRefused(f"this system is not empty: it has {found}; nothing was changed")
-    _put_files(folder / FILES)
+    for path in sorted(path for path in (folder / FILES).rglob("*") if path.is_file()):
+        name = path.relative_to(folder / FILES).as_posix()
+        if _stored_digest(name) == digest_of(path)[1]:
+            continue
+        default_storage.delete(name)
+        with path.open("rb") as content:
+            stored_name = default_storage.save(name, File(content))
+        if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
+            raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
     load_database(folder, dict(manifest.database), list(manifest.migrations))
     # Mounted archives are those of the backup and no others.
     shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
@@ -98,18 +106,6 @@ def what_is_here() -> str:
             return str(model._meta.verbose_name_plural)  # noqa: SLF001  (the same)
     found = next((entry for folder in storage.FOLDERS for entry in folder.entries("")), None)
     return f"files in its storage, such as {found.name}" if found else ""
-
-
-def _put_files(folder: Path) -> None:
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = path.relative_to(folder).as_posix()
-        if _stored_digest(name) == digest_of(path)[1]:
-            continue
-        default_storage.delete(name)
-        with path.open("rb") as content:
-            stored_name = default_storage.save(name, File(content))
-        if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
-            raise BackupRefused(f"the storage keeps {name} otherwise than given; the database is as before")
 
 
 def _differing(manifest: Manifest) -> Iterator[str]:

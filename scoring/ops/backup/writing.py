@@ -272,7 +272,17 @@ def snapshot() -> Iterator[None]:
 
 def write_database(folder: Path) -> dict[str, Any]:
     if connection.vendor == "postgresql":
-        return {"vendor": "postgresql", "tables": _write_tables(folder / TABLES)}
+        (folder / TABLES).mkdir(exist_ok=True)
+        tables = {}
+        with connection.cursor() as cursor:
+            for table in _own_tables():
+                columns = [row.name for row in connection.introspection.get_table_description(cursor, table)]
+                tables[table] = columns
+                statement = f"COPY {_named(table, columns)} TO STDOUT"
+                with (folder / TABLES / f"{table}.copy").open("wb") as file, cursor.copy(statement) as rows:
+                    for part in rows:
+                        file.write(part)
+        return {"vendor": "postgresql", "tables": tables}
     path = folder / SQLITE_FILE
     with closing(sqlite3.connect(path)) as copy:
         connection.connection.backup(copy)
@@ -294,20 +304,6 @@ def load_database(folder: Path, facts: dict[str, Any], migrations: list[str]) ->
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         copy.backup(connection.connection)
     connection.close()
-
-
-def _write_tables(folder: Path) -> dict[str, list[str]]:
-    folder.mkdir(exist_ok=True)
-    found = {}
-    with connection.cursor() as cursor:
-        for table in _own_tables():
-            columns = [row.name for row in connection.introspection.get_table_description(cursor, table)]
-            found[table] = columns
-            statement = f"COPY {_named(table, columns)} TO STDOUT"
-            with (folder / f"{table}.copy").open("wb") as file, cursor.copy(statement) as rows:
-                for part in rows:
-                    file.write(part)
-    return found
 
 
 def _make_tables(migrations: list[str]) -> None:
