@@ -169,7 +169,7 @@ def record(submission: Any, gold: Any, result: dict[str, Any], chance: random.Ra
     from django.utils import timezone
 
     from scoring.worker import compare_board
-    from scoring.worker.publish import record_scores
+    from scoring.worker.score import record_scores
     from tasks.jobs.leases import options_digest
     from tasks.models import Job
 

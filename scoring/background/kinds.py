@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.files.base import ContentFile
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -19,7 +22,6 @@ from django.utils.translation import gettext_noop
 from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.teams.models import User
-from scoring.background.job_context import Outcome, told
 from scoring.board.visibility import (
     audience_of,
     frozen_at,
@@ -34,8 +36,10 @@ from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human.claim_review import keep_file, read_agreement
 from scoring.human.sheets import SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
+from scoring.worker import background, interruptions
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
+from scoring.worker.interruptions import DATABASE_ERRORS
 from scoring.worker.local_copies import storage_in_use
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import Upload
@@ -206,3 +210,51 @@ def _viewer(paper: OverviewPaper) -> User | None:
 
 def _digest(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+#: The lease is renewed so often within its time.
+BEATS = 4
+
+
+class JobLost(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``record`` writes what came out, in the transaction that ends the job, and returns what its page says.
+
+    ``file`` is kept with the job; ``after`` is done once all of it is committed.
+    """
+
+    record: Callable[[], Mapping[str, Any]]
+    file: str = ""
+    after: Callable[[], object] = lambda: None
+
+
+def told(job: BackgroundJob, share: float, doing: str) -> None:
+    """Raises JobLost, or Stopping where the worker is to end."""
+    interruptions.check()
+    if not background.tell(job, share, doing):
+        raise JobLost
+
+
+@contextmanager
+def heartbeat(job: BackgroundJob) -> Iterator[None]:
+    """Renew the lease as long as the block runs: reading a large file takes minutes."""
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(background.LEASE / BEATS):
+            # The next one may come through; without any the lease ends, and the job begins again.
+            with suppress(*DATABASE_ERRORS):
+                background.renew(job)
+            connection.close()
+
+    beating = threading.Thread(target=renew, name="heartbeat", daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        beating.join()

@@ -11,8 +11,15 @@ from citeboard.core import storage
 from citeboard.core.confined.pool import PoolFull
 from citeboard.core.processes import process_name
 from citeboard.core.words import one_line, sentence
-from scoring.background.job_context import JobLost, Outcome, heartbeat
-from scoring.background.kinds import prepared_judgements, prepared_labels, prepared_paper, prepared_sheet
+from scoring.background.kinds import (
+    JobLost,
+    Outcome,
+    heartbeat,
+    prepared_judgements,
+    prepared_labels,
+    prepared_paper,
+    prepared_sheet,
+)
 from scoring.human.claim_review import JudgementsRefused
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob

@@ -33,7 +33,7 @@ from prometheus_client.registry import Collector
 from citeboard.core.database import database_now
 from citeboard.core.instruments import SHARED_FOLDER
 from citeboard.core.maintenance import last_done
-from scoring.ops.backup.writing import BACKUP
+from scoring.ops.backups import BACKUP
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission
 

@@ -21,7 +21,7 @@ from citeboard.core.processes import host_of
 from citeboard.core.release import release
 from scoring.distribution.backend import version
 from scoring.ops import metrics
-from scoring.ops.backup.writing import BACKUP
+from scoring.ops.backups import BACKUP
 from scoring.ops.doctor import Finding, examine
 from tasks.jobs.groups import MAX_SILENCE, why_unserved
 from tasks.jobs.mails import MailState, mail_state

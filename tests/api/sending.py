@@ -10,7 +10,7 @@ from scoring.offline.scoring import Scoring
 from scoring.offline.scoring import score as score_offline
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
-from scoring.worker.publish import keep_statistics, record_scores
+from scoring.worker.score import keep_statistics, record_scores
 from tasks.jobs.leases import claim, complete
 from tasks.models import Phase, Submission
 from tests.api.conftest import API

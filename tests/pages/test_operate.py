@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 from citeboard.core.maintenance import note_done
 from citeboard.teams.models import Token
-from scoring.ops.backup.writing import BACKUP
+from scoring.ops.backups import BACKUP
 from scoring.ops.doctor import CHECKS
 from scoring.ops.site_state import EXAMINED
 from tasks.jobs import leases

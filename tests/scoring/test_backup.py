@@ -13,8 +13,8 @@ from django.db import connection, models
 from citeboard.core import storage
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Evaluation
-from scoring.ops.backup import writing
-from scoring.ops.backup.writing import MANIFEST, read_manifest
+from scoring.ops import backups
+from scoring.ops.backups import MANIFEST, read_manifest
 from scoring.ops.pruning import COLUMNS, named_files
 from tasks.models import Gold, Phase, Submission
 from tests.api.sending import score
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ASKED = """
 from django.test import Client
 from citeboard.teams.models import Team
-from scoring.ops.backup.writing import board_digests
+from scoring.ops.backups import board_digests
 import json
 client = Client(headers={{"host": "localhost"}})
 home = client.get("/")
@@ -86,7 +86,7 @@ def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
 
 
 def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(phase, target, monkeypatch):
-    real, came = writing.board_digests, []
+    real, came = backups.board_digests, []
 
     def send() -> None:
         try:
@@ -100,7 +100,7 @@ def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(phas
         sender.join()
         return real()
 
-    monkeypatch.setattr(writing, "board_digests", digests_while_somebody_sends)
+    monkeypatch.setattr(backups, "board_digests", digests_while_somebody_sends)
     backup(target)
     assert Submission.objects.filter(pk__in=came).count() == 1
     named = {f"files/{storage.runs.folder}/{run.file}" for run in Submission.objects.exclude(pk__in=came)}
@@ -108,7 +108,7 @@ def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(phas
 
 
 def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(phase, target, monkeypatch):
-    evaluation, real, snapshots = Evaluation.objects.first(), writing.board_digests, []
+    evaluation, real, snapshots = Evaluation.objects.first(), backups.board_digests, []
 
     def replaced() -> None:
         new = storage.statistics.save("1/job-1-1-newer.npz", ContentFile(b"newer"))
@@ -124,7 +124,7 @@ def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(pha
             other.join()
         return real()
 
-    monkeypatch.setattr(writing, "board_digests", digests)
+    monkeypatch.setattr(backups, "board_digests", digests)
     backup(target)
     manifest = read_manifest(target)
     assert len(snapshots) == 2
@@ -189,7 +189,7 @@ def test_a_backup_is_written_where_nothing_is_and_leaves_nothing_when_it_fails(p
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing, "write_database", full)
+    monkeypatch.setattr(backups, "write_database", full)
     with pytest.raises(CommandError, match=r"No backup was made: .*No space left"):
         backup(target)
     assert list(target.parent.rglob("*")) == [target]

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from prometheus_client.parser import text_string_to_metric_families
 
 from citeboard.core.maintenance import note_done
-from scoring.ops.backup.writing import BACKUP
+from scoring.ops.backups import BACKUP
 from tasks.jobs.leases import JOBS, cancel_jobs, claim, restart
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted, file_size
-from scoring.ops.backup.writing import BackupRefused, remove_older, write_backup
+from scoring.ops.backups import BackupRefused, remove_older, write_backup
 
 #: The exit code where the backup is complete but for files that the site itself has lost.
 LOST = 3

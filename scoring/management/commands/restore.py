@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
-from scoring.ops.backup.restoring import restore_backup
-from scoring.ops.backup.writing import BackupRefused
+from scoring.ops.backups import BackupRefused, restore_backup
 
 #: The exit code where all was put back and something is not as it was.
 DIFFERS = 3
