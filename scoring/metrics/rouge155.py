@@ -198,9 +198,10 @@ class Reading:
     def _words(self, line: bytes) -> list[str]:
         spaced = _NO_WORD.sub(b" ", line.lower().replace(b"-", b" - ")).decode("ascii")
         words = [word for word in spaced.split() if word not in self.stop_words and word[0] != "-"]
-        if not self.is_stemmed:
-            return words
-        return [w if len(w) <= SHORT else self.exceptions.get(w) or rouge155_stem(w) for w in words]
+        return [self._stem(word) for word in words] if self.is_stemmed else words
+
+    def _stem(self, word: str) -> str:
+        return word if len(word) <= SHORT else self.exceptions.get(word) or rouge155_stem(word)
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
