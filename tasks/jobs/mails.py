@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
@@ -87,7 +88,9 @@ def send_mails() -> int:
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
-        due = ((kind, row) for kind in KINDS for row in kind.take_due(most=MAX_AT_ONCE, until=until))
+        due: Iterator[tuple[Mails, Any]] = (
+            (kind, row) for kind in KINDS for row in kind.take_due(most=MAX_AT_ONCE, until=until)
+        )
         for kind, row in islice(due, MAX_AT_ONCE):
             if not _is_wanted(row):
                 kind.end_lease(row, mail=Mail.NONE)
