@@ -22,7 +22,6 @@ from tasks.types.references import MetricRef, lazy
 from tasks.types.run_forms import RUN_FORM, TrecForm
 
 if TYPE_CHECKING:
-    from tasks.types.citation_recommendation.collection import Collection
     from tasks.types.ranking.runs import RankedRun
 
 COLLECTION = "tasks.types.citation_recommendation.collection"
@@ -130,7 +129,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     """
     from tasks.types.ranking.runs import DeclaredLists
 
-    collection: Collection = split.content
+    collection = split.content
     answers = run.lists
     if run.declared:
         answers = DeclaredLists(run.lists, run.declared, len(split.index["pools"][0]))
