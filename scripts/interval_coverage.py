@@ -36,7 +36,7 @@ from tasks.types import CORRECTED
 PAGE = ROOT / "docs" / "uncertainty.md"
 BEGIN, END = "<!-- the tables of scripts/interval_coverage.py -->", "<!-- end of the tables -->"
 SIZES = (3, 4, 6, 10, 20, 40, 100)
-SIZES_ON_PAGE = (3, 6, 20, 100)
+SIZES_ON_PAGE, PERCENTILE_SIZES_ON_PAGE = (3, 10, 100), (10,)
 AIM = 93.0
 #: Units of which the true value is made, and so many test sets are looked at at a time.
 POPULATION, BLOCK = 1_000_000, 500
@@ -353,7 +353,7 @@ def tables(repetitions: int, seed: int, *, is_page: bool) -> str:
     few = max(200, repetitions // 8)
     percentile = {own.name: list(simulated(own, few, seed, is_percentile=True)) for own in families()}
     error = Cell(95.0, 0.0, 1.0, repetitions).error
-    sizes = SIZES_ON_PAGE if is_page else SIZES
+    sizes, percentile_sizes = (SIZES_ON_PAGE, PERCENTILE_SIZES_ON_PAGE) if is_page else (SIZES, SIZES)
     return "\n".join(
         [
             f"{repetitions:,} test sets a cell, seed {seed}; two standard errors are {error:.1f} points.",
@@ -364,7 +364,7 @@ def tables(repetitions: int, seed: int, *, is_page: bool) -> str:
             "",
             f"The percentile bootstrap ({RESAMPLES} resamples, {few:,} test sets a cell) at the same:",
             "",
-            *table(percentile, sizes, has_width=not is_page),
+            *table(percentile, percentile_sizes, has_width=not is_page),
         ]
     )
 
