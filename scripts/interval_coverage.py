@@ -4,7 +4,7 @@
 
 Draws test sets from populations whose value is known, family by family, and counts. The intervals come from
 the functions that scores use, on metrics that scores use. `--write` puts the tables into the page, with fewer
-sizes and without the widths of the percentile bootstrap.
+sizes.
 """
 
 from __future__ import annotations
@@ -357,28 +357,28 @@ def tables(repetitions: int, seed: int, *, is_page: bool) -> str:
     return "\n".join(
         [
             f"{repetitions:,} test sets a cell, seed {seed}; two standard errors are {error:.1f} points.",
+            f"Last the percentile bootstrap ({RESAMPLES} resamples, {few:,} test sets a cell).",
             "",
-            *table(cells, sizes, has_width=True),
+            "| Units |"
+            + "".join(f" {size} |" for size in sizes)
+            + "".join(f" percentile, {size} |" for size in percentile_sizes),
+            "| --- |" + " ---: |" * (len(sizes) + len(percentile_sizes)),
+            *(
+                f"| {name} |"
+                + "".join(f" {cell.text(has_width=True)} |" for cell in chosen(row, sizes))
+                + "".join(
+                    f" {cell.text(has_width=False)} |" for cell in chosen(percentile[name], percentile_sizes)
+                )
+                for name, row in cells.items()
+            ),
             "",
             f"Below {AIM:.0f} % less that error, of all sizes: {', '.join(short) or 'none'}.",
-            "",
-            f"The percentile bootstrap ({RESAMPLES} resamples, {few:,} test sets a cell) at the same:",
-            "",
-            *table(percentile, percentile_sizes, has_width=not is_page),
         ]
     )
 
 
-def table(rows: dict[str, list[Cell]], sizes: tuple[int, ...], *, has_width: bool) -> list[str]:
-    lines = [
-        f"| {name} | "
-        + " | ".join(
-            cell.text(has_width=has_width) for size, cell in zip(SIZES, cells, strict=True) if size in sizes
-        )
-        + " |"
-        for name, cells in rows.items()
-    ]
-    return ["| Units | " + " | ".join(map(str, sizes)) + " |", "| --- |" + " ---: |" * len(sizes), *lines]
+def chosen(cells: list[Cell], sizes: tuple[int, ...]) -> list[Cell]:
+    return [cell for size, cell in zip(SIZES, cells, strict=True) if size in sizes]
 
 
 def main() -> None:
