@@ -1,7 +1,5 @@
 """Scores in Django's admin: to be looked up. A number changes by being computed again, nowhere else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Seasons in Django's admin. What a season file says is better changed there, and loaded again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

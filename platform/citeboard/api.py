@@ -1,7 +1,5 @@
 """The API: version 1, composed of what each app answers."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

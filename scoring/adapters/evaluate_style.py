@@ -3,8 +3,6 @@
 References are no argument: the gold is read from its files, in the form that the task type reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

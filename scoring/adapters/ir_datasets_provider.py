@@ -6,8 +6,6 @@ register("https://board.example.org/seasons/2027/recommendation/trec.zip")
 ir_datasets.load("citeboard/2027/recommendation/test").qrels
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import urllib.request

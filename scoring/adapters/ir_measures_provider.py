@@ -4,8 +4,6 @@ A measure is then asked for as `ir_measures.evaluator([R@10], qrels)` or of `PRO
 documents are ordered by document, as other providers do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

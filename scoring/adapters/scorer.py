@@ -1,7 +1,5 @@
 """A scorer that has read its gold and scores one set of answers after another."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence

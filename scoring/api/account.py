@@ -1,7 +1,5 @@
 """Who one is and what one was told; the site's notices, and how it stands for its staff."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

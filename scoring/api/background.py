@@ -1,7 +1,5 @@
 """Background jobs for programs, asked for with 202 and followed at their own address; the overview paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase

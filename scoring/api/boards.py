@@ -1,7 +1,5 @@
 """A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """An example beside every request and answer in the API's description, made of one value for each field."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

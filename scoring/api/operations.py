@@ -3,8 +3,6 @@
 The view, the route and the description of it all follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import cleandoc, signature

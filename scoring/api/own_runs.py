@@ -1,7 +1,5 @@
 """One's own runs: listed, followed to their scores, changed, and their files."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from typing import Any

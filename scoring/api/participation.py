@@ -1,7 +1,5 @@
 """Between organisers and those who take part: entries, terms, questions, announcements, reports."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -1,7 +1,5 @@
 """What organisers do to a phase: its times, its board, confirmed results and tries of single teams."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.shortcuts import get_object_or_404

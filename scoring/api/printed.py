@@ -1,7 +1,5 @@
 """What the offline scorer said of a run, put together again from the rows that keep it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scoring.board.differences import hidden_classes

@@ -1,7 +1,5 @@
 """How a season goes, for those who run it: people, history, runs to take away, failures and webhooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import QuerySet

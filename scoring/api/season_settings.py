@@ -1,7 +1,5 @@
 """A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Seasons, tasks and phases: what is asked, and when; open to everybody who may see the season."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

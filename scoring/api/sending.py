@@ -1,7 +1,5 @@
 """Sending runs: checked, and taken or refused, one by one or for every task that a file carries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

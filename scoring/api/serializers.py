@@ -1,7 +1,5 @@
 """What answers and forms have in common: fields, and serializers that mirror a model or a dataclass."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import json

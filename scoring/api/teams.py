@@ -1,7 +1,5 @@
 """Teams: founded, joined, left and merged, and what everybody may read of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet

@@ -1,7 +1,5 @@
 """Who may see a background job, and what its page says of it."""
 
-from __future__ import annotations
-
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _

@@ -1,7 +1,5 @@
 """What the queue wakes for a background job: do it, and tell in its row what became of it."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
 

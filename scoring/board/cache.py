@@ -1,7 +1,5 @@
 """Pages that change only when a score, a deadline or a choice does: strong validators, kept bodies."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 

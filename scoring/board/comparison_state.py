@@ -1,7 +1,5 @@
 """Who compares the rows of a board, and since which version of its phase nothing is missing."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import ClassVar
 

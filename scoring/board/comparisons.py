@@ -1,7 +1,5 @@
 """Whether evaluations of one board differ, and what the test set behind it can show."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import math

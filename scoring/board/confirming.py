@@ -1,7 +1,5 @@
 """Whether the results on a board are official: what the teams whose runs count said of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """How many runs a phase has, and which version of the gold its board stands on."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Sequence

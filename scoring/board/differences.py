@@ -1,7 +1,5 @@
 """Where systems differ: one metric by class and system, for charts and for the table behind them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A board to take away, its classes, and a season overall: CSV and JSON unrounded, and LaTeX for a paper."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

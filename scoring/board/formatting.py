@@ -1,7 +1,5 @@
 """Names of metrics, dimensions and notes, and numbers, as people read them."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from functools import cache, lru_cache

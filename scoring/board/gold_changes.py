@@ -1,7 +1,5 @@
 """What a new version of the gold changes: ranks and numbers before and after."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _

@@ -1,7 +1,5 @@
 """What people said of the systems on a board, as its columns have it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the sentences of runs and gold do: shares of labels and their divergence, from the kept matrices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

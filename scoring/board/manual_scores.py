@@ -1,7 +1,5 @@
 """Scores that organisers enter by hand, beside a board: never ranked, never among its columns."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

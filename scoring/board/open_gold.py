@@ -1,7 +1,5 @@
 """Gold that its organisers give out, and with it the runs on a board, so that anybody can check a number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

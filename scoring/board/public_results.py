@@ -1,7 +1,5 @@
 """Results of teams and systems over all tasks and seasons, from what everybody may read on the boards."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 from collections.abc import Callable, Mapping, Sequence

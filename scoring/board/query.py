@@ -1,7 +1,5 @@
 """What a reader chooses on a board, and the rows that are left."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

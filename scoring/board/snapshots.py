@@ -1,7 +1,5 @@
 """Boards kept as they stand: when somebody cites one, at newer gold, and when a phase closes."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils import translation

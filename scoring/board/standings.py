@@ -1,7 +1,5 @@
 """The standings of a phase: page, charts, exports and API take their rows from here."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Who sees which numbers: the one place that enforces it, for pages, charts, exports and API alike."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What the client's commands do; each gives its exit code."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import json

@@ -1,7 +1,5 @@
 """The commands that talk to a site: `login`, `seasons`, `data`, `submit`, `follow`, `scores`, `board`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What keeps a command from being done, with the exit code that tells it from others."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The runs that somebody may compare with one another: those whose numbers they may see."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -115,10 +113,7 @@ def evaluation_of(board: Board, contender: Contender) -> Evaluation | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadQuery(Query):
-    """How the instances of two runs are read; ``instance`` names a single one.
-
-    ``of_class`` is a class with its dimension before it, `topic:C90-2039`.
-    """
+    """How the instances of two runs are read; ``instance`` names a single one."""
 
     a: int | None = number_from("a")
     b: int | None = number_from("b")
@@ -142,9 +137,7 @@ class SeveralQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareQuery(Query):
-    """``a`` and ``b`` are numbers of runs. ``tests`` asks for tests that take long to be made at once.
-    ``figure`` is a figure of the page as a file.
-    """
+    """``a`` and ``b`` are numbers of runs. ``tests`` asks for tests that take long to be made at once."""
 
     a: int | None = number_from("a")
     b: int | None = number_from("b")

@@ -1,7 +1,5 @@
 """Two runs instance by instance: what was given, the gold, both answers, and what each metric saw."""
 
-from __future__ import annotations
-
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -62,11 +60,7 @@ class Rights:
 
 
 def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
-    """None where one of the answers is not theirs to see.
-
-    They may see the runs that they could download: their own, all where they run the season, and those of the
-    board where gold and runs are given out.
-    """
+    """None where one of the answers is not theirs to see."""
     if not all(may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
         return None
     audience = audience_of(phase, viewer)
@@ -78,10 +72,7 @@ def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights |
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. Values go by metric, first that of A; a text that is not shown is empty.
-
-    ``is_kept`` is False where its texts were not kept with one of the scores.
-    """
+    """One instance. Values go by metric, first that of A; a text that is not shown is empty."""
 
     name: str
     given: str

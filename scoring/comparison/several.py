@@ -1,7 +1,5 @@
 """More than two runs side by side: every metric and the classes, each beside its difference to the first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev

@@ -1,7 +1,5 @@
 """Making the demo season, once; then it is left to those who play with it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import shutil
 import tempfile

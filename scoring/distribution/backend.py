@@ -3,8 +3,6 @@
 The same sources give the same bytes, so that the wheel of a site and that of `make wheel` have one checksum.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

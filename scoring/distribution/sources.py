@@ -5,8 +5,6 @@ stand below one package; wherever a file names one of them, in an import or in a
 ``package.module:name``, the name is replaced.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

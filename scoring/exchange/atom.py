@@ -1,7 +1,5 @@
 """Atom feeds of what is public: a season's announcements and phases, a board's rows and gold versions."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Iterable

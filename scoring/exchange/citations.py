@@ -1,7 +1,5 @@
 """How to cite a season, a task, a board, a run or a published table: BibTeX, and a sentence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The data of a task that everybody may have: inputs of phases that have released them, and no gold."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A figure of a page as a file: SVG of our own, from it PDF and PNG, and what Plotly writes of its data."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from functools import cache

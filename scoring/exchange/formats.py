@@ -1,7 +1,5 @@
 """A board as a file in every format that there is, by the last part of its address."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Mapping

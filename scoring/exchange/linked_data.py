@@ -1,7 +1,5 @@
 """Links in the head of an answer that lead programs from a page to what it is about (signposting.org)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from typing import Any

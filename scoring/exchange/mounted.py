@@ -1,7 +1,5 @@
 """Archives of seasons from other sites, shown here as past seasons that nobody can change."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What every format is written from: the rows that a reader has chosen, with addresses and signatures."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

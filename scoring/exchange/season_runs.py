@@ -1,7 +1,5 @@
 """The runs of a season to take away: all of them as a table, and those that count as files."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """What a figure shows, apart from how it is drawn."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

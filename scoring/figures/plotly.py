@@ -1,7 +1,5 @@
 """A figure in the form that Plotly draws in the browser; `charts.js` sets the colours of the page."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch

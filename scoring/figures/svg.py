@@ -1,7 +1,5 @@
 """A figure drawn as SVG: it stands in a page without script and is a file by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import singledispatch
 from zlib import crc32

@@ -1,7 +1,5 @@
 """People's judgements of a run beside the automatic labels, as in Table 4 of Xu et al. 2025."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

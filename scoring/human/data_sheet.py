@@ -4,8 +4,6 @@ The sections are those of the Human Evaluation Datasheet (Shimorina and Belz 202
 words.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -94,10 +92,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
-    """What the site knows of a published sheet: section, question and answer. It names no annotator.
-
-    Sections are in English.
-    """
+    """What the site knows of a published sheet: section, question and answer. It names no annotator."""
     systems = Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
     first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False).distinct().count()
     yield "Systems", _("Task"), f"{sheet.phase.task}, {sheet.phase.task.season}"

@@ -1,7 +1,5 @@
 """How well metrics agree with people: correlations over systems and over single texts."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import tempfile

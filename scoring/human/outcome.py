@@ -238,11 +238,7 @@ class Mean:
 
 
 def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Mean]:
-    """By system the mean of its ratings, each given as (system, instance, rating); instances count from 0.
-
-    The interval is a Wilson interval of the jackknife's error over the instances that have a rating of the
-    system; with fewer than three there is none.
-    """
+    """By system the mean of its ratings, each given as (system, instance, rating); instances count from 0."""
     systems = list(dict.fromkeys(system for system, _, _ in rated))
     rows: Floats = np.zeros((instances, 2 * len(systems)))
     for system, instance, rating in rated:
@@ -270,10 +266,7 @@ class ClassMeans:
 
 
 def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
-    """In the order of the sheet; nothing where its instances are of one class, or no run says of which.
-
-    An instance of several classes counts in each.
-    """
+    """In the order of the sheet; nothing where its instances are of one class, or no run says of which."""
     found: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):

@@ -1,7 +1,5 @@
 """Taking ratings, from the pages or from a file: all of them, or none and every reason."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import defaultdict

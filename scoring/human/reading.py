@@ -1,7 +1,5 @@
 """Programs of confined processes that read ratings and judgements; plain Python, JSON values in and out."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Making a sheet: instances drawn from the public inputs, the texts of several runs, shuffled and blinded."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import tempfile
@@ -87,10 +85,7 @@ def draw_sheet(
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
 ) -> Drawn:
-    """Read the inputs and every run, and draw. Raises SheetRefused.
-
-    The same seed draws the same instances from the same runs. ``tell`` hears how far it is.
-    """
+    """Read the inputs and every run, and draw. Raises SheetRefused."""
     check_size(len(runs), instances)
     tell(0, "reading the public inputs")
     sources = _sources(phase)
@@ -207,10 +202,7 @@ def could_show_references(sheet: Sheet) -> bool:
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Let annotators read the gold text of each instance and judge against it. Raises ReferencesRefused.
-
-    Only where no phase needs the gold secret any more, and before anything has been rated.
-    """
+    """Let annotators read the gold text of each instance and judge against it. Raises ReferencesRefused."""
     phase = sheet.phase
     if not could_show_references(sheet):
         raise ReferencesRefused(_("the texts of this task are not judged against a gold text"))

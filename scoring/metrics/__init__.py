@@ -1,7 +1,5 @@
 """The official metrics, in plain Python; task types name them by reference."""
 
-from __future__ import annotations
-
 from scoring.metrics.base import Metric, UnknownMetric
 from tasks.types.base import Options, TaskType
 from tasks.types.unavailable import Unavailable

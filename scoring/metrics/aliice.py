@@ -1,7 +1,5 @@
 """Positional fine-grained citation recall and precision, over the atomic claims of sentences."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Exact match and ROUGE-Lsum are those of ALCE (Gao et al. 2023), on the answer without its marks.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import string

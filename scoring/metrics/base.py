@@ -5,8 +5,6 @@ value. From that one matrix follow the score, its interval (resampled weights ti
 (the rows of a class) and the paired tests between two runs.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

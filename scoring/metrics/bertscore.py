@@ -5,8 +5,6 @@ bert-score 0.3.13 to 1e-6 for each pair, before rescaling. Every distinct text i
 like length; the gold's vectors are kept between runs.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import warnings

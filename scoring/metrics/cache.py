@@ -5,8 +5,6 @@ be removed at any time. When it takes more than CITEBOARD_CACHE_MB megabytes, wh
 longest goes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

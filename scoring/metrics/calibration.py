@@ -1,7 +1,5 @@
 """Whether a run's probabilities can be believed: Brier score and expected calibration error."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

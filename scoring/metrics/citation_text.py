@@ -3,8 +3,6 @@
 Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phrases.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ Everything follows from three counts for each class: instances that have it in t
 it, and that have and were given it. Weighted kappa needs the confusions themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

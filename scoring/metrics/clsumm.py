@@ -4,8 +4,6 @@ Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL); the co
 official programs, which under the corrected rules meets other pairs but counts them alike.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ Each row adds its share to the mean over responses. So the rows of some class gi
 which every response has the weight that it has in the whole.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Plain Python: labels live in files here; a site keeps them where it keeps everything else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How far the intents or discourse tags of a system's sentences are from those of the gold's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Learned metrics such as BLEURT: a model that reads gold and answer together and gives one number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -4,8 +4,6 @@ Torch and transformers (4.57 or 5) are imported on loading alone. Texts are prep
 bert-score 0.3.13 prepares them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

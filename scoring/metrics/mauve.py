@@ -4,8 +4,6 @@ Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Tex
 (NeurIPS). Equal to the package mauve-text 0.4.0 with faiss 1.15 from the same features.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

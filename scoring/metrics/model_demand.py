@@ -1,7 +1,5 @@
 """Whether a task's scores need a model, from its rule sets and options; nothing is loaded to find out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

@@ -7,8 +7,6 @@ the rest of step 2. ``rouge155_stem`` is that of the Perl program ROUGE-1.5.5, w
 `ment`, `ent` and `ion` after another suffix. Both were told apart by the words that they stem otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ at a cut-off; F1; measures of grades; perplexity of declared probabilities.
 The order of an answer's list is its ranking. Everything follows from the ranks of the gold candidates.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from typing import Any

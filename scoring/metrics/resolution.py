@@ -3,8 +3,6 @@
 Duma and Klein 2014, Citation Resolution (ACL).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens are sacreBL
 own; its signature stands inside ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two runs on the same gold, metric by metric and unit by unit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

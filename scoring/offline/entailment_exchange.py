@@ -1,7 +1,5 @@
 """Pending pairs go out as JSON lines, labels come back so; what has been decided is never asked again."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

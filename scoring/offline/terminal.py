@@ -1,7 +1,5 @@
 """What people at a terminal see: colours, and a bar while something takes long; programs see neither."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -4,8 +4,6 @@ Equality is that of published numbers: counts exactly, values to 12 significant 
 values that rest on a model to 5 decimals.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

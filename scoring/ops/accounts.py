@@ -1,7 +1,5 @@
 """What the site keeps of a person as one file, and deleting the account: runs stay, without a name."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

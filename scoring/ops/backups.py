@@ -157,12 +157,7 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """``files`` has size and SHA-256 of every other file by its path in the backup.
-
-    ``database`` is the vendor with what its own form needs; ``boards`` a digest of each board's numbers;
-    ``secret`` says whether the key is in the backup or why not, ``secret_print`` tells one key from another;
-    ``lost`` are files that rows named and that the site itself had no more, or damaged.
-    """
+    """``files`` has size and SHA-256 of every other file by its path in the backup."""
 
     release: str
     made_at: str

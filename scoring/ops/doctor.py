@@ -1,7 +1,5 @@
 """What is wrong with an installation, and what to do about it: each check says one thing in a sentence."""
 
-from __future__ import annotations
-
 import datetime as dt
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Two teams of a season become one: runs, tries and members go into the team that stays."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from django.db import transaction

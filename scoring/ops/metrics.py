@@ -1,7 +1,5 @@
 """What `/metrics` says: of queues and runs by the database, of requests and pages as processes counted."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a site keeps and nobody needs any more: found first, so that a dry run says what would go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

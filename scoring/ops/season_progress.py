@@ -1,7 +1,5 @@
 """How a season goes, for its organisers: runs by day, how long they wait, and what they take on the disk."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median

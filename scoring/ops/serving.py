@@ -1,7 +1,5 @@
 """Site and workers under one roof: started together, restarted when they die or hang, ended together."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """How a site stands, for its operators: the page and the API give what is gathered here."""
 
-from __future__ import annotations
-
 import datetime as dt
 import platform
 import shutil
@@ -113,10 +111,7 @@ class SiteState:
 
 
 def site_state() -> SiteState:
-    """Some thirty queries, none of which grows with the number of runs on boards.
-
-    Queues say why nothing takes their jobs, failures the id of the request by which the log is searched.
-    """
+    """Some thirty queries, none of which grows with the number of runs on boards."""
     now = database_now()
     failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - FAILED_WITHIN)
     jobs = Job.objects.filter(state=Job.State.WAITING).order_by().values("reason")

@@ -1,7 +1,5 @@
 """What a sweep does, step by step; one that fails is told and skips no other."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ its passages entail both forms of it or neither. The sheet has a line for each c
 empty place for the rewritten one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -5,8 +5,6 @@ characters, also for topics and context; its TF.IDF summary takes the sentences 
 clair_umich counts words in the reference paper's sentences alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ one whole sentence, whether it cites this paper there and nothing else, and whet
 right. What nobody can see in a text, such as how often a paper is cited, is not asked.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -5,8 +5,6 @@ are given. A human summary of task 2 is held to the abstract and to what the oth
 summaries; never to one's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

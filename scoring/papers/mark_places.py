@@ -4,8 +4,6 @@ Xu et al. 2025, ALiiCE, asks whether marks within sentences say more than marks 
 mixes both. Gao et al. 2023, ALCE, finds marks behind an answer's back by the passage that fits a sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

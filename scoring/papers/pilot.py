@@ -4,8 +4,6 @@ Jaidka et al. 2014, tables 1 to 7. The paper's own numbers are read from a file;
 offline scorer under `official-2014`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import textwrap

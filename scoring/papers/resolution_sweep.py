@@ -1,7 +1,5 @@
 """The table of Duma and Klein's paper for any corpus: representations by windows, success at group size."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Whether a tagger was trained on what it tags: sentences of its training data in the texts of a gold."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Published results as a task shows them: systems and classes with every figure as it is printed."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

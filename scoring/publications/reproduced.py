@@ -1,7 +1,5 @@
 """Published figures beside what the same systems score here, as the season file pairs them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Published results that a season file brings; `tasks.seasons` names this module by a string."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

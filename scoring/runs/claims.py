@@ -1,7 +1,5 @@
 """A run's responses as a page shows them: sentences, marks, parses, claims, labels, credits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A team's lead confirms or contests the results of its runs; organisers end that, or begin it anew."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from django.core.exceptions import ValidationError
@@ -174,11 +172,7 @@ def _locked(phase: Phase) -> Phase:
 
 
 def ask_to_confirm() -> int:
-    """Tell the leads whose results wait and who were not told; how many were told.
-
-    That is once the phase has closed, its runs are scored and its teams see their scores. A phase is looked
-    at again where something of its results has changed.
-    """
+    """Tell the leads whose results wait and who were not told; how many were told."""
     under_way = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
     asking = Phase.objects.filter(
         ~Exists(under_way),
@@ -198,10 +192,7 @@ def ask_to_confirm() -> int:
 
 
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
-    """The leads whose results wait; of every team with a result where somebody has begun that anew (``by``).
-
-    Inside a transaction that holds the phase, where teams can say something of their results.
-    """
+    """The leads whose results wait; of every team with a result where that was begun anew (``by``)."""
     results = results_of(phase)
     waiting = {result.run.submission for result in results if by is not None or result.said is None}
     runs: dict[Team, list[Submission]] = defaultdict(list)

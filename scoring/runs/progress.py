@@ -1,7 +1,5 @@
 """Where a run stands on its way, in words: the steps it has taken, the one it is at, how long it may take."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import dataclass
 from statistics import median

@@ -101,10 +101,7 @@ def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> li
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
-    """What the scorer found odd in the run under each rule set, counted in words.
-
-    What was not given to the scorer is the task's matter and no oddity of a run.
-    """
+    """What the scorer found odd in the run under each rule set, counted in words."""
     found = [
         (
             rules,
@@ -302,10 +299,7 @@ class Bin:
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
-    """Chart and table; None where the run gave no probabilities or its matrices are gone.
-
-    Bins of fewer instances are left out, and those without which one of them would follow.
-    """
+    """Chart and table; None where the run gave no probabilities or its matrices are gone."""
     bins = _bins(evaluation)
     hidden = too_small({own.label: own.count for own in bins}, min_bin_size)
     seen = [own for own in bins if own.label not in hidden]

@@ -1,7 +1,5 @@
 """A run as its team is told of it, where a phase shows teams not even that their runs were scored."""
 
-from __future__ import annotations
-
 import copy
 import datetime as dt
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The same metric over the instances that share a feature."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

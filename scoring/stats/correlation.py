@@ -1,7 +1,5 @@
 """Pearson's, Spearman's and Kendall's correlation with intervals, without a library of statistics."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ Succession, and Statistical Inference; Dean and Pagano 2015, Evaluating Confiden
 Binomial Proportions in Clustered Surveys (Wilson with the number of trials that an error stands for).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

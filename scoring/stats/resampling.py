@@ -4,8 +4,6 @@ Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percent
 (BCa). A unit is what is drawn: an instance, or the cluster (topic, paper) that its task type declares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 

@@ -4,8 +4,6 @@ After sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores). The sh
 the long one is the column key and its provenance.
 """
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ exact, by trying every exchange, where few units differ, and approximate elsewhe
 difference comes from its jackknife error: the same unit is left out of both runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How a figure reaches the page: drawn as SVG, and as data for Plotly, in which no name is markup."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

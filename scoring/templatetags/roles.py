@@ -1,7 +1,5 @@
 """What an organiser's page leaves out for those who only help."""
 
-from __future__ import annotations
-
 from django import template
 
 from tasks.models import Season

@@ -1,7 +1,5 @@
 """What the commands of tools and papers share: their options, and how they say what they did."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

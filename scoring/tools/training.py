@@ -4,8 +4,6 @@ The usual splits leak: in ACL-ARC a third of the test texts stand in the trainin
 each figure comes twice, over all test sentences and over those whose text was not trained on.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence

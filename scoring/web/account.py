@@ -1,7 +1,5 @@
 """One's own pages: data and account, runs, messages and how one is told, background jobs."""
 
-from __future__ import annotations
-
 import logging
 from smtplib import SMTPException
 from typing import Any

@@ -1,7 +1,5 @@
 """An annotator's pages: their sheets, and rating the texts of one, instance by instance or as a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

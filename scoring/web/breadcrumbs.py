@@ -1,7 +1,5 @@
 """Where a page under a phase stands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tasks.models import Phase

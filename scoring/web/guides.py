@@ -1,7 +1,5 @@
 """The documents of `docs/` as pages, with a search, and all operations of the API."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What search engines and harvesters read: where the public pages are, and what a task has released."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import IO

@@ -1,7 +1,5 @@
 """Entering a season, joining, leaving and merging teams: asked, answered, invited, taken back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """For those who run the site: its state, mails to send again, reports of abuse, figures for Prometheus."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 
 from django import forms

@@ -1,7 +1,5 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps

@@ -1,7 +1,5 @@
 """A page that several people read alike is made once, and each is given it with a head of their own."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,12 +22,7 @@ def page_alike(
     facts: object,
     seconds: int = SECONDS,
 ) -> str:
-    """``facts`` are all that the page follows from besides its language, the release and the foot.
-
-    It is made without the request, so that nothing of a reader can come into it that is not in ``context``.
-    Where the head and the tokens of forms go stand words that nobody can guess. A page that has a message to
-    show is made for this once.
-    """
+    """``facts`` are all that the page follows from besides its language, the release and the foot."""
     if request.COOKIES.get("messages"):
         return render_to_string(template, {**context(), "is_signed_in": True}, request)
     key = digest_of(template, facts, get_language(), release(), [notice.name for notice in notices()])

@@ -1,7 +1,5 @@
 """A team's own page: who is in it, and its runs with what came of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Background jobs: asked for, claimed by one worker at a time, and ended; each by one conditional UPDATE."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Built-in baselines and the human line: asked for, computed once for what they depend on, and kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A scorer as its worker sees it: a process of its own, its folder, what it says and how it ends."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -40,10 +38,7 @@ OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class RunFailed(Exception):
-    """Scoring this run again would end alike; the message is for its team, ``problems`` are its file's.
-
-    ``hit_limit`` where it needed more computing time or memory than a scoring may have, on any machine.
-    """
+    """Scoring this run again would end alike; the message is for its team, ``problems`` are its file's."""
 
     def __init__(
         self, message: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
@@ -80,10 +75,7 @@ class ScorerCommand:
 
 
 class Scorer:
-    """A scorer's process, which gets ready at once and begins when it is told what to score.
-
-    It must be closed, which ends the process and whatever that started, and removes its folder.
-    """
+    """A scorer's process, which gets ready at once and begins when it is told what to score."""
 
     limits: Limits
 

@@ -1,7 +1,5 @@
 """What the queue wakes besides scoring: compare the rows of a board, then the runs within each class."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import os

@@ -5,8 +5,6 @@ score. It ends when standard input closes, whatever it is doing. It knows neithe
 file system it sees what it is told to read, the models that are installed, and its own folder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Labels of entailment models, a season's own or shared by all: how they come in, and how they go out."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

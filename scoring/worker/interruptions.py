@@ -1,7 +1,5 @@
 """A worker whose database is away waits; one that is asked to end gives its job back first."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

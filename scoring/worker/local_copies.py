@@ -1,7 +1,5 @@
 """Gold and runs on this machine, where a scorer reads them: gold is kept, a run goes after its scoring."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ is scored again, which finds what is still open. Both who decides and who begins
 committed, so that one of them sees the other.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 import json

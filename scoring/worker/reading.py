@@ -1,7 +1,5 @@
 """Programs of confined processes that read labels and gold; plain Python, with JSON values in and out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Scoring again what is there: one run, a phase, a season; asked for, stopped, gone on with."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass

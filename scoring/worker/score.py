@@ -1,7 +1,5 @@
 """What the queue wakes: claim a job, have a process of its own score it, publish what came out."""
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Gold on its way into the site: packed, kept, and numbered where it is new."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

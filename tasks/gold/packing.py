@@ -1,7 +1,5 @@
 """Gold read, found sound, and packed with what follows from it, as a confined process does it."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

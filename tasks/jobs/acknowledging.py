@@ -1,7 +1,5 @@
 """Acknowledging failures, so that what still needs attention stands out; and taking that back."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from django.core.exceptions import ValidationError

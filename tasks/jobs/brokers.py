@@ -4,8 +4,6 @@ As django-q's own brokers, but with several lists to a group, and by the databas
 machine's. While Redis is away, groups find in the database what waits.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

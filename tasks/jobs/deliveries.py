@@ -1,7 +1,5 @@
 """Posting the events that are due to organisers' programs: at least once, again with growing pauses."""
 
-from __future__ import annotations
-
 import logging
 import time
 from http.client import HTTPException

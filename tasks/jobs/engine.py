@@ -6,8 +6,6 @@ recognised by its owner and that attempt, so whoever lost a row changes nothing 
 database's clock. django-q2 does no more than wake a worker.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import logging
 import secrets

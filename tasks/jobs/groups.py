@@ -1,7 +1,5 @@
 """Which groups of workers are there, and so which queues are served."""
 
-from __future__ import annotations
-
 import datetime as dt
 import time
 from collections.abc import Callable

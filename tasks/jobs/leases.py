@@ -3,8 +3,6 @@
 Rows are locked in one order everywhere: a group of workers, the job, its submission, the phase.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json

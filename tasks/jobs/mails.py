@@ -4,8 +4,6 @@ A mail server that does not answer is tried again for as long as it takes, and t
 address that it refuses is given up after some attempts, and can be tried again from there.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import logging
 import time

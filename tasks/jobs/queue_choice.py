@@ -1,7 +1,5 @@
 """Which queue a job waits in, whose turn it is, and its place until then."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What keeps every run moving: jobs whose worker is gone, and wakes that were lost, are found here."""
 
-from __future__ import annotations
-
 import datetime as dt
 import logging
 from dataclasses import dataclass

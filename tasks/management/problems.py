@@ -1,7 +1,5 @@
 """How commands tell what is wrong with files: one line each, then one that says what follows from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """What a team says of how a run was made, field by field: the run's card."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

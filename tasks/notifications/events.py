@@ -1,7 +1,5 @@
 """Telling people of events: in the event's transaction, once for each person, however often it is tried."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -181,11 +179,7 @@ def tell_to_confirm(
     gold: int,
     by: User | None = None,
 ) -> int:
-    """That results of these teams, of these runs, wait; how many leads wanted to be told.
-
-    Each team is told once of a gold, an end of the phase and a time that the confirmation was begun; whoever
-    began it anew (``by``) is not.
-    """
+    """That results of these teams, of these runs, wait; how many leads wanted to be told."""
     event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None

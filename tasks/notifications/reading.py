@@ -1,7 +1,5 @@
 """A person's own notifications on the site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

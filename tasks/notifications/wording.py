@@ -1,7 +1,5 @@
 """A notification in words, as its reader may know it now. No score is ever part of it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A team's place in a season: its terms accepted, asked for, decided on, taken back; and who may be in it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import secrets
 from collections.abc import Iterable
@@ -306,11 +304,7 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
-    """The team's approved place in the season, held until the transaction ends; None if it has none.
-
-    Whoever counts a team's runs holds this row, so that of many runs at once each is counted before the
-    next. SQLite has no rows to hold: there the transaction itself is the only one that writes.
-    """
+    """The team's approved place in the season, held until the transaction ends; None if it has none."""
     return (
         Registration.objects.select_for_update()
         .filter(season=phase.task.season_id, team=team, is_approved=True)

@@ -1,7 +1,5 @@
 """How views and commands find what an address names; what somebody may not see is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from allauth.mfa.models import Authenticator

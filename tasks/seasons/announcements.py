@@ -1,7 +1,5 @@
 """What organisers announce, what participants ask, and reports of abuse."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A task type's card: what it says of itself, for participants and readers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """A season's history: who reads which part of it, and taking back what it says."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.deletion import ProtectedError

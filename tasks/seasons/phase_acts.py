@@ -1,7 +1,5 @@
 """What organisers do with a phase while it runs: its times, who sees its board, and freezing that."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 

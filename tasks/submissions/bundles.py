@@ -4,8 +4,6 @@ All or none, because a file that is corrected is sent again as a whole: had some
 first time, they would count twice. Whoever wants less names the tasks.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

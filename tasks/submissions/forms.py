@@ -1,7 +1,5 @@
 """What a team says of the run it sends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs of confined processes that read what a team sent; plain Python, with JSON values in and out."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """What is done with a run that was sent: taken back, excluded, chosen, put in order, described."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any

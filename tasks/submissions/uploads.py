@@ -182,12 +182,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[StoredRun]:
-    """The run in the run storage; it stays there if the block succeeds and is removed if it fails.
-
-    Its folder is named for its content and a number of its own, so that what is removed is never another's.
-    Where the database failed, a row may name it although its commit was not answered: a sweep removes it if
-    none does.
-    """
+    """The run in the run storage; it stays there if the block succeeds and is removed if it fails."""
     name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
     with upload.path.open("rb") as content:
         file = storage.runs.save(name, File(content))

@@ -1,7 +1,5 @@
 """The files of a run or of gold, whatever they came in: a folder, a zip or one file."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import stat

@@ -1,7 +1,5 @@
 """What task types share that give each instance one label: gold, inputs, runs and pairing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

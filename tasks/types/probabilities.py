@@ -1,7 +1,5 @@
 """Probabilities that a run may give beside an answer: ``"probabilities": {"yes": 0.8, "no": 0.2}``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self

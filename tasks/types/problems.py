@@ -1,7 +1,5 @@
 """What is wrong with a file: all of it, by line, in words its author can act on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self

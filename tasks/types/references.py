@@ -1,7 +1,5 @@
 """Names of what is imported when it is used: ``package.module:name``, as entry points write it."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

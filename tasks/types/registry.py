@@ -2,8 +2,6 @@
 packages declare under the entry point group ``citeboard.task_types``.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

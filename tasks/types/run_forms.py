@@ -1,7 +1,5 @@
 """What the files of a run look like from afar: of which task type, or none, or no text at all."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reading a run of any task type: the one way in for the site, the API and the command line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

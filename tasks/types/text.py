@@ -1,7 +1,5 @@
 """Text as the field's files have it: UTF-8 strictly, else Windows-1252; and JSON, one object a line."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -1,7 +1,5 @@
 """Webhooks of a season: made, given a new secret, turned off, removed, and posted to once more."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the history says of each action: kept as its key with facts, worded in the language of its reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

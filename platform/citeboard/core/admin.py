@@ -1,7 +1,5 @@
 """Facts in Django's admin: shown, and never changed there; and the history, from which rows come back."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages

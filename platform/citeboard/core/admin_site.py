@@ -1,7 +1,5 @@
 """Django's admin as this site has it: entered through the site's own sign-in, for the site's own rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login

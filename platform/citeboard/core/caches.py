@@ -1,7 +1,5 @@
 """Redis as a cache that may go away: what a site without Redis uses stands in for it until it is back."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import OrderedDict

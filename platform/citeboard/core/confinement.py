@@ -1,7 +1,5 @@
 """The confined processes of the site: what reads a file that somebody sent, and what is said if it cannot."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The database's clock, by which leases begin and end, since the clocks of machines differ."""
 
-from __future__ import annotations
-
 import datetime as dt
 import fcntl
 from collections.abc import Callable, Iterator

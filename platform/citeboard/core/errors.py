@@ -1,7 +1,5 @@
 """How errors are answered: the API's as an object whose `detail` is a sentence, others by a page."""
 
-from __future__ import annotations
-
 import logging
 import math
 import sys

@@ -1,7 +1,5 @@
 """What the site needs and does not find, and who does without it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

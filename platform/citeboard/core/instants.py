@@ -1,7 +1,5 @@
 """Instants as people write them, in the zone of their clocks or in one that they name."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from zoneinfo import ZoneInfo

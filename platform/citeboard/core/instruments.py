@@ -1,7 +1,5 @@
 """What processes of the site count for `/metrics`: requests by route, and pages by where they come from."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import struct

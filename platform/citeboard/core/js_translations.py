@@ -1,7 +1,5 @@
 """What the scripts in `static/` say, for pages in another language than English."""
 
-from __future__ import annotations
-
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 

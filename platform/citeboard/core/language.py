@@ -1,7 +1,5 @@
 """The language of a page: as its reader chose, else as the browser asks. What programs read is English."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
 

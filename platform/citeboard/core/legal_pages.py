@@ -1,7 +1,5 @@
 """The privacy notice and the imprint of a site, which its settings fill."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.conf import settings

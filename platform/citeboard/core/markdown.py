@@ -1,7 +1,5 @@
 """Markdown that people wrote, as HTML that can do no harm."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What every answer carries: the request's id, and what a browser may do with the page."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 import re

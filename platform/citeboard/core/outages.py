@@ -1,7 +1,5 @@
 """What is answered while something that the site needs is away: when to come back, that nothing was kept."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """What people write of their runs and teams: made plain, and refused by field where it does not fit."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

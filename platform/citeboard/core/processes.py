@@ -1,7 +1,5 @@
 """A process group of our own: started, kept running, and ended to its last process."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """What a reader chooses on a page. The address holds all of it, so that a link shows what its sender saw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from citeboard.core.words import sentence
 
 

@@ -1,7 +1,5 @@
 """Deleting rows so that it can be undone: what goes stands in the history and is brought back from there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.admin.utils import NestedObjects

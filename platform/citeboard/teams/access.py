@@ -1,7 +1,5 @@
 """The one way by which a view gets a team."""
 
-from __future__ import annotations
-
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404

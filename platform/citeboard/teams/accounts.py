@@ -1,7 +1,5 @@
 """What a person is called, asked at the sign-up, and where they are from; all of it is changed later."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

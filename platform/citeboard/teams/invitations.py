@@ -1,7 +1,5 @@
 """A team's invitation: one link at a time, which its lead renews or revokes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import secrets
 

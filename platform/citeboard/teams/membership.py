@@ -1,7 +1,5 @@
 """Who is in a team: joining, leaving, being removed, and who leads it."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Systems that come with the platform: deterministic, from the public inputs alone, in the form of a run."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import replace
 from functools import cache

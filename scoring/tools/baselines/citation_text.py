@@ -4,8 +4,6 @@ Funkquist et al. 2023, CiteBench, section 4. Their quirks are kept: LEAD reads t
 silent on fewer than five sentences, LexRank gives its sentences in the order of their scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

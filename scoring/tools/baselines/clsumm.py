@@ -4,8 +4,6 @@ Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Where it 
 choice stands beside it here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

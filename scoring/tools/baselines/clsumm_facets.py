@@ -7,8 +7,6 @@ several citances cite is several pairs, so that random folds train on what they 
 topic do not. The numbers of a protocol are no scores of a run and stand in no column with any.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ words in common and the sentence's place; WordNet where it is installed, depende
 It is trained on the gold of all topics but the one that it answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

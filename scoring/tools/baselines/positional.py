@@ -1,7 +1,5 @@
 """The built-in answer with positional citations, and where its marks stand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """TF-IDF by scikit-learn, weighted in either of two ways; cosines, and ranks that never depend on chance."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any

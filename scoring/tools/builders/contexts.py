@@ -1,7 +1,5 @@
 """From an article's paragraphs to its contexts: one for each citation or group of citations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """Building a diagnostic split: from a corpus to a season folder, with every rule written beside it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The corpus marks only the citations of each topic's own reference paper, so all 
 collection are the candidates of every citing paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

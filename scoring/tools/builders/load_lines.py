@@ -2,8 +2,6 @@
 `authors.jsonl` if there is one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scoring.tools.builders.contexts import ANONYMOUS, token_count

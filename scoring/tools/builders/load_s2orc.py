@@ -5,8 +5,6 @@ others, in any order, and so may S2AG's citations with their intents, and its au
 fields say it is.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

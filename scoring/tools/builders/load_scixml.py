@@ -8,8 +8,6 @@ the type of a ``CoreSc1`` or ``annotationART`` element in it (Core Scientific Co
 A reference list names no paper of the collection by an id: a reference means the paper whose title it has.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence

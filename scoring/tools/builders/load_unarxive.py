@@ -3,8 +3,6 @@
 Saier, Krause and Färber 2023, unarXive 2022: All arXiv Publications Pre-Processed for NLP (JCDL).
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

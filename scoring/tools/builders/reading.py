@@ -1,7 +1,5 @@
 """Reading corpora from disk: JSON objects line by line, packed with gzip or not, and values from them."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import importlib

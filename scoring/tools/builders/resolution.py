@@ -1,7 +1,5 @@
 """Building the gold of Citation Resolution: papers with enough references in the collection."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """Seeded sampling in strata of field, years, citation count and class; one context a paper if possible."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

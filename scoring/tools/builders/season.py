@@ -1,7 +1,5 @@
 """The season folder around a split that was built: a `season.toml` that loads, and runs of the baselines."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A corpus on disk while a split is built from it, so that memory stays flat however large the corpus is."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence

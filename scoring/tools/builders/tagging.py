@@ -1,7 +1,5 @@
 """The parts of speech around a citation, by a spaCy pipeline that is loaded when it is first needed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -6,8 +6,6 @@ the newest are taken, and up to eight others in the order of the lot; those that
 before those of a year that is not there yet.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -2,8 +2,6 @@
 model: the parses of their sentences, and labels of what entails what.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

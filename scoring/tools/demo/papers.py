@@ -1,7 +1,5 @@
 """The invented papers and the sentences that cite them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Places where papers cite others: for recommending and for resolving citations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -2,8 +2,6 @@
 quality says, and another that is not far from it otherwise. Runs of equal quality are tied by chance alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

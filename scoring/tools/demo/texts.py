@@ -1,7 +1,5 @@
 """Citation texts: abstracts and what is said of them, in a sentence or a paragraph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

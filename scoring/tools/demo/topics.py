@@ -1,7 +1,5 @@
 """Topics of the demo in the layout of the CL-Summ corpus, beside those that were written by hand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

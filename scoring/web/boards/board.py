@@ -119,10 +119,7 @@ MAX_NUMBERS = 20_000
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """Shared by readers and by threads, so nothing here may be changed, and nothing may follow from a reader.
-
-    What only some boards show is looked up when `board.html` comes to it.
-    """
+    """Shared by readers and threads: nothing here may be changed, or follow from a reader."""
 
     board: Board
     writers: Writers = field(init=False)
@@ -204,12 +201,7 @@ class BoardFacts:
 
 
 def kept_facts(make: Callable[[], Board], *key: object) -> BoardFacts:
-    """Of the board that was computed under the same ``key``, or of this one now.
-
-    The key names all that the board follows from: the facts of its phase, what its reader is to it and may
-    see of it, and what the reader chose of rules, gold and ranks. The language is added here, since a board
-    has words.
-    """
+    """Of the board that was computed under the same ``key``, or of this one now."""
     name = digest_of(get_language(), *key)
     found: BoardFacts | None = caches["boards"].get(name)
     if found is None:

@@ -1,7 +1,5 @@
 """Scores by class: a page of its own, and the part of the board page that is fetched when it is reached."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

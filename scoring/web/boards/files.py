@@ -1,7 +1,5 @@
 """The rows of a board as files."""
 
-from __future__ import annotations
-
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404

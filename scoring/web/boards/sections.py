@@ -1,7 +1,5 @@
 """The sections below a board. Each is a page of its own, which the board page fetches once it is there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Boards as they stood: keeping one to cite it, and the pages of those that were stored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

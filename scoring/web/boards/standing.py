@@ -1,7 +1,5 @@
 """One row of a board: all its numbers, each with its signature."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an organiser should look at first: what is wrong or waits, the most pressing on top."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What people say of a run, brought by an organiser and held against the automatic labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

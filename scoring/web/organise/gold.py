@@ -1,7 +1,5 @@
 """Gold and its versions, how far the runs have been scored against it, and the built-in baselines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -3,8 +3,6 @@
 Nothing here says whose texts are how good before a sheet is published, since organisers may rate too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What organisers tell and ask of others: announcements, answers to questions, terms, webhooks."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """What a season's tasks are scored with, and the labels that their runs wait for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

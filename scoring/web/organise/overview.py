@@ -1,7 +1,5 @@
 """An organiser's first page, the runs of the season, how it goes, and what was done in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A phase as its organisers set it: times, board, freezing, confirmation, errata, scores by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """A season file that is uploaded: first what it would change, then, where somebody says so, the change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """The settings of a season, its tasks and its phases, by forms that refuse what a season file refuses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """The form of a season's, a task's or a phase's settings, made from the models that keep them."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Who takes part and who runs the season: entries, rules for teams, merging, extra tries, organisers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """A run response by response: what was given, the answer and the gold, and the claims of each answer."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

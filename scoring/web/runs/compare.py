@@ -1,7 +1,5 @@
 """Any two runs whose numbers a reader may see, side by side."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A run's own page: what it is, where it stands on its way, what came out, and what its team can do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -133,10 +131,7 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
 
 @seen_runs.page("runs/_status.html")
 def status(request: SignedInRequest, run: Submission) -> Answer:
-    """The part of the page that changes; it asks for itself again until the run has come to rest.
-
-    A page that shows what there is already is told so, and stays as it is.
-    """
+    """The part of the page that changes; it asks for itself again until the run has come to rest."""
     context = _context(request, run)
     if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=204)

@@ -1,7 +1,5 @@
 """What a season tells its readers and asks of them: announcements, questions and answers, terms."""
 
-from __future__ import annotations
-
 from functools import wraps
 
 from django import forms

@@ -1,7 +1,5 @@
 """The first page, and a season's own."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -161,10 +159,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Leader:
-    """Who is first on a board; number, metric and interval are empty where ranks alone are shown.
-
-    ``tied`` is how many others do not differ significantly, None where that is not known.
-    """
+    """Who is first on a board; number, metric and interval are empty where ranks alone are shown."""
 
     system: str
     team: str
@@ -186,10 +181,7 @@ class PhaseLine:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskLine:
-    """A task with its phases; ``current`` is the one that a reader comes for.
-
-    ``reported`` is who is first among published results, of a task that has nothing else.
-    """
+    """A task with its phases; ``current`` is the one that a reader comes for."""
 
     task: Task
     phases: list[PhaseLine]
@@ -243,10 +235,7 @@ class SeasonLine:
 
 
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
-    """The seasons with all that lists show of them, in a fixed number of queries and what the cache holds.
-
-    They come with their number of teams.
-    """
+    """The seasons with all that lists show of them, in a fixed number of queries and what the cache holds."""
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season").prefetch_related("phases")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}

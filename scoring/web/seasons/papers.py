@@ -1,7 +1,5 @@
 """Results as papers print them: published ones, a season's overview paper, teams over all tasks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse

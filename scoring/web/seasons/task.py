@@ -1,7 +1,5 @@
 """A task's card and downloads, and entering a season; none of it shows a score."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase

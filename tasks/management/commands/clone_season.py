@@ -1,7 +1,5 @@
 """`manage.py clone_season SLUG NEW --title TEXT [--days N]`"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py load_gold TASK PATH [PATH …] --reason TEXT [--split NAME]`"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py load_season DIR [--data ROOT] [--reason TEXT] [--dry-run] [--apply KEY …] [--keep KEY …]`"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The queue's processes, as django-q starts them, but ended by one signal as well as by many."""
 
-from __future__ import annotations
-
 import os
 import signal
 from types import FrameType

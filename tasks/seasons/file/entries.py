@@ -1,7 +1,5 @@
 """A season file as it stands: every value read and judged by itself, before anything else is looked at."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """A season as a season file: what the site has, in the form in which it is loaded."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Loading a season from its file or from settings chosen in the site; once more, it changes nothing."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is wrong with a season file, and where it differs from the site; nothing is written here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

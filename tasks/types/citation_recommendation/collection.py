@@ -1,7 +1,5 @@
 """The gold of a diagnostic split: contexts with their cited paper and classes, and the candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Citation Resolution: which of its own references does a paper cite in this place."""
 
-from __future__ import annotations
-
 from tasks.types.base import CORRECTED, OFFICIAL, TaskType
 from tasks.types.references import MetricRef, lazy
 from tasks.types.run_forms import RUN_FORM, TrecForm

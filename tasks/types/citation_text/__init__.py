@@ -1,7 +1,5 @@
 """Citation text generation: what a paper writes of the papers that it cites, from their abstracts."""
 
-from __future__ import annotations
-
 from tasks.types.base import TaskType
 from tasks.types.citation_text.instances import public_files, read_gold, read_inputs, statistics
 from tasks.types.citation_text.metrics import METRICS, OPTIONS, further_metrics

@@ -1,7 +1,5 @@
 """The metrics of the task type, by reference."""
 
-from __future__ import annotations
-
 from tasks.types.base import CORRECTED, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.citation_text.instances import CORWA, INTENT, KINDS
 from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NOBODY, entailment_source

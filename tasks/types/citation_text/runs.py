@@ -4,8 +4,6 @@ Whatever else a line says counts for nothing. The `target` that the original lis
 with gold either, since the answer would tell what gold says.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

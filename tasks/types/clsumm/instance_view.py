@@ -1,7 +1,5 @@
 """Citances and summaries as people read them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

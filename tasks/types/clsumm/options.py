@@ -1,7 +1,5 @@
 """The options that the CL-Summ task types share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

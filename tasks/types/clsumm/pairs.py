@@ -1,7 +1,5 @@
 """Citances and answers side by side: what each official program and the corrected rules compare."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Runs for tasks 1A and 1B: annotation lines or CSV rows in one file a topic, or JSON lines."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Gold summaries of task 2: abstract, community and human, the latter two by one or several annotators."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
-from __future__ import annotations
-
 from tasks.types.base import CORRECTED, Options, Pairs, Split, TaskType
 from tasks.types.clsumm.instance_view import show_spans
 from tasks.types.clsumm.options import (

@@ -1,7 +1,5 @@
 """CL-Summ task 1B: which discourse facet do the cited sentences have, given that they were found."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

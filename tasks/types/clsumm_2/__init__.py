@@ -1,7 +1,5 @@
 """CL-Summ task 2: a summary of the reference paper, from the parts of it that are cited."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Positional fine-grained citations: long answers whose marks stand right behind what they vouch for."""
 
-from __future__ import annotations
-
 from tasks.types.base import TaskType
 from tasks.types.jsonlines import is_records_file
 from tasks.types.positional_citations.gold import public_files, read_gold, read_inputs

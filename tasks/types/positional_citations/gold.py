@@ -1,7 +1,5 @@
 """Questions with their passages, and what a good answer says: short answers, or answers in full."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

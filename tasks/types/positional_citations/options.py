@@ -1,7 +1,5 @@
 """The options of the task type."""
 
-from __future__ import annotations
-
 from tasks.types.base import CORRECTED, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.positional_citations.claims import ClaimRules
 from tasks.types.positional_citations.sentences import SPLITTERS

@@ -1,7 +1,5 @@
 """Which parser an option names: a spaCy pipeline by name or folder, or a file of parses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

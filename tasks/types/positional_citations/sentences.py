@@ -4,8 +4,6 @@ The rules are those that Kiss and Strunk's Punkt comes down to in edited English
 of our own for scholarly prose instead of learned ones: `et al.`, `Fig. 3` and `J. Smith` end nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

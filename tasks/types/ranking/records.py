@@ -1,7 +1,5 @@
 """Rows of JSON lines that gold and collections are made of, with what each field must be."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

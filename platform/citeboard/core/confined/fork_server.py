@@ -6,8 +6,6 @@ with the folder that the work has. When the sender of an order closes that socke
 FD closes, or the process that started the server is gone, everything ends.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -4,8 +4,6 @@ The kernel needs no privilege for it (Linux 5.13; TCP from 6.7, signals from 6.1
 be opened again, and holds for whatever the process starts. See `landlock(7)`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """What a process may use. The kernel holds it to that; hard limits keep it from asking for more."""
 
-from __future__ import annotations
-
 import errno
 import resource
 import signal

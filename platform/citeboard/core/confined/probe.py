@@ -1,7 +1,5 @@
 """What a confined process can do after all, found out by trying."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What a process gives up before it looks at a stranger's file, as far as the kernel lets it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """Seccomp: a process takes system calls away from itself, those to the network and other processes first."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

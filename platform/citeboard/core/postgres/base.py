@@ -1,7 +1,5 @@
 """PostgreSQL as Django knows it, but a connection that no longer answers is found out in a second."""
 
-from __future__ import annotations
-
 import select
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """All files of a site from one storage to another: by checksum, with breaks, and over no other file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Django's `migrate`, by one process at a time and never by a release that is too old."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import CommandError
