@@ -222,7 +222,7 @@ class JobLost(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """``record`` writes what came out in the transaction that ends the job, and returns what its page says."""
+    """`record` writes what came out in the transaction that ends the job, and returns what its page says."""
 
     record: Callable[[], Mapping[str, Any]]
     file: str = ""
