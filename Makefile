@@ -68,6 +68,7 @@ check:
 	$(CHECKED) $(PY) manage.py makemigrations --check --dry-run
 	$(CHECKED) $(PY) manage.py check --deploy --fail-level WARNING
 	$(PY) -m djlint templates --lint
+	$(PY) scripts/budget.py
 
 models:
 	@sh scripts/environment.sh all
