@@ -225,7 +225,6 @@ def all_errata(phase: Phase) -> list[Erratum]:
 
 
 def errata_for(phase: Phase, audience: Audience, since: dt.datetime | None = None) -> list[Erratum]:
-    """Whoever sees nothing of the board reads none of them."""
     if not phase.errata or visibility_of(phase, audience) == Visibility.NOTHING:
         return []
     return [one for one in all_errata(phase) if since is None or one.published_at >= since]

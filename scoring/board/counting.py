@@ -28,7 +28,6 @@ def turnout(phase: Phase) -> Turnout:
 
 
 def board_gold(phase: Phase) -> Gold | None:
-    """The newest against which all scored runs are settled: the board moves when the last run is through."""
     golds = Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
     versions = list(golds[:2])
     if len(versions) < 2:
@@ -284,7 +283,6 @@ def counting_runs(phase: Phase, rules: str, gold: Gold, at: dt.datetime | None =
 
 
 def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
-    """Evaluation, score, signature, value and the ends of the interval, in no order."""
     if not evaluations:
         return []
     places = ", ".join(["%s"] * len(evaluations))

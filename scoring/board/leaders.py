@@ -146,7 +146,6 @@ class Matrices:
     )
 
     def rows(self, evaluation: Evaluation, label: str) -> Measurements:
-        """What the run has in the class. Raises Unreadable."""
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:

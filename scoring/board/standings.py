@@ -198,7 +198,6 @@ class Board:
 
     @property
     def systems(self) -> list[Row]:
-        """The rows but for the human line, which is held to other gold for each annotator."""
         return [row for row in self.rows if not row.is_human]
 
     @property

@@ -90,7 +90,6 @@ def _metric_head(column: Column, query: BoardQuery, kind: str) -> str:
 
 
 def _head(name: str, label: str, query: BoardQuery, kind: str, *, rises: bool, mark: str = "") -> str:
-    """``rises`` says that values grow down the page before the order is turned round."""
     sort = arrow = ""
     if query.column == name:
         sign, aria = ("↑", "ascending") if rises != query.is_reversed else ("↓", "descending")

@@ -60,7 +60,6 @@ class Rights:
 
 
 def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
-    """None where one of the answers is not theirs to see."""
     if not all(may_see_submission(run, viewer) or open_run(phase, viewer, run.pk) for run in runs):
         return None
     audience = audience_of(phase, viewer)

@@ -47,7 +47,6 @@ class JudgementsRefused(Refused):
 
 
 def judged_evaluation(submission: Submission) -> Evaluation | None:
-    """Under the first rule set that splits responses into claims; None where the run has no claims yet."""
     return next(
         (evaluation for evaluation in latest_evaluations(submission).values() if has_claims(evaluation)), None
     )

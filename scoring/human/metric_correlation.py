@@ -51,7 +51,6 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
 
 
 def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
-    """By kind what annotators said of the runs' claims, marks and responses, the mean of each response."""
     found: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
@@ -64,7 +63,6 @@ def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
 
 
 def lines(board: Board, people: Values) -> list[Line]:
-    """A line for each metric of the board, in the order of its columns; one without any value is left out."""
     if board.rules is None:
         return []
     task = board.phase.task
@@ -105,7 +103,6 @@ def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correl
 def _on_instances(
     board: Board, metrics: Sequence[Metric], people: Values
 ) -> dict[str, dict[tuple[int, str], float]]:
-    """By metric its value on each text that people have judged; a mean over units has none, nor has MAUVE."""
     pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
     runs = {run for run, _ in people}
     own = {row.evaluation: row.submission for row in board.rows if row.submission in runs}

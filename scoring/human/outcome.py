@@ -49,7 +49,6 @@ class NotPublished(Refused):
 
 
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
-    """The annotators in order, each with the ratings given so far; an adjudicator is none of them."""
     first = sheet.annotators.filter(is_adjudicator=False)
     found: dict[str, dict[int, int]] = {str(annotator): {} for annotator in first}
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
@@ -204,7 +203,6 @@ def pairwise(ratings: Ratings) -> list[Pair]:
 
 
 def mean_kappa(pairs: Sequence[Pair]) -> float:
-    """Over the pairs that have one; NaN where none has."""
     known = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
     return sum(known) / len(known) if known else math.nan
 
@@ -238,7 +236,6 @@ class Mean:
 
 
 def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Mean]:
-    """By system the mean of its ratings, each given as (system, instance, rating); instances count from 0."""
     systems = list(dict.fromkeys(system for system, _, _ in rated))
     rows: Floats = np.zeros((instances, 2 * len(systems)))
     for system, instance, rating in rated:
@@ -266,7 +263,6 @@ class ClassMeans:
 
 
 def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
-    """In the order of the sheet; nothing where its instances are of one class, or no run says of which."""
     found: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):

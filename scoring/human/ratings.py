@@ -71,7 +71,6 @@ def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
 
 
 def sheet_csv(annotator: Annotator) -> str:
-    """The sheet with the annotator's ratings so far. Nothing in it is taken for a formula."""
     own = {rating.text_id: rating for rating in annotator.ratings.all()}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -120,7 +119,6 @@ class FinalRating(NamedTuple):
 
 
 def disputed(sheet: Sheet, criterion: str) -> set[int]:
-    """The texts whose first ratings lie so far apart that an adjudicator decides; none without a distance."""
     if sheet.adjudicated_from is None:
         return set()
     given: dict[int, list[int]] = defaultdict(list)
@@ -135,7 +133,6 @@ def all_disputed(sheet: Sheet) -> set[int]:
 
 
 def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
-    """By disputed text what the adjudicator says; texts that wait are left out."""
     open_texts = disputed(sheet, criterion)
     said = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=True)
     rows = said.order_by("annotator").values_list("text", criterion)
@@ -159,7 +156,6 @@ def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
 
 
 def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
-    """What the annotator rates, in the order of the pages: an adjudicator what is in dispute alone."""
     texts = SheetText.objects.filter(instance__sheet=annotator.sheet_id)
     if annotator.is_adjudicator:
         texts = texts.filter(pk__in=all_disputed(annotator.sheet))

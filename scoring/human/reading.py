@@ -28,7 +28,6 @@ class Form:
 
 
 def ratings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """By code the ratings of a text; lines without any are passed over."""
     shown, form = given["filename"], Form(**given["form"])
     found: dict[str, dict[str, int]] = {}
     try:

@@ -43,7 +43,6 @@ def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
 
 
 def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
-    """The runs that stand on the board now, in its order, as far as they have a file."""
     rows = standings(phase, viewer).rows
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     return [runs[row.submission] for row in rows if runs[row.submission].file]

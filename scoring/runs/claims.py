@@ -152,7 +152,6 @@ class Drawing:
 
 
 def drawing(tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Drawing:
-    """The tokens with an arc from each one's head; a token that is its own head is a root."""
     widths = [
         max(NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING)
         for token, relation in zip(tokens, relations, strict=True)

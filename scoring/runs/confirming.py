@@ -25,7 +25,6 @@ State = ResultConfirmation.State
 
 
 def result_of(submission: Submission) -> Result | None:
-    """None of a run that does not count on the board."""
     found = (result for result in results_of(submission.phase) if result.run.submission == submission.pk)
     return next(found, None)
 

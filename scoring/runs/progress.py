@@ -62,7 +62,6 @@ def progress_of(submission: Submission) -> Progress:
 
 
 def received_alone(submission: Submission) -> Progress:
-    """What a team reads where the phase does not show what becomes of its runs."""
     warnings = len(submission.warnings)
     note = _("nothing odd") if not warnings else counted(warnings, "warning")
     at = submission.submitted_at
@@ -81,7 +80,6 @@ def received_alone(submission: Submission) -> Progress:
 
 
 def expected_wait(submission: Submission, place: int | None) -> float | None:
-    """About how many seconds until the run is scored, by what others took; None where that is not known."""
     recent = list(
         Evaluation.objects.filter(phase=submission.phase_id)
         .order_by("-id")
@@ -157,7 +155,6 @@ def _before(place: int | None) -> str:
 
 
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
-    """Received in any case; what follows as far as it went, and what is still ahead."""
     received = Step(name=_("received"), state="done", at=submission.submitted_at)
     if submission.is_unwritten:
         return _unwritten(submission)

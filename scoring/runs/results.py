@@ -101,7 +101,6 @@ def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> li
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
-    """What the scorer found odd in the run under each rule set, counted in words."""
     found = [
         (
             rules,
@@ -119,7 +118,6 @@ def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
 def without_value(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[tuple[str, int, str]]:
-    """Rule sets of which metrics can have no value: how many, and the option that the task does not give."""
     own = submission.phase.task.task_type
     lacking = {
         rules: own.without_value(rules, evaluation.options) for rules, evaluation in evaluations.items()
@@ -276,7 +274,6 @@ def definition(metric: Metric) -> str:
 
 
 def signature_parts(signature: str) -> list[tuple[str, str]]:
-    """The words of a signature by name; the first, which has none, is the metric."""
     head, *rest = signature.split("|")
     pairs = [part.partition(":") for part in rest]
     return [("metric", head), *((name, value) for name, _, value in pairs)]

@@ -29,8 +29,6 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class Labelled:
-    """One sentence with its label."""
-
     text: str
     label: str
 
@@ -133,7 +131,6 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
 def manifest(
     trained: Sequence[Labelled], settings: Settings, source: Path, evaluation: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Where a tagger came from, and how well it does."""
     counts = Counter(sentence.label for sentence in trained)
     return {
         "trained_on": {
@@ -154,7 +151,6 @@ def manifest(
 
 
 def digest_of(sentences: Sequence[Labelled]) -> str:
-    """SHA-256 of texts and labels, in their order."""
     digest = hashlib.sha256()
     for sentence in sentences:
         digest.update(f"{sentence.text}\t{sentence.label}\n".encode())

@@ -100,7 +100,6 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
 
 
 def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
-    """The one that is asked for, or else the first that is not rated whole, or else the last."""
     texts = texts_for(annotator).order_by()
     instances = annotator.sheet.instances.filter(pk__in=texts.values("instance")).order_by("position")
     named = instances.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
@@ -115,7 +114,6 @@ def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
 def _items(
     texts: Sequence[SheetText], annotator: Annotator, posted: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Each text with its fields, filled in as they were posted or else as they are kept."""
     ratings = {rating.text_id: rating for rating in annotator.ratings.filter(text__in=texts)}
     return [
         {
@@ -139,7 +137,6 @@ def _items(
 
 
 def _given(posted: QueryDict, texts: Sequence[SheetText]) -> tuple[list[Given], list[str]]:
-    """The ratings that were posted, and what is wrong; a text without any is left for later."""
     allowed = {str(score): score for score in SCORES}
     given, faults = [], []
     for letter, text in zip(LETTERS, texts, strict=False):

@@ -64,7 +64,6 @@ def guide(request: HttpRequest, guide: str) -> HttpResponse:
 
 @cache
 def operations() -> list[Operation]:
-    """Made once a process: the description follows from the code alone."""
     with translation.override(ENGLISH):
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]

@@ -56,7 +56,6 @@ def team(request: HttpRequest, team: Team) -> Answer:
 
 
 def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
-    """The runs of one phase, latest first, with the number that ranks them."""
     phase = runs[0].phase
     assert runs[0].team is not None
     audience = audience_of(phase, request.user)

@@ -139,7 +139,6 @@ def store_labels(file: GivenLabels, *, season: Season | None, by: User | None) -
 
 
 def go_on(stored: Imported, file: GivenLabels) -> int:
-    """Resume the scorings that wait for these labels; how many."""
     has_sha1 = any(len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed)
     return pending_labels.go_on(stored.model, is_unsure=has_sha1 and stored.added > 0)
 

@@ -133,7 +133,6 @@ def heartbeat(job: Job, progress: float) -> bool:
 
 
 def complete(job: Job, record: Callable[[], object]) -> bool:
-    """Publish what came out: all of it in one transaction, and only while the job is ours."""
     with transaction.atomic():
         if not JOBS.end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
             return False
@@ -180,7 +179,6 @@ def check_again(submission: Submission, gold: Gold) -> bool:
 def fail(
     job: Job, reason: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
 ) -> bool:
-    """End the job for good, for a reason its team can read; ``problems`` are those of its file."""
     with transaction.atomic():
         if not JOBS.end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
             return False

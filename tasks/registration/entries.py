@@ -114,19 +114,15 @@ def any_invitation(secret: str) -> Invitation | MailedInvitation:
         return mailed_invitation_for(secret)
 
 
-def _still_stands(invitation: Invitation | MailedInvitation) -> bool:
-    if isinstance(invitation, MailedInvitation):
-        waiting = MailedInvitation.objects.filter(state=MailedInvitation.State.WAITING)
-        return waiting.filter(nonce=invitation.nonce).exists()
-    return Invitation.objects.filter(nonce=invitation.nonce).exists()
-
-
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
     """Take the place that an invitation offers; one by e-mail is used up."""
     with transaction.atomic():
         locked(invitation.team)
+        standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = Invitation.objects.all()
+        if isinstance(invitation, MailedInvitation):
+            standing = MailedInvitation.objects.filter(state=MailedInvitation.State.WAITING)
         # It may have been renewed, answered or revoked since it was looked at.
-        if not _still_stands(invitation):
+        if not standing.filter(nonce=invitation.nonce).exists():
             raise InvitationNotValid
         membership = take_place(invitation.team, user)
         if isinstance(invitation, MailedInvitation):
@@ -384,19 +380,15 @@ def acceptances(season: Season) -> QuerySet[TermsAcceptance]:
 
 def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
     found = dict.fromkeys(line.strip().lower() for line in lines if line.strip())
-    refused = [line for line in found if not _is_address_or_domain(line)]
+    refused = []
+    for line in found:
+        try:
+            validate_email(f"somebody{line}" if line.startswith("@") else line)
+        except ValidationError:
+            refused.append(_("“%(line)s” is neither an address nor @ and a domain") % {"line": line})
     if refused:
-        words = _("“%(line)s” is neither an address nor @ and a domain")
-        raise ValidationError([words % {"line": line} for line in refused])
+        raise ValidationError(refused)
     return tuple(found)
-
-
-def _is_address_or_domain(line: str) -> bool:
-    try:
-        validate_email(f"somebody{line}" if line.startswith("@") else line)
-    except ValidationError:
-        return False
-    return True
 
 
 MAX_REQUEST = 1000

@@ -152,7 +152,19 @@ def season_from(
     if faults:
         raise SettingsRefused(faults)
     kind = task_types().get(task_type)
-    phases = [_phase(plan, instants, time_zone) for plan in preset.phases]
+    inputs = {"inputs_from": instants["inputs"]} if "inputs" in instants else {}
+    phases = [
+        {
+            "slug": plan.slug,
+            "title": plan.title,
+            "opens": instants[plan.opens],
+            "closes": instants.get(plan.closes, WITHOUT_END),
+            "time_zone": time_zone,
+            **plan.settings,
+            **inputs,
+        }
+        for plan in preset.phases
+    ]
     task = {"slug": TASK, "title": kind.title if kind else task_type, "type": task_type, "phases": phases}
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
     with transaction.atomic():
@@ -161,18 +173,6 @@ def season_from(
         facts = {"season": made, "preset": preset.name}
         audit.record("season-made", actor=by, subject=made, place=made, facts=facts)
     return made
-
-
-def _phase(plan: PhasePlan, instants: Mapping[str, dt.datetime], time_zone: str) -> dict[str, Any]:
-    said = {
-        "slug": plan.slug,
-        "title": plan.title,
-        "opens": instants[plan.opens],
-        "closes": instants.get(plan.closes, WITHOUT_END),
-        "time_zone": time_zone,
-        **plan.settings,
-    }
-    return said | ({"inputs_from": instants["inputs"]} if "inputs" in instants else {})
 
 
 #: The same day of the week, a year later.

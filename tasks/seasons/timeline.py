@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -78,22 +78,24 @@ class TimeLine:
         span = (self.end - self.start).days
         days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
         months = next((month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1])
-        dates = self._by_day(days) if days else self._by_month(months)
-        marks = [Mark(self.place(at), _written(at, days)) for at in dates]
-        return _apart([mark for mark in marks if mark.at <= LAST_MARK])
-
-    def _by_day(self, step: int) -> Iterator[dt.datetime]:
-        at = self.start.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        while (at := at + dt.timedelta(days=step)) < self.end:
-            yield at
-
-    def _by_month(self, step: int) -> Iterator[dt.datetime]:
         start = self.start.astimezone(dt.UTC)
-        month = start.year * 12 + start.month
-        for index in range(month, month + 60):
-            at = dt.datetime(index // 12, index % 12 + 1, 1, tzinfo=dt.UTC)
-            if index % step == 0 and self.start < at < self.end:
-                yield at
+        if days:
+            midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
+            dates = [midnight + dt.timedelta(days=day) for day in range(days, span + 2, days)]
+        else:
+            first = start.year * 12 + start.month
+            dates = [
+                dt.datetime(month // 12, month % 12 + 1, 1, tzinfo=dt.UTC)
+                for month in range(first, first + 60)
+                if month % months == 0
+            ]
+        marks: list[Mark] = []
+        for at in dates:
+            place = self.place(at)
+            is_apart = not marks or place - marks[-1].at >= BETWEEN_MARKS
+            if self.start < at < self.end and place <= LAST_MARK and is_apart:
+                marks.append(Mark(place, date_format(at, _("j M") if days else _("M Y"))))
+        return marks
 
     def bar(self, phase: Phase) -> SafeString:
         left, right, now = self.place(phase.opens), self.place(phase.closes), self.place(self.now)
@@ -123,15 +125,3 @@ class TimeLine:
         return format_html(
             '<svg class="phase-scale" width="100%" height="34" aria-hidden="true">{}</svg>', inner
         )
-
-
-def _written(at: dt.datetime, days: int | None) -> str:
-    return date_format(at.astimezone(dt.UTC), _("j M") if days else _("M Y"))
-
-
-def _apart(marks: Sequence[Mark]) -> list[Mark]:
-    found: list[Mark] = []
-    for mark in marks:
-        if not found or mark.at - found[-1].at >= BETWEEN_MARKS:
-            found.append(mark)
-    return found

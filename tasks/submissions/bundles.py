@@ -126,7 +126,7 @@ class BundleRefused(RunNotTaken):
 
 
 class NothingCarried(RunUnusable):
-    """The file has the format of no task that accepts runs now."""
+    pass
 
 
 def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
@@ -192,7 +192,14 @@ def parts_of(
 ) -> list[Part]:
     require_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
-    meant = _meant(phases, upload, by)
+    given = {"task_types": sorted({phase.task.type for phase in phases}), "filename": upload.filename}
+    try:
+        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=by) as done:
+            problems, meant = from_values(done.result["problems"]), done.result["meant"]
+    except UploadUnreadable as reason:
+        raise RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
+    if problems:
+        raise RunRejected.of(problems)
     parts = []
     for open_phase in phases:
         is_meant = meant[open_phase.task.type]
@@ -255,19 +262,6 @@ def _none_open(begun: dt.datetime, place: Season | Task, phases: Sequence[Phase]
     else:
         words = _("%(place)s has no phase that is open") % {"place": place}
     return ValidationError({"phase": words})
-
-
-def _meant(phases: Sequence[Phase], upload: Upload, by: User | None) -> dict[str, bool | None]:
-    types = sorted({phase.task.type for phase in phases})
-    given = {"task_types": types, "filename": upload.filename}
-    try:
-        with read_upload(f"{READING}:tasks_meant", upload.path, given, owner=by) as done:
-            problems, meant = from_values(done.result["problems"]), done.result["meant"]
-    except UploadUnreadable as reason:
-        raise RunRejected([Problem(file=upload.filename, message=str(reason))]) from reason
-    if problems:
-        raise RunRejected.of(problems)
-    return dict(meant)
 
 
 def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:

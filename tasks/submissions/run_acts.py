@@ -293,7 +293,14 @@ def describe_run(
         "links": checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
-    _keep_required(submission, wanted["description"], wanted["card"])
+    # What was missing before may stay so: the phase may ask for more since the run came.
+    missing = missing_from(
+        submission.phase, Metadata(description=submission.description, card=submission.card)
+    )
+    gone = missing_from(submission.phase, Metadata(description=wanted["description"], card=wanted["card"]))
+    if lost := [name for name in gone if name not in missing]:
+        words = _("this phase asks for it, so that it cannot be taken back")
+        raise ValidationError({"description" if name == METHOD else name: words for name in lost})
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         changes = [
@@ -312,15 +319,6 @@ def describe_run(
             bump_version(run.phase_id)
     submission.refresh_from_db()
     return submission
-
-
-def _keep_required(run: Submission, description: str, card: Mapping[str, str]) -> None:
-    """What was missing before may stay so: the phase may ask for more since the run came."""
-    before = missing_from(run.phase, Metadata(description=run.description, card=run.card))
-    gone = missing_from(run.phase, Metadata(description=description, card=card))
-    if lost := [name for name in gone if name not in before]:
-        words = _("this phase asks for it, so that it cannot be taken back")
-        raise ValidationError({"description" if name == METHOD else name: words for name in lost})
 
 
 def delete_file(*, submission: Submission, by: User) -> Submission:

@@ -34,8 +34,6 @@ _NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class Metadata:
-    """What `ir_metadata` says of a run: its description, its card, and its costs."""
-
     description: str = ""
     card: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -85,23 +83,19 @@ def _judged(known: CardField, value: object) -> str:
             _("“%(found)s” is no year, month or day such as 2024-06, nor none or unknown") % {"found": text}
         )
     if known.is_list:
-        return _listed(text)
+        names = sorted({name.strip().lower() for name in text.split(",")} - {""})
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise ValueError(
+                    _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
+                    % {"found": name[:40]}
+                )
+        if NONE in names and len(names) > 1:
+            raise ValueError(_("it names data sets and says none"))
+        return ", ".join(names)
     if known.is_link:
         checked_link(text)
     return text.lower() if known.is_date else text
-
-
-def _listed(text: str) -> str:
-    names = sorted({name.strip().lower() for name in text.split(",")} - {""})
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                _("“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone")
-                % {"found": name[:40]}
-            )
-    if NONE in names and len(names) > 1:
-        raise ValueError(_("it names data sets and says none"))
-    return ", ".join(names)
 
 
 def require_card(phase: Phase, said: Metadata) -> None:

@@ -161,7 +161,6 @@ class LabelTask:
             yield fault
 
     def _fault(self, value: Mapping[str, Any]) -> tuple[str, str] | None:
-        """What is wrong with the label of a line; whole numbers are labels as they are written."""
         label, expected = value.get(LABEL), f"one of {', '.join(self.labels)}"
         if LABEL not in value:
             return f"“{LABEL}” is missing", expected

@@ -39,8 +39,11 @@ def rendered(text: str, top: int = 2) -> SafeString:
     """
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
+    html = _WRITER.render(text)
+    shift = top - min((int(level) for level in re.findall(r"<h([1-6])>", html)), default=top)
+    html = re.sub(r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + shift)}>", html)
     clean = nh3.clean(
-        _with_headings_from(top, _WRITER.render(text)),
+        html,
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
@@ -56,12 +59,6 @@ def with_scrolling(html: str) -> str:
     # A head without words is none to a screen reader.
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return html.replace("<th>", '<th scope="col">')
-
-
-def _with_headings_from(top: int, html: str) -> str:
-    levels = [int(level) for level in re.findall(r"<h([1-6])>", html)]
-    shift = top - min(levels, default=top)
-    return re.sub(r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + shift)}>", html)
 
 
 FOLDER = "docs"

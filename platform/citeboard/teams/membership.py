@@ -98,7 +98,11 @@ MAX_NAME = 80
 
 
 def found_team(*, name: str, founder: User) -> Team:
-    name = " ".join(_printable(name).split())
+    name = "".join(
+        " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
+        for character in unicodedata.normalize("NFC", name)
+    )
+    name = " ".join(name.split())
     slug = slugify(name)[:MAX_NAME]
     if not slug:
         raise ValidationError({"name": _("a name has at least one letter or digit from a to z")})
@@ -113,13 +117,6 @@ def found_team(*, name: str, founder: User) -> Team:
         words = _("another team has this name, or one very much like it")
         raise ValidationError({"name": words}) from None
     return team
-
-
-def _printable(name: str) -> str:
-    name = unicodedata.normalize("NFC", name)
-    return "".join(
-        " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character for character in name
-    )
 
 
 def describe_team(*, team: Team, description: str, links: Iterable[str], by: User) -> Team:

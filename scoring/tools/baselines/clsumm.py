@@ -81,7 +81,6 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
 
 
 def likest(counted: Counted, *, context: int = 0, count: int = MQ_SENTENCES) -> Choice:
-    """The sentences most like each citance, best first."""
     return lambda topic: [ranked(row)[:count] for row in likeness(topic, counted, context=context).cosines]
 
 

@@ -19,7 +19,6 @@ def bare(text: str) -> str:
 
 
 def marked(text: str, marks: Sequence[str] | Mapping[str, None]) -> str:
-    """Marks before the full stop, as the papers' prompts ask for them."""
     if not marks:
         return text
     stop = _STOP.search(text)

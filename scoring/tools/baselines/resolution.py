@@ -33,8 +33,6 @@ _MARKS = re.compile(f"{PLACEHOLDER}|{OTHER}")
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """So many words left and right of the placeholder."""
-
     left: int
     right: int
 

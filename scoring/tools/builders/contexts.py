@@ -17,7 +17,6 @@ def token_count(sentence: str) -> int:
 
 
 def tokens(sentence: str) -> list[str]:
-    """White-space tokens, a placeholder being one by itself."""
     return sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} ").replace(OTHER, f" {OTHER} ").split()
 
 
@@ -64,8 +63,6 @@ def add_article(article: Article, sink: Sink) -> None:
 
 
 class _Sentence:
-    """A sentence whose marks are still single characters."""
-
     def __init__(self, text: str, marks: Sequence[Mark], zone: str | None = None) -> None:
         self.text, self.marks, self.zone = text, marks, zone
         self.groups = list(_GROUP.finditer(text))

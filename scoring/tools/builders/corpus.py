@@ -131,11 +131,11 @@ class Intent:
 class Sink(Protocol):
     @property
     def around(self) -> int:
-        """So many sentences before and after the one with a citation are kept."""
+        pass
 
     @property
     def sentences(self) -> Splitter:
-        """What says where the sentences of a paragraph end."""
+        pass
 
     def add_paper(self, paper: Paper) -> None: ...
 

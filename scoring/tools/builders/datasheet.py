@@ -220,8 +220,6 @@ CITATIONS = "mean citations of the cited papers by field"
 
 
 class _Side:
-    """The contexts before selection, or those after it."""
-
     def __init__(self) -> None:
         self.total = 0
         self.features: dict[str, Counter[str]] = {name: Counter() for name in _FEATURES}
@@ -281,8 +279,6 @@ def count_all(store: Store, rules: Rules) -> Tables:
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """What a split was built from and by which rules, and what came of it."""
-
     form: str
     corpus: dict[str, int]
     licences: dict[str, int]

@@ -71,7 +71,6 @@ def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Pa
 
 
 def read_part(part: Part) -> list[Problem]:
-    """Read a part into its database; what is wrong with it is given, not raised."""
     own = whole(part.out)
     try:
         form = loader(part.form, part.path)
@@ -169,7 +168,7 @@ PATIENCE = 30
 class Task(Protocol):
     @property
     def out(self) -> Path:
-        """The file that it writes."""
+        pass
 
 
 #: Writes a task's file and gives what is wrong with its input; called in another process.

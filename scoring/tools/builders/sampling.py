@@ -55,7 +55,6 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
 
 
 def in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
-    """The first of each list, the second of each, and so on, at most so many."""
     return [number for turn in zip_longest(*lists) for number in turn if number is not None][:most]
 
 

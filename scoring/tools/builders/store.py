@@ -168,7 +168,6 @@ class Store:
         self.connection.execute("DETACH part")
 
     def rows(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[sqlite3.Row]:
-        """One row after the other; other tables may be written meanwhile."""
         yield from self.connection.execute(query, values)
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:

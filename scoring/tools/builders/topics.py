@@ -141,7 +141,6 @@ def _reason_against(paper: Any, citations: int, citing: Sequence[Citing], rules:
 
 
 def chosen_citing(citing: Sequence[Citing], rules: TopicRules) -> Iterator[tuple[Citing, str]]:
-    """The oldest, the newest, and others by the lot."""
     drawn = sorted(citing, key=lambda paper: lot(rules.seed, paper.paper_id))
     dated = [paper for paper in drawn if paper.year is not None]
     ends = {min(dated, key=_year): OLDEST, max(dated, key=_year): NEWEST}
@@ -165,7 +164,6 @@ def lot(seed: int, name: str) -> str:
 
 
 def contexts(store: Store, citing: str, cited: str) -> Iterator[Any]:
-    """Where a paper cites another, in its order."""
     return store.rows(_CONTEXTS, (citing, cited))
 
 

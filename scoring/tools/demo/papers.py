@@ -310,8 +310,6 @@ MARKER = "@"
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """A sentence of a paper; its number counts from 1, as the title is 0."""
-
     number: int
     section: str
     key: str

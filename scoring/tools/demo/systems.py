@@ -23,8 +23,6 @@ EVERY = 8
 
 @dataclass(frozen=True)
 class System:
-    """What a team calls its system, and how often its answers are those of the gold."""
-
     team: str
     name: str
     description: str

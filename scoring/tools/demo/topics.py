@@ -18,8 +18,6 @@ _FACET = re.compile(r"(\w+)_Citation")
 
 @dataclass(frozen=True, kw_only=True)
 class Citance:
-    """A line of an annotation, as a run answers it."""
-
     topic: str
     citing: str
     marker: str
@@ -78,7 +76,6 @@ def read_topics(folders: Sequence[Path]) -> list[Topic]:
 
 
 def _files(topic: str, paper: Paper) -> dict[str, str]:
-    """The text of each file of a topic, by its path in the topic's folder."""
     sections: dict[str, list[str]] = {}
     quoted: dict[int, str] = {}
     for sentence in paper.sentences:

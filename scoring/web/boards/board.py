@@ -108,7 +108,6 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
 
 
 def _context(query: BoardQuery, facts: BoardFacts, own: Sequence[str] = ()) -> dict[str, Any]:
-    """``own`` are the slugs of the viewer's teams."""
     page = BoardPage(facts=facts, query=query, teams=frozenset(own))
     return {**place_of(facts.phase), "page": page}
 
@@ -148,7 +147,6 @@ class BoardFacts:
 
     @cached_property
     def being_scored(self) -> int:
-        """How many runs a newer version of the gold still has to be scored against."""
         if self.newest is None or self.board.gold is None or self.newest.pk == self.board.gold.pk:
             return 0
         return unsettled(self.phase, self.newest).count()
@@ -178,7 +176,6 @@ class BoardFacts:
 
     @cached_property
     def judged_columns(self) -> list[str]:
-        """The names of those with people's ratings of whole responses."""
         names = {f"human_{kind}" for kind in RATINGS}
         return [metric_label(column.metric) for column in self.board.columns if column.metric in names]
 
@@ -188,7 +185,6 @@ class BoardFacts:
 
     @cached_property
     def sections(self) -> list[Section]:
-        """Those below a board with scores."""
         has = {
             DIFFERENCES: True,
             PAIRINGS: bool(pairings_of(self.board)),
@@ -329,7 +325,6 @@ class BoardPage:
 
     @cached_property
     def columns(self) -> list[Choice]:
-        """Main metrics or all of them; nothing to choose where these are the same."""
         number, main = len(self.board.filled), len(self.board.main)
         if not self.shows_scores or number == main:
             return []
@@ -377,7 +372,6 @@ class BoardPage:
 
     @property
     def caption(self) -> str:
-        """What a row is, how the rows are ordered, and how many are left out."""
         runs = counted(self.phase.judged_runs, "run")
         rule = COUNTED[Phase.Counting(self.phase.counting)] % {"runs": runs}
         ranked = _("%(rule)s, ranked by %(measure)s") % {"rule": rule, "measure": self._measure}
@@ -410,7 +404,6 @@ class BoardPage:
 
     @property
     def untested(self) -> str:
-        """The metrics by which no two runs can be compared."""
         labels = [metric_label(column.metric) for column in self.board.filled if not column.is_exchangeable]
         return listed(list(dict.fromkeys(labels)))
 

@@ -164,7 +164,6 @@ def _part(
 
 
 def _ordered(table: ClassTable, query: BoardQuery) -> ClassTable:
-    """By the values of the run that the address names, where it is in the table."""
     name = query.order.removeprefix("-")
     row = next(
         (system for system in table.systems if isinstance(system, Row) and str(system.submission) == name),
@@ -257,7 +256,6 @@ def _discourse(board: Board, query: DiscourseQuery, schemes: Sequence[str]) -> d
 def _chosen(
     counted: Sequence[tuple[Row, LabelCounts]], wanted: Sequence[int]
 ) -> Sequence[tuple[Row, LabelCounts]]:
-    """Those named by the numbers of their runs; without a name the first that have labels."""
     named = [(row, own) for row, own in counted if row.submission in wanted]
     labelled = [(row, own) for row, own in counted if own.sentences(RUN)]
     return named[:MAX_DRAWN] or (labelled or counted)[:CHOSEN_AT_FIRST]

@@ -93,7 +93,6 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 
 def _numbers(board: Board, run: Submission) -> list[tuple[str, list[Explained]]]:
-    """By rule set, in the task's order."""
     phase = board.phase
     known = Evaluation.objects.known_at(board.frozen_at).filter(submission=run, gold=board.gold)
     evaluations = known.order_by("-id").prefetch_related("scores")
@@ -166,7 +165,6 @@ def labels(request: HttpRequest, season: str, task: str, phase: str) -> HttpResp
 
 
 def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | None) -> list[Recomputation]:
-    """By rule set in the task's order; none where gold or run is not given out."""
     if gold is None or open_run(phase, viewer, run.pk) is None:
         return []
     found = Evaluation.objects.filter(submission=run, gold=gold).order_by("id").prefetch_related("scores")
@@ -196,7 +194,6 @@ def recomputations(phase: Phase, viewer: object, run: Submission, gold: Gold | N
 
 
 def _files_of(options: Mapping[str, str]) -> str:
-    """What the command would need besides gold and run."""
     if stored_model(options):
         return _("the entailment labels that decided it are the season's own")
     named = [name for name, value in options.items() if Path(value).is_absolute()]

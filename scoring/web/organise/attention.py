@@ -60,7 +60,6 @@ class Concern:
 
 
 def concerns(season: Season) -> list[Concern]:
-    """Those that there are."""
     found = (
         _failed_runs(season),
         _failed_rescorings(season),
@@ -139,7 +138,6 @@ def _gold_problems(season: Season) -> Concern:
 
 
 def _columns_without_value(season: Season) -> Concern:
-    """Metrics of a task's rule sets that no run can have a value of."""
     href = _address("organise-file", season)
     lines = [
         Line(
@@ -186,7 +184,6 @@ def _same_files(season: Season) -> Concern:
 
 
 def _contested_results(season: Season) -> Concern:
-    """What teams hold for wrong, until the numbers change or the confirmation is ended."""
     asking = _phases(season).filter(confirms_results=True, confirmation_ended_at=None, closes__lte=now())
     lines = [
         Line(
@@ -267,7 +264,6 @@ def _waiting_runs(season: Season) -> Concern:
 
 
 def _unserved_queues(season: Season) -> Concern:
-    """What is in a queue that no group of workers takes jobs from."""
     queued = Job.objects.filter(state=Job.State.QUEUED, submission__phase__task__season=season).order_by()
     rows = queued.values_list("queue").annotate(Count("submission", distinct=True), Min("created_at"))
     lines = [
@@ -292,7 +288,6 @@ def _unserved_queues(season: Season) -> Concern:
 
 
 def _teams_without_score(season: Season) -> Concern:
-    """Of a season that has begun."""
     if not any(phase.opens <= now() for phase in _phases(season)):
         return Concern(name="teams-without-score", title="", advice="", lines=(), total=0)
     scored = Submission.objects.filter(

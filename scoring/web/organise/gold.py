@@ -102,7 +102,6 @@ def gold(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _publish(request: SignedInRequest, form: GoldForm) -> None:
-    """Each split once, in the order of the form."""
     keys = dict.fromkeys([form.cleaned_data["split"], *form.cleaned_data.get("also", ())])
     with received(form.cleaned_data["file"]) as upload:
         made = publish_gold(
@@ -167,7 +166,6 @@ def _splits(season: Season) -> list[tuple[Task, str]]:
 
 
 def _versions_by_split(season: Season) -> list[dict[str, Any]]:
-    """By split its versions, newest first, and the progress of its phases."""
     versions: dict[tuple[int, str], list[Gold]] = {}
     for version in Gold.objects.filter(task__season=season).select_related("task").order_by("-number"):
         versions.setdefault((version.task_id, version.split), []).append(version)
@@ -195,7 +193,6 @@ def listed(request: HttpRequest, season: Season) -> Answer:
 
 
 def _phase_lines(phase: Phase) -> dict[str, Any]:
-    """By baseline what it is, the latest run of it that was asked for, and the number that ranks that."""
     latest: dict[str, Submission] = {}
     for run in baseline_runs.built_in_runs(phase).select_related("phase__task", "team"):
         latest.setdefault(run.built_in, run)

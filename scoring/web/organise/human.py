@@ -135,7 +135,6 @@ def sheets(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _sheets(season: Season, viewer: User, bound: SheetForm | None = None) -> dict[str, Any]:
-    """Phases with their sheets and a form for another; of one the form that was sent."""
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = [
         {
@@ -282,7 +281,6 @@ def _kappa(value: float) -> str:
 
 
 def _means(sheet: Sheet) -> list[dict[str, Any]]:
-    """By system what stands on the board, the most readable first."""
     lines: dict[int, dict[str, Any]] = {}
     for score in sheet.scores.select_related("submission__team").order_by("-value", "submission"):
         line = lines.setdefault(score.submission_id, {"run": score.submission, "cells": {}, "merit": 0.0})

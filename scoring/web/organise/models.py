@@ -82,7 +82,6 @@ def _waiting(season: Season) -> QuerySet[PendingLabels]:
 
 
 def _line(name: str, season: Season) -> dict[str, Any]:
-    """How many labels of a model are the season's own, and how many all seasons share."""
     decided = {model.season_id: model.decided for model in EntailmentModel.objects.deciding(name, season)}
     return {"name": name, "own": decided.get(season.pk, 0), "shared": decided.get(None, 0)}
 

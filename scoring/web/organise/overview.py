@@ -70,7 +70,6 @@ class RunQuery(Query):
 
 
 def chosen_runs(season: Season, query: RunQuery) -> QuerySet[Submission]:
-    """Newest first. What is not known here, such as a phase of another season, finds nothing."""
     runs = Submission.objects.filter(phase__task__season=season).select_related("phase__task", "team")
     if query.task:
         runs = runs.filter(phase__task__slug=query.task)

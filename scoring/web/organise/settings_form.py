@@ -68,7 +68,6 @@ class LinesField(forms.CharField):
 
 
 def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:
-    """None for what no form shows."""
     known = model.field(name)
     shared: dict[str, Any] = {
         "label": str(model.SETTINGS[name].label) or capfirst(str(known.verbose_name)),
@@ -140,7 +139,6 @@ class SettingsForm(forms.Form):
                 self.initial[name] = option.value_of(shown)
 
     def values(self, prefix: str) -> dict[str, Any]:
-        """What was changed, by the keys of a season file; of what is new all that is not empty."""
         chosen = self.changed_data if not self.is_new else self.cleaned_data
         found = {
             f"{prefix}.{self.keys[name]}": None if self.cleaned_data[name] == "" else self.cleaned_data[name]
@@ -157,7 +155,6 @@ class SettingsForm(forms.Form):
         return found
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
-        """Each at its field."""
         fields = {key: name for name, key in self.keys.items()} | ({"slug": "slug"} if self.is_new else {})
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
@@ -165,7 +162,6 @@ class SettingsForm(forms.Form):
 
 
 def said(fault: Fault) -> str:
-    """What was found, and what was expected instead."""
     found = sentence(fault.message)
     if not fault.expected:
         return found

@@ -90,7 +90,6 @@ class AnswerForm(forms.Form):
 
 
 def _own(user: object, pk: int) -> Submission:
-    """A run that the viewer may see. Raises Http404."""
     runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
     run = runs.filter(pk=pk).first()
     if run is None or not may_see_submission(run, user):
@@ -222,7 +221,6 @@ def _is_member(run: Submission, user: object) -> bool:
 
 
 def _priorities(run: Submission) -> int:
-    """How many runs of the team have a priority, this one among them; 0 where it has none."""
     if run.phase.counting != Phase.Counting.PRIORITY or run.team is None:
         return 0
     runs = list(in_priority(run.phase, run.team).values_list("pk", flat=True))
@@ -316,7 +314,6 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
 
 
 def confirming(run: Submission, viewer: object) -> dict[str, Any]:
-    """What the page of a run says of it; nothing where there is nothing to confirm."""
     phase = run.phase
     if not phase.confirms_results or now() < phase.closes or run.team_id is None:
         return {}

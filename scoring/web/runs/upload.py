@@ -122,7 +122,6 @@ def _shown(request: HttpRequest, template: str, context: dict[str, Any]) -> Http
 
 
 def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
-    """What somebody reads who would submit a run and is in no team of the season."""
     teams = teams_of(request.user).order_by("name")
     names = _(" or ").join(team.name for team in teams)
     context = {"season": season, "teams": teams, "team_names": names}
@@ -323,7 +322,6 @@ def _described(part: Part) -> tuple[Phase, Outcome]:
 
 
 def _bundle_for(user: object, pk: int) -> Bundle:
-    """For its team and for organisers. Raises Http404."""
     bundle = Bundle.objects.select_related("season", "team", "submitted_by").filter(pk=pk).first()
     if bundle is None or not (
         teams_of(user).filter(pk=bundle.team_id).exists() or may_help(user, bundle.season)

@@ -80,7 +80,6 @@ def _page(
 
 
 def _home(request: HttpRequest, number: int) -> dict[str, Any]:
-    """Open seasons first, then those to come and past ones; many stand on several pages."""
     seasons = Season.objects.visible_to(request.user).with_teams().current_first()
     page = Paginator(seasons, SEASONS_A_PAGE).get_page(number or 1)
     lines = season_lines(list(page.object_list))
@@ -125,7 +124,6 @@ def _season(request: HttpRequest, found: Season) -> dict[str, Any]:
 
 
 def _could_ask(request: HttpRequest, season: Season) -> QuerySet[Team]:
-    """The teams that the reader may ask to be taken in, where that could come to something."""
     if not isinstance(request.user, User):
         return Team.objects.none()
     if not season.allows_several_teams and entered_teams(request.user, season).exists():

@@ -143,7 +143,6 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
 
 
 def _tables(board: Board) -> dict[str, Any]:
-    """What the forms for tables of one's own offer."""
     dimensions = offered_dimensions(board)
     metrics = {metric: metric_label(metric) for name in dimensions for metric in metrics_of(board, name)}
     columns = []

@@ -167,20 +167,30 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
             problem = Problem(file=NAME, line=int(place[2]), message=words)
         raise InputRefused([problem]) from fault
     findings = Findings(NAME, KeyLines(text))
-    return _season(Table(values, (), findings), findings, roots)
-
-
-def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
+    top = Table(values, (), findings)
     table = top.table("season")
     slug = table.slug("slug")
+    organisers = table.texts("organisers", ())
+    for address in organisers:
+        try:
+            validate_email(address)
+        except ValidationError:
+            refusal = _("“%(address)s” is not an e-mail address")
+            table.refuse("organisers", refusal % {"address": address})
+    entry_list: tuple[str, ...] = ()
+    try:
+        entry_list = entry_lines(table.texts("entry_list", ()))
+    except ValidationError as refused:
+        for message in refused.messages:
+            table.refuse("entry_list", message)
     season = SeasonEntry(
         table=table,
         findings=findings,
         slug=slug,
-        values=_values(table, Season, {"entry_list": "\n".join(_entry_list(table))}),
+        values=_values(table, Season, {"entry_list": "\n".join(entry_list)}),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
         published=_files(table, "published", roots, ()),
-        organisers=tuple(_addresses(table)),
+        organisers=tuple(organisers),
         tasks=tuple(_task(task, roots) for task in top.tables("tasks")),
         is_alone=isinstance(roots, FileAlone),
     )
@@ -193,7 +203,12 @@ def _season(top: Table, findings: Findings, roots: Roots) -> SeasonEntry:
 def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
     zone, values = zone_of("UTC"), dict[str, Any]()
     if "time_zone" in model.SETTINGS:
-        values["time_zone"] = _zone(table)
+        values["time_zone"] = table.text("time_zone", "UTC", longest=60)
+        try:
+            validate_zone(values["time_zone"])
+        except ValidationError as unknown:
+            table.refuse("time_zone", str(unknown.message))
+            values["time_zone"] = "UTC"
         zone = zone_of(values["time_zone"])
     values |= besides
     return {
@@ -224,36 +239,6 @@ def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path
     return tuple(path for name in table.texts(key, *default) if (path := roots.file(table, key, name)))
 
 
-def _addresses(table: Table) -> Iterable[str]:
-    for address in table.texts("organisers", ()):
-        try:
-            validate_email(address)
-        except ValidationError:
-            words = _("“%(address)s” is not an e-mail address")
-            table.refuse("organisers", words % {"address": address})
-        else:
-            yield address
-
-
-def _entry_list(table: Table) -> tuple[str, ...]:
-    try:
-        return entry_lines(table.texts("entry_list", ()))
-    except ValidationError as refused:
-        for message in refused.messages:
-            table.refuse("entry_list", message)
-        return ()
-
-
-def _zone(table: Table) -> str:
-    name = table.text("time_zone", "UTC", longest=60)
-    try:
-        validate_zone(name)
-    except ValidationError as unknown:
-        table.refuse("time_zone", str(unknown.message))
-        return "UTC"
-    return name
-
-
 def _task(table: Table, roots: Roots) -> TaskEntry:
     slug = _free_slug(table, RESERVED_TASKS)
     type_slug = table.choice("type", list(task_types()))
@@ -277,7 +262,18 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         published=tuple(table.tables("published")),
     )
     table.close()
-    _refuse_contradictions(task)
+    _refuse_repeated((phase.table, "slug", phase.slug) for phase in task.phases)
+    _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
+    _refuse_repeated((baseline.table, "system", baseline.system) for baseline in task.baselines)
+    if task.values["is_reported_only"] and task.gold:
+        words = _("a task with gold is more than reported")
+        table.refuse("reported_only", words, _("no [[tasks.gold]]"))
+    slugs = [phase.slug for phase in task.phases]
+    for baseline in task.baselines:
+        for name in baseline.phases:
+            if name not in slugs:
+                words = _("the task has no phase “%(phase)s”") % {"phase": name}
+                baseline.table.refuse("phases", words, _some_of(slugs))
     return task
 
 
@@ -355,7 +351,12 @@ def _summary(table: Table, roots: Roots) -> str:
 
 def _phase(table: Table) -> PhaseEntry | None:
     slug = _free_slug(table, RESERVED_PHASES)
-    values = _values(table, Phase, {"card_required": _card_required(table)})
+    names = table.texts("card_required", ())
+    for name in names:
+        if name not in REQUIRABLE:
+            words = _("a run card has no “%(name)s”%(near)s") % {"name": name, "near": near(name, REQUIRABLE)}
+            table.refuse("card_required", words, one_of(REQUIRABLE))
+    values = _values(table, Phase, {"card_required": [name for name in REQUIRABLE if name in names]})
     table.close()
     phase = Phase(**values)
     if (phase.board_from is None) != (not phase.board_then):
@@ -383,15 +384,6 @@ def _phase(table: Table) -> PhaseEntry | None:
     return PhaseEntry(table=table, slug=slug, values=values)
 
 
-def _card_required(table: Table) -> list[str]:
-    names = table.texts("card_required", ())
-    for name in names:
-        if name not in REQUIRABLE:
-            words = _("a run card has no “%(name)s”%(near)s") % {"name": name, "near": near(name, REQUIRABLE)}
-            table.refuse("card_required", words, one_of(REQUIRABLE))
-    return [name for name in REQUIRABLE if name in names]
-
-
 def _gold(table: Table, roots: Roots) -> GoldEntry:
     gold = GoldEntry(
         table=table,
@@ -411,21 +403,6 @@ def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
     if run is None:
         return None
     return BaselineEntry(table=table, system=system, description=description, run=run, phases=phases)
-
-
-def _refuse_contradictions(task: TaskEntry) -> None:
-    _refuse_repeated((phase.table, "slug", phase.slug) for phase in task.phases)
-    _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
-    _refuse_repeated((baseline.table, "system", baseline.system) for baseline in task.baselines)
-    if task.values["is_reported_only"] and task.gold:
-        words = _("a task with gold is more than reported")
-        task.table.refuse("reported_only", words, _("no [[tasks.gold]]"))
-    slugs = [phase.slug for phase in task.phases]
-    for baseline in task.baselines:
-        for slug in baseline.phases:
-            if slug not in slugs:
-                words = _("the task has no phase “%(phase)s”") % {"phase": slug}
-                baseline.table.refuse("phases", words, _some_of(slugs))
 
 
 def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:

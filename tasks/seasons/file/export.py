@@ -57,7 +57,12 @@ def export_season(season: Season) -> Exported:
         if "options" in said:
             said["options"] = {name: _option(value, files) for name, value in said["options"].items()}
         said["published"] = [_filled(placement) for placement in task.published]
-        said["gold"] = list(_gold(task, files))
+        newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
+        said["gold"] = []
+        for split, gold in newest.items():
+            name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
+            files.append(Copied(name, (storage.gold, gold.file)))
+            said["gold"].append({"split": split, "paths": [name], "reason": gold.reason.strip()})
         said["baselines"] = list(_baselines(task, files))
     return Exported(document(values), files)
 
@@ -85,14 +90,6 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             # What the site keeps as lines is a list in the file.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
-
-
-def _gold(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:
-    newest = {gold.split: gold for gold in Gold.objects.filter(task=task).order_by("split", "number")}
-    for split, gold in newest.items():
-        name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
-        files.append(Copied(name, (storage.gold, gold.file)))
-        yield {"split": split, "paths": [name], "reason": gold.reason.strip()}
 
 
 def _baselines(task: Task, files: list[Copied]) -> Iterator[dict[str, Any]]:

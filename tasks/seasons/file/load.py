@@ -148,7 +148,18 @@ def apply_entry(
         changes = _write(season, plan, kept, reason, by)
         applied = [row for row in differences if row.key not in plan.stays]
         if changes:
-            _note_load(season, entry, changes, applied, by)
+            action = "season-loaded"
+            if not entry.is_from_file:
+                is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
+                action = "phase-changed" if is_of_phases else "settings-changed"
+            audit.record(
+                action,
+                actor=by,
+                subject=season,
+                place=season,
+                facts={"changes": "; ".join(changes)},
+                changes=[audit.Change(row.key, row.site, row.file) for row in applied],
+            )
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
@@ -189,23 +200,6 @@ def _write(
             season=season, defaults={"values": values, "loaded_at": timezone.now(), "loaded_by": by}
         )
     return changes
-
-
-def _note_load(
-    season: Season, entry: SeasonEntry, changes: list[str], applied: list[Difference], by: User | None
-) -> None:
-    action = "season-loaded"
-    if not entry.is_from_file:
-        is_of_phases = bool(applied) and all(".phases." in row.key for row in applied)
-        action = "phase-changed" if is_of_phases else "settings-changed"
-    audit.record(
-        action,
-        actor=by,
-        subject=season,
-        place=season,
-        facts={"changes": "; ".join(changes)},
-        changes=[audit.Change(row.key, row.site, row.file) for row in applied],
-    )
 
 
 def _write_task(

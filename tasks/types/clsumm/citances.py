@@ -172,7 +172,6 @@ class Matcher:
         return found
 
     def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
-        """The places of the citances that an answer's name fits, and whether its number is theirs too."""
         candidates = self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere
         fitting = [
             place

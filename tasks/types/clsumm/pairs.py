@@ -283,7 +283,6 @@ def quoted_lines(annotation: Annotation, topic: Topic, rules: str, order: Order)
 
 
 def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
-    """In the document's order; ids that the paper does not have come last, as listed."""
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
 
 
@@ -308,7 +307,6 @@ def python2_hash(text: str) -> int:
 
 
 def _place(table: Table, key: str) -> int:
-    """The slot that holds the key, or the free one that it gets."""
     mask = len(table) - 1
     perturb = python2_hash(key)
     slot = perturb & mask

@@ -122,7 +122,6 @@ def _answers(
 def _doubts(
     file: InputFile, answers: Sequence[Annotation], index: Index, options: Options
 ) -> Iterator[Problem]:
-    """What can be read but hardly meant, by line."""
     known = index["topics"]
     by_topic: dict[str, list[Annotation]] = defaultdict(list)
     for answer in answers:

@@ -121,7 +121,6 @@ def _summary_files(folder: TopicFolder) -> list[tuple[str, InputFile]]:
 
 
 def _name(folder: TopicFolder, first: InputFile) -> str:
-    """The topic: what the annotation or the paper is called, since some summaries are misnamed."""
     if chosen := chosen_annotation(folder, "auto", Source.GOLD):
         return chosen.topic
     papers = folder.papers
@@ -251,7 +250,6 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
-    """The files that carry summaries; the answers to task 1 and notes beside them are passed over."""
     readable = False
     for file in files:
         is_text = file.suffix == ".txt" and (".system." in file.parts[-1] or len(files) == 1)
@@ -309,7 +307,6 @@ def _json_summaries(file: InputFile, problems: list[Problem]) -> Iterator[System
 
 
 def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[Problem]:
-    """What can be read but hardly meant."""
     known = index["topics"]
     if summary.topic not in known:
         yield _warning(summary, f"topic {summary.topic} is not in this split", f"one of {some(known)}")

@@ -180,7 +180,6 @@ def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
 
 
 def _index(topics: Sequence[Topic]) -> Index:
-    """What an answer may be: the citances by name and the reference paper's sentence ids."""
     return {
         "topics": {
             topic.name: {

@@ -101,7 +101,6 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
 
 
 def _index(questions: Sequence[Question]) -> Index:
-    """What checks a run: the instances, each with its number of passages."""
     return {"passages": {question.id: len(question.passages) for question in questions}}
 
 
