@@ -120,7 +120,7 @@ def sentences_in_code() -> set[str]:
     """What the Django half has as texts of two words or more, but for descriptions of the code."""
     found: set[str] = set()
     plain = [f"scoring/{room}/" for room in ("metrics", "stats", "offline", "tools", "client", "figures",
-             "adapters", "distribution", "api", "demo", "management")]  # fmt: skip
+             "adapters", "distribution", "papers", "api", "demo", "management")]  # fmt: skip
     plain += ["tasks/types/", "tasks/management/"]
     for room in ("platform/citeboard", "scoring", "tasks"):
         for path in Path(settings.BASE_DIR, room).rglob("*.py"):

@@ -108,7 +108,7 @@ def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(clien
 
 
 def test_instances_come_in_pages(client, run, staff, monkeypatch):
-    monkeypatch.setattr(reading, "RUN_PAGE", 8)
+    monkeypatch.setattr(reading, "PAGE", 8)
     names = []
     for number in (1, 2, 3):
         told = ask(client, run, staff, page=number)

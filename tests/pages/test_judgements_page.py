@@ -213,7 +213,7 @@ def test_another_file_takes_the_ratings_of_the_first_off_the_board_and_the_histo
     bring(client, run, JUDGED[-1:])
     assert not HumanScore.objects.exists()
     assert JudgedRun.objects.get().published_at is None
-    words = list(AuditEntry.objects.order_by("pk").values_list("words", flat=True))
+    words = [entry.words for entry in AuditEntry.objects.order_by("pk")]
     assert words[-4:] == [
         f"brought people's judgements of {run}",
         f"put people's ratings of {run} on the board",

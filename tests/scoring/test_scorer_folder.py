@@ -20,6 +20,7 @@ def worker(tmp_path, root):
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],
         cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root / "platform")},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

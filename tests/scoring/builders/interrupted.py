@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from scoring.tools.builders.parts import whole
 from tasks.types import Problem
 
 
@@ -23,7 +24,10 @@ def take(step: Step) -> list[Problem]:
         os.kill(os.getpid(), signal.SIGKILL)
     if step.problem:
         return [Problem(message=step.problem)]
-    step.out.write_text(step.out.name)
+    # Whole or not at all, as every task writes: another one's death may end this process too.
+    unfinished = whole(step.out)
+    unfinished.write_text(step.out.name)
+    unfinished.rename(step.out)
     return []
 
 
