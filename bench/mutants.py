@@ -37,14 +37,36 @@ TESTED_BY: dict[str, tuple[str, ...]] = {
     "scoring/stats/resampling.py": ("tests/scoring/test_resampling.py",),
     "scoring/stats/breakdown.py": ("tests/scoring/test_breakdown.py",),
     "scoring/stats/signature.py": ("tests/scoring/test_signature.py", "tests/pages/test_compare_page.py"),
-    "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
-    "tasks/registration/entries.py": ("tests/tasks/test_submit.py", "tests/pages/test_entering.py"),
     "scoring/board/visibility.py": ("tests/scoring/test_standings.py", "tests/access/test_hidden_numbers.py"),
-    "tasks/jobs/queue_choice.py": ("tests/pages/test_submission_page.py", "tests/api/test_own_runs.py"),
-    "tasks/jobs/leases.py": ("tests/scoring/test_rescoring.py", "tests/tasks/test_gold.py"),
+    "tasks/submissions/submit.py": ("tests/tasks/test_quotas.py", "tests/tasks/test_submit.py"),
+    "tasks/registration/entries.py": (
+        "tests/tasks/test_submit.py",
+        "tests/tasks/test_joining.py",
+        "tests/pages/test_entering.py",
+        "tests/pages/test_terms.py",
+        "tests/pages/test_asking_to_join.py",
+    ),
+    "tasks/jobs/queue_choice.py": (
+        "tests/tasks/test_queues.py",
+        "tests/pages/test_submission_page.py",
+        "tests/api/test_own_runs.py",
+    ),
+    "tasks/jobs/groups.py": ("tests/tasks/test_queues.py", "tests/tasks/test_sweeper.py"),
+    "tasks/jobs/leases.py": (
+        "tests/tasks/test_jobs.py",
+        "tests/tasks/test_sweeper.py",
+        "tests/tasks/test_submit.py",
+        "tests/scoring/test_rescoring.py",
+        "tests/tasks/test_gold.py",
+    ),
     **dict.fromkeys(
-        (f"tasks/jobs/{name}.py" for name in ("leases", "queue", "sweeper", "watchdog")),
-        ("tests/tasks/test_jobs.py", "tests/tasks/test_sweeper.py", "tests/tasks/test_submit.py"),
+        ("tasks/jobs/engine.py", "tasks/jobs/sweeper.py"),
+        (
+            "tests/tasks/test_engine.py",
+            "tests/tasks/test_jobs.py",
+            "tests/tasks/test_sweeper.py",
+            "tests/tasks/test_submit.py",
+        ),
     ),
 }
 OTHERS = (

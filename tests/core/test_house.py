@@ -92,3 +92,11 @@ def test_a_room_that_outgrows_its_budget_or_has_none_is_named(tmp_path):
         "platform/citeboard/core has no budget in pyproject.toml; it has 3 lines",
         "tasks/jobs has 5 lines; its budget is 4",
     ]
+
+
+def test_the_mutants_are_of_modules_and_tests_that_are_there(root, monkeypatch):
+    monkeypatch.syspath_prepend(str(root / "bench"))
+    from mutants import TESTED_BY
+
+    named = {name for module, tests in TESTED_BY.items() for name in (module, *tests)}
+    assert [name for name in named if not (root / name).is_file()] == []
