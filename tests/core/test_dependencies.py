@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,7 @@ OURS = {
     "tests",
     "scripts",
     "measuring",
+    "mutants",
     "house",
     "interval_coverage",
     "large_run",
@@ -62,17 +64,25 @@ def listed(root: Path, file: str) -> dict[str, str]:
 
 def imported(root: Path, *sources: str) -> set[str]:
     """The packages that Python files below these folders import."""
-    packages, found = packages_distributions(), set()
-    for source in sources:
-        path = root / source
-        for file in path.rglob("*.py") if path.is_dir() else [path]:
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    names = [node.module]
-                found |= {name.partition(".")[0] for name in names}
-    others = found - OURS - set(sys.stdlib_module_names) - {"citeboard_scorer"}
-    return {normal(name) for top in others for name in packages.get(top, [top])}
+    names = set().union(*(imported_below(root / source) for source in sources))
+    others = names - OURS - set(sys.stdlib_module_names) - {"citeboard_scorer"}
+    return {normal(name) for top in others for name in packages().get(top, [top])}
+
+
+packages = cache(packages_distributions)
+
+
+@cache
+def imported_below(path: Path) -> set[str]:
+    """The top names of a file's imports, or of those of all files in a folder."""
+    found = set()
+    for file in path.rglob("*.py") if path.is_dir() else [path]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            found |= {name.partition(".")[0] for name in names}
+    return found
 
 
 def test_every_package_is_pinned_once(root):

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 from prometheus_client.parser import text_string_to_metric_families
 
+from citeboard.core.instruments import PAGES, REQUESTS
 from citeboard.core.maintenance import note_done
 from scoring.ops.backups import BACKUP
 from tasks.jobs.leases import JOBS, cancel_jobs, claim, restart
@@ -36,6 +37,13 @@ def samples(client) -> dict[tuple[str, ...], float]:
         for family in families(client)
         for sample in family.samples
     }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_counted_yet() -> None:
+    """Other tests of this process have asked for hundreds of routes."""
+    REQUESTS.clear()
+    PAGES.clear()
 
 
 @pytest.fixture
