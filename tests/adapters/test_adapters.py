@@ -3,14 +3,11 @@
 import json
 import random
 
-import ir_measures
 import pytest
-from ir_measures import RR, R, Success
 
 from scoring.__main__ import main
 from scoring.adapters import Scorer
 from scoring.adapters.evaluate_style import load
-from scoring.adapters.ir_measures_provider import PROVIDER
 from tasks.types import InputRefused
 
 KIND = "citation-recommendation"
@@ -69,6 +66,11 @@ def test_what_was_added_in_batches_is_computed_once(sample, lines, printed):
 
 
 def test_our_provider_gives_what_those_of_ir_measures_give():
+    import ir_measures
+    from ir_measures import RR, R, Success
+
+    from scoring.adapters.ir_measures_provider import PROVIDER
+
     draw = random.Random(0)
     docs = [f"d{number}" for number in range(40)]
     qrels = {f"q{q}": {doc: draw.randint(0, 2) for doc in draw.sample(docs, 12)} for q in range(30)}

@@ -8,7 +8,6 @@ import logging
 import pytest
 from django.db import DatabaseError, connection
 from django.test import RequestFactory
-from plotly.offline import get_plotlyjs_version
 
 from citeboard.core import errors, health
 from citeboard.core.logs import JsonLines, RequestIdFilter, logging_config, request_id
@@ -150,6 +149,8 @@ def test_scripts_of_others_are_served_from_our_own_address(client, name):
 
 def test_the_bundle_of_plotly_is_the_published_one_with_its_licence(root):
     """Of `plotly.js-cartesian-dist-min` 4.1.1, the release that the Python package describes figures for."""
+    from plotly.offline import get_plotlyjs_version
+
     folder = root / "static" / "vendor"
     bundle = (folder / "plotly-cartesian.min.js").read_bytes()
     assert hashlib.sha256(bundle).hexdigest() == PLOTLY_DIGEST

@@ -6,13 +6,10 @@ import json
 import re
 import zipfile
 
-import ir_datasets
 import pytest
 import yaml
 from django.urls import reverse
-from huggingface_hub import DatasetCard
 
-from scoring.adapters.ir_datasets_provider import register
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Season
 from tasks.registration.entries import publish_terms
@@ -67,6 +64,10 @@ def got(client, name: str, phase: Phase) -> bytes:
 
 
 def registered(content: bytes, folder):
+    import ir_datasets
+
+    from scoring.adapters.ir_datasets_provider import register
+
     (folder / "trec.zip").write_bytes(content)
     [name] = register(folder / "trec.zip", folder / "unpacked")
     return ir_datasets.load(name)
@@ -88,6 +89,10 @@ def test_a_folder_is_registered_too_and_candidates_are_those_of_the_topic_s_pape
 ):
     with zipfile.ZipFile(io.BytesIO(got(client, "data-trec", resolution))) as archive:
         archive.extractall(tmp_path)
+    import ir_datasets
+
+    from scoring.adapters.ir_datasets_provider import register
+
     [name] = register(tmp_path)
     found = ir_datasets.load(name)
     own = {(scored.query_id, scored.doc_id) for scored in found.scoreddocs_iter()}
@@ -105,6 +110,8 @@ def test_the_card_names_files_that_are_there_with_their_splits(client, recommend
     with zipfile.ZipFile(io.BytesIO(got(client, "data-hugging-face", recommendation))) as archive:
         names = set(archive.namelist())
         archive.extractall(folder)
+    from huggingface_hub import DatasetCard
+
     told = DatasetCard.load(folder / "README.md").data.to_dict()
     assert (told["license"], told["language"]) == ("cc-by-4.0", ["en"])
     named = {own["config_name"]: own["data_files"] for own in told["configs"]}

@@ -7,8 +7,6 @@ import re
 import numpy as np
 import pytest
 from django.urls import reverse
-from sklearn.calibration import calibration_curve
-from sklearn.metrics import brier_score_loss
 
 from scoring.metrics.calibration import Brier, CalibrationError
 from tasks.gold.gold_files import load_gold
@@ -46,6 +44,8 @@ def value(metric, gold, answers) -> float:
 def test_the_brier_score_is_that_of_scikit_learn(labels):
     gold, answers, given = drawn(1, labels=labels)
     metric = Brier("brier_score", "corrected", labels=labels)
+    from sklearn.metrics import brier_score_loss
+
     wanted = brier_score_loss(gold, given, labels=labels, scale_by_half=False)
     assert value(metric, gold, answers) == pytest.approx(wanted, rel=1e-12)
 
@@ -56,6 +56,8 @@ def test_the_calibration_error_follows_from_scikit_learns_curve(bins):
     metric = CalibrationError("ece", "corrected", labels=LABELS, bins=bins)
     stats = metric.instance_stats(gold, answers)
     right = [LABELS[row.argmax()] == label for row, label in zip(given, gold, strict=True)]
+    from sklearn.calibration import calibration_curve
+
     shares, confidences = calibration_curve(right, given.max(axis=1), n_bins=bins)
     counts, confidence, hits = stats.sum(axis=0).reshape(3, bins)
     filled = counts > 0

@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from sklearn import metrics as sklearn
 
 from scoring.metrics.classification import (
     Accuracy,
@@ -18,6 +17,9 @@ from scoring.metrics.classification import (
     confusions,
 )
 from scoring.stats.resampling import Resampler
+from tests.lazily import Lazily
+
+sklearn = Lazily("sklearn.metrics")
 
 LABELS = ("Background", "CompareOrContrast", "Extends", "Future", "Motivation", "Uses")
 

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.stats.correlation import COEFFICIENTS, kendall, of_grouped, of_points, pearson, ranks, spearman
+from tests.lazily import Lazily
+
+stats = Lazily("scipy.stats")
 
 SCIPY = {
     "Pearson": lambda x, y: stats.pearsonr(x, y).statistic,

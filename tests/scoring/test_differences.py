@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import pytest
 from django.http import Http404
 
@@ -18,7 +17,10 @@ from scoring.exchange.figure_files import figure_file, file_forms
 from scoring.models import Breakdown, save_breakdowns
 from tasks.models import Phase
 from tests import factories
+from tests.lazily import Lazily
 from tests.scoring import boards
+
+go = Lazily("plotly.graph_objects")
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import spacy
 
 from scoring.metrics.discourse import (
     Labelling,
@@ -98,6 +97,8 @@ def test_an_empty_text_has_no_sentences():
 @pytest.mark.parametrize("run", ["-" * 40, ">" * 40, ")" * 17 + ".", "'" * 33 + "b", "。" * 20, "!" * 20])
 def test_long_runs_of_a_sign_end_sentences_where_spacy_alone_ends_them(run):
     """They are one token here, and one a sign in spaCy, at a cost of the square."""
+    import spacy
+
     plain = spacy.blank("en")
     plain.add_pipe("sentencizer")
     text = f"One is here. {run} Two follows {run} and goes on! Three."

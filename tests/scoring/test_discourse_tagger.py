@@ -6,10 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import hstack
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 
 from scoring.__main__ import main
 from scoring.metrics.discourse import BLOCKS, Tagger
@@ -44,6 +40,10 @@ def folder(tmp_path, labelled, capsys) -> Path:
 
 
 def trained_by_scikit_learn(texts, labels):
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
     blocks = [TfidfVectorizer(min_df=2, **own) for own in BLOCKS.values()]
     model = LogisticRegression(C=5.0, class_weight="balanced", max_iter=2000)
     model.fit(hstack([block.fit_transform(texts) for block in blocks], format="csr"), labels)
@@ -59,6 +59,8 @@ def test_a_kept_tagger_gives_the_tags_of_the_model_it_was_made_of(folder):
 
 @pytest.mark.proof
 def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentence(shared, tmp_path, capsys):
+    from sklearn.metrics import f1_score
+
     own = shared / "acl_arc_intents"
     out = tmp_path / "tagger"
     arguments = [str(own / "train.jsonl"), "--test", str(own / "dev.jsonl"), "--out", str(out), "--json"]

@@ -2,7 +2,6 @@
 
 import re
 
-import plotly.graph_objects as go
 import pytest
 from defusedxml import ElementTree
 
@@ -22,6 +21,9 @@ from scoring.figures import (
 )
 from scoring.figures.description import LOOKS
 from scoring.figures.frame import span, ticks
+from tests.lazily import Lazily
+
+go = Lazily("plotly.graph_objects")
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \x07 %{x}'

@@ -3,10 +3,8 @@
 import json
 import random
 
-import ir_measures
 import numpy as np
 import pytest
-from ir_measures import nDCG
 
 from scoring.metrics.ranking import GradedRanking
 from tasks.types.ranking.lists import GradedLists, Lists
@@ -35,6 +33,9 @@ def values(measure: str, grades, answers, cut: int = 10) -> list[float]:
 
 @pytest.mark.parametrize("cut", [1, 5, 10])
 def test_graded_ndcg_is_that_of_ir_measures(cut):
+    import ir_measures
+    from ir_measures import nDCG
+
     grades, answers = drawn(cut)
     wanted = {f"q{n}": {f"d{each}": grade for each, grade in own.items()} for n, own in enumerate(grades)}
     ranked = {f"q{n}": {f"d{each}": float(-r) for r, each in enumerate(own)} for n, own in enumerate(answers)}

@@ -4,11 +4,12 @@ import math
 import random
 
 import pytest
-from scipy import stats
-from sklearn.metrics import cohen_kappa_score
 
 from scoring.human.outcome import mean_kappa, means, pairwise
 from scoring.stats.people_and_labels import quadratic
+from tests.lazily import Lazily
+
+stats, sklearn = Lazily("scipy.stats"), Lazily("sklearn.metrics")
 
 
 def test_quadratic_kappa_equals_scikit_learn_s():
@@ -16,7 +17,7 @@ def test_quadratic_kappa_equals_scikit_learn_s():
     for length in (2, 5, 30, 200):
         first = [drawn.randint(1, 5) for _ in range(length)]
         second = [min(5, max(1, each + drawn.randint(-1, 1))) for each in first]
-        expected = cohen_kappa_score(first, second, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        expected = sklearn.cohen_kappa_score(first, second, weights="quadratic", labels=[1, 2, 3, 4, 5])
         assert quadratic(first, second) == pytest.approx(expected, rel=1e-12)
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.stats import jackknife
 from scoring.stats.jackknife import t_quantile
 from scoring.stats.resampling import NotFinite
+from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
+
+stats = Lazily("scipy.stats")
 
 ROOT = Path(__file__).resolve().parents[2]
 

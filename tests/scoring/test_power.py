@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.__main__ import main
 from scoring.stats.significance import (
@@ -17,7 +16,10 @@ from scoring.stats.significance import (
     randomisation_tests,
     units_needed,
 )
+from tests.lazily import Lazily
 from tests.scoring.toys import Mean, mean_rows
+
+stats = Lazily("scipy.stats")
 
 
 def test_the_units_that_are_needed_find_the_difference_as_often_as_is_said():

@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.metrics.base import unit_rows
 from scoring.stats import resampling
 from scoring.stats.interval_methods import RESAMPLED
 from scoring.stats.resampling import Resampler, on_grid
+from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
+
+stats = Lazily("scipy.stats")
 
 
 def numbers(n: int, seed: int = 5) -> np.ndarray:

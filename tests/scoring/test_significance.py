@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.stats import significance
 from scoring.stats.significance import (
@@ -17,7 +16,10 @@ from scoring.stats.significance import (
     randomisation_tests,
     smallest_p,
 )
+from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
+
+stats = Lazily("scipy.stats")
 
 
 def two_runs(n: int, seed: int, better: float = 0.3) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterator
 
-import boto3
 import httpx
 import pytest
 from django.core.files.storage import storages
@@ -25,6 +24,8 @@ def s3_server() -> Iterator[str]:
 @pytest.fixture
 def bucket(s3_server, monkeypatch) -> str:
     """The address of an empty bucket of its own."""
+    import boto3
+
     for name, value in {"ACCESS_KEY_ID": "ours", "SECRET_ACCESS_KEY": "secret"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     name = f"citeboard-{secrets.token_hex(4)}"
