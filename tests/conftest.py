@@ -1,13 +1,16 @@
 """Fixtures every test may ask for."""
 
+import fcntl
 import gc
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +18,7 @@ import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import caches
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
@@ -24,6 +27,7 @@ from citeboard.core.models import AuditEntry
 from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixtures are found by being here)
 from tests.emptying import empty_tables
 from tests.mass import IS_FULL
+from tests.warm_scorers import WarmScorers
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
@@ -71,7 +75,37 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
+def django_db_keepdb() -> bool:
+    """A file of SQLite goes with the folder of the run, and may be there already: as a copy."""
+    return connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings) -> Path | None:
+    """On SQLite one process of the run migrates, and the others begin with a copy of what came of it."""
+    if connection.vendor != "sqlite":
+        return None
+    migrated = Path(os.environ["CITEBOARD_TEST_ROOT"], "migrated.sqlite3")
+    with migrated.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not migrated.exists():
+            migrate(migrated)
+    own = connection.settings_dict["TEST"]
+    shutil.copyfile(migrated, own["NAME"])
+    own["MIGRATE"] = False
+    return migrated
+
+
+def migrate(path: Path) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "citeboard.settings"}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env={**environment, "DATABASE_URL": f"sqlite:///{path}"}, check=True)
+    with closing(sqlite3.connect(path)) as written:
+        written.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[None]:
     """A connection that a thread of a served page still holds does not keep the test database from going."""
     yield
     if connection.vendor == "postgresql":
@@ -80,6 +114,38 @@ def django_db_setup(django_db_setup, django_db_blocker):
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
+
+
+@pytest.fixture(scope="module")
+def rows_of_a_module(django_db_setup, django_db_blocker) -> Iterator[None]:
+    """What a module's own fixtures of this scope make after it is there for each of its tests as it was made.
+
+    They stand in a transaction around those of the tests. A test gets `copy.deepcopy` of what was made, since
+    the rows come back after it and the objects that stand for them do not; and no transaction may be real.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        # As around a test, whatever would be durable is none of the outermost transaction.
+        connection.atomic_blocks[-1]._from_testcase = True
+        before = _statistics()
+        yield
+        for path in _statistics() - before:
+            shutil.rmtree(path, ignore_errors=True)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_scorers() -> Iterator[None]:
+    """A test that asks for `real_scorers` has them; to the others a score matters, and no process."""
+    warm = WarmScorers()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scoring.worker.child.subprocess", warm.as_module())
+        yield
+    warm.close()
+
+
+@pytest.fixture
+def real_scorers(monkeypatch) -> None:
+    monkeypatch.setattr("scoring.worker.child.subprocess", subprocess)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -99,11 +165,19 @@ def _no_words_in_tokens() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_kept_by_number() -> None:
+def _nothing_kept_by_number() -> Iterator[None]:
     """A test's rows get numbers that an earlier test's rows had; what was kept by number goes with them."""
     for name in ("pages", "results", "boards"):
         caches[name].clear()
-    shutil.rmtree(settings.FILES_DIR / "statistics", ignore_errors=True)
+    before = _statistics()
+    yield
+    for path in _statistics() - before:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _statistics() -> set[Path]:
+    folder = settings.FILES_DIR / "statistics"
+    return set(folder.rglob("*"))
 
 
 @pytest.fixture(autouse=True)

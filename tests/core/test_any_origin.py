@@ -1,8 +1,10 @@
 """What scripts of other sites may read: public JSON and badges, as a visitor gets them, and nothing else."""
 
+import copy
+
 import pytest
 
-from tests.access.scene import make_scene
+from tests.access.scene import Scene, make_scene
 from tests.access.table import METHODS, OUR_ROUTES, address
 
 pytestmark = pytest.mark.django_db
@@ -15,9 +17,14 @@ READABLE = {
 HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers")
 
 
-@pytest.fixture
-def scene():
+@pytest.fixture(scope="module")
+def made(rows_of_a_module) -> Scene:
     return make_scene()
+
+
+@pytest.fixture
+def scene(made) -> Scene:
+    return copy.deepcopy(made)
 
 
 def readable(client, scene, method: str, **headers: str) -> set[str]:
