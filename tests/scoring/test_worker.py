@@ -27,7 +27,7 @@ from tests.factories import answers, make_phase, make_submission, make_task, run
 from tests.scoring import offline
 from tests.scoring.scorers import put_in_place
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("real_scorers")]
 
 PATIENCE = 60  # seconds until something that must happen has failed to
 
