@@ -8,6 +8,7 @@ from django.test import Client
 from citeboard.teams.models import Team, Token, User
 from tasks.models import Phase, Season, Task
 from tests.factories import make_phase, make_season, make_task, make_team, make_user
+from tests.kept_worlds import KeptWorld, keep_world
 
 API = "/api/v1"
 ROLES = ("visitor", "reader", "stranger", "member", "organiser", "staff")
@@ -43,8 +44,7 @@ class World:
         return self.ask("member")
 
 
-@pytest.fixture
-def world(db) -> World:
+def make_world() -> World:
     people = {role: make_user(is_staff=role == "staff") for role in ROLES if role != "visitor"}
     season = make_season(organiser=people["organiser"])
     task = make_task(season=season, rules=["corrected", "official-2017"])
@@ -57,3 +57,13 @@ def world(db) -> World:
         other_team=make_team(season=season, lead=people["stranger"]),
         people=people,
     )
+
+
+@pytest.fixture(scope="module")
+def kept_world(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_world, django_db_blocker)
+
+
+@pytest.fixture
+def world(db, kept_world) -> World:
+    return kept_world()

@@ -4,23 +4,16 @@ Cases are made from the API's description, valid and invalid ones, with the same
 """
 
 from contextlib import closing
+from functools import cache
 from itertools import cycle
 
 import pytest
-import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from citeboard.teams.invitations import invite_by_mail
 from citeboard.teams.membership import add_member
@@ -29,21 +22,16 @@ from scoring.exchange.formats import FORMATS
 from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import ask
 from tasks.seasons.presets import PRESETS
-from tests.api.conftest import ROLES
+from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import score
+from tests.api.test_access import ACCESS
 from tests.factories import make_baseline, make_season, make_submission, make_user, run_bytes
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
 
 #: Also somebody in the team that another one leads, and who organises another season alone.
 EVERY_ROLE = (*ROLES, "mate", "elsewhere")
 pytestmark = pytest.mark.mass
-CHECKS = [
-    not_a_server_error,
-    response_schema_conformance,
-    status_code_conformance,
-    content_type_conformance,
-]
-application = get_wsgi_application()
 FUZZED = settings(
     max_examples=mass(len(EVERY_ROLE), 200),
     derandomize=True,
@@ -53,36 +41,49 @@ FUZZED = settings(
 )
 
 
-def site(environ, start_response):
-    """The site, as a server runs it: every answer is sent to its end and closed."""
-    response = application(environ, start_response)
-    with closing(response):
-        return [b"".join(response)]
+@cache
+def operations() -> dict:
+    """Each as schemathesis reads it in the description, with the site itself behind it."""
+    import schemathesis
 
+    application = get_wsgi_application()
 
-def described():
-    """The description, as schemathesis reads it, with the site itself behind it."""
+    def site(environ, start_response):
+        """As a server runs it: every answer is sent to its end and closed."""
+        response = application(environ, start_response)
+        with closing(response):
+            return [b"".join(response)]
+
     schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
     schema.app = site
-    return schema
+    described = [result.ok() for result in schema.get_all_operations()]
+    return {f"{one.method.upper()} {one.definition.raw['operationId']}": one for one in described}
 
 
-def cases():
-    """Each operation with valid and with invalid requests; any text may be a slug, so none is invalid.
+def checks() -> list:
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
 
-    Nor is one that takes nothing.
-    """
-    operations = [result.ok() for result in described().get_all_operations()]
     return [
-        pytest.param(operation, mode, id=f"{operation.label} {mode.value}")
-        for operation in operations
-        for mode in GenerationMode
-        if mode == GenerationMode.POSITIVE or ("{slug}" not in operation.path and takes_something(operation))
+        not_a_server_error,
+        response_schema_conformance,
+        status_code_conformance,
+        content_type_conformance,
     ]
 
 
-def takes_something(operation) -> bool:
-    return bool(operation.body or operation.definition.raw.get("parameters"))
+def modes(operation) -> list:
+    """Valid and invalid requests; any text may be a slug, and whoever takes nothing refuses nothing."""
+    from schemathesis import GenerationMode
+
+    takes_something = operation.body or operation.definition.raw.get("parameters")
+    if "{slug}" in operation.path or not takes_something:
+        return [GenerationMode.POSITIVE]
+    return list(GenerationMode)
 
 
 @pytest.fixture
@@ -96,9 +97,9 @@ def one_connection():
         signal.connect(close_old_connections)
 
 
-@pytest.fixture
-def ids(world, one_connection) -> dict[str, list]:
+def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
     """What there is, in every state that an operation may meet it in."""
+    world = make_world()
     world.people |= {"mate": make_user(), "elsewhere": make_user()}
     add_member(team=world.team, user=world.people["mate"])
     make_season(organiser=world.people["elsewhere"])
@@ -111,7 +112,7 @@ def ids(world, one_connection) -> dict[str, list]:
     merge = world.season.merge_proposals.create(team=world.other_team, into=world.team)
     asked = ask_to_join(season=world.season, team=world.team, user=world.people["reader"], message="")
     invited = invite_by_mail(team=world.team, address="a@example.org", by=world.people["member"])
-    return {
+    return world, {
         "join-requests": [asked.pk],
         "asked": [asked.pk],
         "proposal": [merge.pk],
@@ -150,22 +151,35 @@ def aimed(case, ids: dict[str, list], pick: int):
     return case
 
 
-@pytest.mark.parametrize(("operation", "mode"), cases())
-def test_no_request_meets_an_error_of_ours(world, ids, operation, mode):
+@pytest.fixture(scope="module")
+def kept_world(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_world_to_aim_at, django_db_blocker)
+
+
+@pytest.mark.usefixtures("one_connection")
+@pytest.mark.parametrize("name", ACCESS)
+def test_no_request_meets_an_error_of_ours(world, name):
+    world, ids = world
+    operation = operations()[name]
     # Answers are compared as they are, not as they may be sent.
     headers = {role: {**world.signed_in(role), "Accept-Encoding": "identity"} for role in EVERY_ROLE}
-    pairs = st.tuples(operation.as_strategy(mode), st.integers(0, 11))
-    # Each example is somebody else's, so that every role asks.
-    roles = cycle(EVERY_ROLE)
-    asked = set()
+    for mode in modes(operation):
+        with transaction.atomic():
+            assert roles_that_ask(operation, mode, ids, headers) == set(EVERY_ROLE)
+            transaction.set_rollback(True)
+
+
+def roles_that_ask(operation, mode, ids, headers) -> set[str]:
+    """Each example is somebody else's, so that every role asks."""
+    roles, asked = cycle(EVERY_ROLE), set()
 
     @FUZZED
-    @given(pairs)
-    def run(given):
-        (case, pick), role = given, next(roles)
+    @given(st.tuples(operation.as_strategy(mode), st.integers(0, 11)))
+    def run(drawn):
+        (case, pick), role = drawn, next(roles)
         asked.add(role)
         response = aimed(case, ids, pick).call(headers=headers[role])
-        case.validate_response(response, checks=CHECKS)
+        case.validate_response(response, checks=checks())
 
     run()
-    assert asked == set(EVERY_ROLE)
+    return asked

@@ -1,0 +1,85 @@
+"""Worlds that many tests look at: built once in a process, and laid out anew for each test as rows and files.
+
+A module's fixture keeps a world, and a test's fixture calls for it::
+
+    @pytest.fixture(scope="module")
+    def kept(django_db_setup, django_db_blocker):
+        return keep_world(make_world, django_db_blocker)
+
+    @pytest.fixture
+    def world(db, kept):
+        return kept()
+
+It is built before a test has changed a setting or the clock, and what a test makes of it goes with the test.
+Its rows have the same numbers each time: it is laid out in a database that has no rows yet.
+"""
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from django.apps import apps
+from django.core import mail
+from django.core.files.base import ContentFile
+from django.db import connection, transaction
+
+from scoring.ops.pruning import COLUMNS
+from tests.emptying import KEPT
+
+_kept: dict[Callable[[], Any], "KeptWorld"] = {}
+
+
+class KeptWorld:
+    """What ``make`` builds and returns; each call gives a copy with the rows and files that it speaks of."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        with transaction.atomic():
+            world = make()
+            self._rows = [(table, *lines) for table in _tables() if (lines := _lines_of(table))[1]]
+            self._files = list(_files())
+            transaction.set_rollback(True)
+        mail.outbox.clear()
+        self._world = pickle.dumps(world)
+
+    def __call__(self) -> Any:
+        for folder, name, content in self._files:
+            if not folder.exists(name):
+                folder.save(name, ContentFile(content))
+        with transaction.atomic(), connection.cursor() as cursor:
+            for table, columns, lines in self._rows:
+                cursor.executemany(_insertion(table, columns), lines)
+        return pickle.loads(self._world)  # noqa: S301  (our own)
+
+
+def keep_world(make: Callable[[], Any], django_db_blocker) -> KeptWorld:
+    if make not in _kept:
+        with django_db_blocker.unblock():
+            _kept[make] = KeptWorld(make)
+    return _kept[make]
+
+
+def _tables() -> list[str]:
+    models = apps.get_models(include_auto_created=True)
+    return sorted({model._meta.db_table for model in models if model._meta.managed} - KEPT)
+
+
+def _lines_of(table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608  (a name of ours)
+        return [column[0] for column in cursor.description], cursor.fetchall()
+
+
+def _files():
+    """Whatever a row names, since a test may delete it."""
+    for model, column, folder in COLUMNS:
+        for name in model._default_manager.exclude(**{column: ""}).values_list(column, flat=True).distinct():
+            # Rows that were made by hand name files that there are not.
+            if folder.exists(name):
+                with folder.open(name) as file:
+                    yield folder, name, file.read()
+
+
+def _insertion(table: str, columns: list[str]) -> str:
+    names = ", ".join(map(connection.ops.quote_name, columns))
+    places = ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {connection.ops.quote_name(table)} ({names}) VALUES ({places})"  # noqa: S608
