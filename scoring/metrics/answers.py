@@ -13,7 +13,7 @@ import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, Parameters, harmonic_mean, quotient
 from scoring.metrics.mauve import Mauve
-from scoring.metrics.rouge import Rouge, rouge
+from scoring.metrics.rouge import Rouge, package_rouge, rouge
 from tasks.types.base import Options
 from tasks.types.positional_citations.gold import Question
 from tasks.types.positional_citations.options import chosen_splitter
@@ -127,15 +127,17 @@ class AnswerRouge(AnswerMetric):
     scale = 100
     citation = Rouge.citation
     packages = Rouge.packages
+    engine = Rouge.engine
     fixed = {"references": "best", "stemmer": "porter", "tokenizer": "rouge-score"}
 
     def __init__(self, name: str, rules: str, *, options: Options, is_official: bool = False) -> None:
         super().__init__(name, rules, column="f1")
         self._splitter = chosen_splitter(options, is_official=is_official)
+        self.choose_engine(options)
 
     @property
     def parameters(self) -> Parameters:
-        return {**super().parameters, "sentences": splitter_name(self._splitter)}
+        return {**super().parameters, "sentences": splitter_name(self._splitter), **self.signed_engine}
 
     def instance_stats(self, gold: Sequence[Question | None], answers: Sequence[Part | None]) -> Floats:
         places, references, texts = [], [], []
@@ -145,7 +147,8 @@ class AnswerRouge(AnswerMetric):
                 references.append(self._lines(reference))
                 texts.append(self._lines(_plain(answer)))
         stats = np.zeros((len(gold), 2))
-        f1 = rouge(references, texts, ("lsum",), is_stemmed=True)["lsum"][:, 2]
+        compute = package_rouge if self.is_by_package else rouge
+        f1 = compute(references, texts, ("lsum",), is_stemmed=True)["lsum"][:, 2]
         np.maximum.at(stats[:, 0], places, f1)
         stats[places, 1] = 1
         return stats

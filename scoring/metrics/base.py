@@ -9,12 +9,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.types.base import ENGINE, PACKAGE, Options
 from tasks.types.columns import present
 from tasks.types.unavailable import Unavailable
 
@@ -82,6 +83,10 @@ class Metric(ABC):
     is_exchangeable: bool = True
     #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
     packages: tuple[str, ...] = ()
+    #: The package that computes the same, by the option `engine` or as a witness.
+    engine: str = ""
+    #: Whether it does, in place of this program.
+    is_by_package: bool = False
     #: What of ``parameters`` is known from the start.
     fixed: Parameters = {}
 
@@ -106,6 +111,14 @@ class Metric(ABC):
         """Whatever else can change the number; part of the signature."""
         return self.fixed
 
+    def choose_engine(self, options: Options | None) -> None:
+        self.is_by_package = bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE
+
+    @property
+    def signed_engine(self) -> Parameters:
+        """What a signature says of the package that computes the number. Raises Unavailable."""
+        return {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"} if self.is_by_package else {}
+
     @abstractmethod
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """An (n, k) array: a row for each pair. Gold or answer is None where the other has no partner."""
@@ -121,7 +134,9 @@ class Metric(ABC):
 
     def requirements(self) -> Sequence[Requirement]:
         """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
-        return ()
+        if not self.is_by_package:
+            return ()
+        return (looked_for("package", self.engine, lambda: ("", package_version(self.engine))),)
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
@@ -276,11 +291,6 @@ def f1_of_counts(both: Floats | float, given: Floats | float, wanted: Floats | f
     return ratio(2 * both, given + wanted)
 
 
-#: The option `engine` and its values: this program, or the package that ours is held to.
-ENGINE = "engine"
-OWN, PACKAGE = "own", "package"
-
-
 class HasText(Protocol):
     @property
     def text(self) -> str: ...
@@ -306,6 +316,10 @@ def texts_of(values: Sequence[Text | None]) -> list[str]:
     return ["" if value is None else value if isinstance(value, str) else value.text for value in values]
 
 
-def signed_engine(package: str) -> str:
-    """What a signature says of the package that computed a number."""
-    return f"{package}-{version(package)}"
+def package_version(package: str) -> str:
+    """Raises Unavailable where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError as missing:
+        message = f"engine=package needs the package {package}; `make models` installs it"
+        raise Unavailable(message) from missing

@@ -17,8 +17,6 @@ import numpy as np
 
 from scoring.metrics import cache
 from scoring.metrics.base import (
-    ENGINE,
-    PACKAGE,
     PARTS,
     Floats,
     Parameters,
@@ -26,7 +24,7 @@ from scoring.metrics.base import (
     Text,
     TextMean,
     harmonic_mean,
-    signed_engine,
+    package_version,
 )
 from scoring.metrics.local_models import (
     Embedded,
@@ -64,6 +62,8 @@ class BertScore(TextMean):
         super().__init__(name, rules, column=part)
         self.settings = Settings(options)
         self.statistic = "bertscore"
+        self.engine = "bert-score" if self.settings.is_asked else ""
+        self.choose_engine(options)
         if self.settings.baseline != "no":
             # Rescaled to a baseline it has no end that is the same for all models.
             self.ends = (-math.inf, math.inf)
@@ -82,7 +82,7 @@ class BertScore(TextMean):
             "idf": "gold" if chosen.uses_idf else "no",
             "baseline": chosen.signed_baseline,
             "as": EQUAL_TO,
-            **({"engine": signed_engine("bert-score")} if chosen.by_package else {}),
+            **self.signed_engine,
         }
 
     @property
@@ -91,7 +91,8 @@ class BertScore(TextMean):
 
     def requirements(self) -> Sequence[Requirement]:
         chosen = NamedModel("BERTScore", self.settings.model)
-        return (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
+        model = (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
+        return (*model, *super().requirements())
 
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         if not self.settings.is_asked:
@@ -99,7 +100,7 @@ class BertScore(TextMean):
         return super().instance_stats(gold, answers)
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        return (package_bertscore if self.settings.by_package else bertscore)(gold, answers, self.settings)
+        return (package_bertscore if self.is_by_package else bertscore)(gold, answers, self.settings)
 
 
 class Settings:
@@ -119,7 +120,6 @@ class Settings:
         if idf not in ("yes", "no"):
             raise OptionRefused(f"option bertscore_idf={idf}: expected one of yes, no")
         self.uses_idf = idf == "yes"
-        self.by_package = options.get(ENGINE) == PACKAGE
         self.baseline = options.get("bertscore_baseline") or "no"
 
     @property
@@ -245,12 +245,9 @@ def _kept_tokens(settings: Settings, texts: Sequence[str]) -> dict[str, Embedded
 
 def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -> Floats:
     """The (n, 3) that bert-score gives, on one processor; a pair with an empty text has 0, unasked."""
-    try:
-        from bert_score import BERTScorer
-    except ImportError as missing:
-        raise Unavailable(
-            "engine=package needs the package bert-score; `make models` installs it"
-        ) from missing
+    package_version("bert-score")
+    from bert_score import BERTScorer
+
     scores = np.zeros((len(gold), 3))
     asked = [place for place, pair in enumerate(zip(gold, answers, strict=True)) if all(map(str.strip, pair))]
     if asked:

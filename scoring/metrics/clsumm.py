@@ -28,6 +28,7 @@ from scoring.metrics.base import (
     quotient,
     ratio,
 )
+from scoring.metrics.rouge import Rouge
 from scoring.metrics.rouge155 import (
     NOTHING,
     ROUGE_L,
@@ -221,7 +222,9 @@ class PlainRouge(MeanMetric):
     ) -> None:
         super().__init__(name, rules, column=part, over_units=over_units)
         self.measure, self.kind, self.order = MEASURES[measure], kind, order
-        self.is_cut = options is not None and options["over_limit"] == "truncate"
+        self.is_cut = options is not None and options.get("over_limit") == "truncate"
+        self.engine = "" if self.measure.kind == "s" else Rouge.engine
+        self.choose_engine(options)
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
@@ -233,6 +236,7 @@ class PlainRouge(MeanMetric):
             "references": self.kind or "all",
             "order": self.order,
             **({"cut": "250 words"} if self.is_cut else {}),
+            **self.signed_engine,
         }
 
     def instance_stats(self, gold: Sequence[References | None], answers: Sequence[Lines | None]) -> Floats:
@@ -243,7 +247,9 @@ class PlainRouge(MeanMetric):
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
-        counts = rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+        counts = rouge155(
+            references, answer.lines, [self.measure], reading=self.reading, is_by_package=self.is_by_package
+        )[self.measure]
         recall, precision, f1 = counts.as_printed()
         return precision, recall, f1, 1
 
@@ -272,7 +278,7 @@ class OfficialRouge(Metric):
     @property
     def parameters(self) -> Parameters:
         stop_words = self.reading.stop_words_digest if self.reading else "not given"
-        return {**PROGRAM, "stopwords": stop_words, **self.fixed}
+        return {**PROGRAM, "stopwords": stop_words, **self.fixed, **self.signed_engine}
 
     def requirements(self) -> Sequence[Requirement]:
         def look() -> tuple[str, str]:
@@ -281,7 +287,8 @@ class OfficialRouge(Metric):
             except OptionRefused as refused:
                 raise Unavailable(str(refused)) from None
 
-        return [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+        listed = [looked_for("stop words", Path(self.stop_words).name, look)] if self.stop_words else []
+        return [*listed, *super().requirements()]
 
 
 class SpanRougeS(OfficialRouge):
@@ -376,6 +383,8 @@ class PooledRouge(OfficialRouge):
     ) -> None:
         super().__init__(name, rules, part=part, options=options)
         self.measure, self.kind, self.end = self.measures[measure], kind, end
+        self.engine = Rouge.engine if self.measure.kind == "n" and self.stop_words else ""
+        self.choose_engine(options)
         self.statistic = ".".join(filter(None, [f"rouge_{measure}", kind, end]))
         self.fixed = {
             "average": "pooled, mean of 1000 resamples",
@@ -402,7 +411,11 @@ class PooledRouge(OfficialRouge):
     def _against(self, references: Sequence[Sequence[str | bytes]], answer: Any) -> Counts:
         assert self.reading is not None
         if self.measure.kind == "n":
-            return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
+            reading, is_by_package = self.reading, self.is_by_package
+            counts = rouge155(
+                references, answer.lines, [self.measure], reading=reading, is_by_package=is_by_package
+            )
+            return counts[self.measure]
         peer = _flat_words(self.reading, answer.lines)
         models = [_flat_words(self.reading, reference) for reference in references]
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]

@@ -7,7 +7,7 @@ numbers are ``scoring.metrics.rouge155``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -17,17 +17,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scoring.metrics import cache
-from scoring.metrics.base import (
-    ENGINE,
-    PACKAGE,
-    PARTS,
-    Floats,
-    Parameters,
-    TextMean,
-    harmonic_mean,
-    signed_engine,
-)
+from scoring.metrics.base import PARTS, Floats, Parameters, TextMean, harmonic_mean
 from scoring.metrics.porter import rouge_score_stem
+from tasks.types.base import Options
 
 #: The measures that one look at the tokens gives, and the one that needs sentences besides.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
@@ -77,6 +69,7 @@ class Rouge(TextMean):
     scale = 100
     citation = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
     packages = ("rapidfuzz",)
+    engine = "rouge-score"
 
     def __init__(
         self,
@@ -86,10 +79,10 @@ class Rouge(TextMean):
         kind: str,
         part: str,
         is_stemmed: bool = False,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> None:
         super().__init__(name, rules, column=f"{kind}_{part}")
-        self.by_package = (options or {}).get(ENGINE) == PACKAGE
+        self.choose_engine(options)
         self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
         self.columns = tuple(f"{own}_{part}" for own in self.kinds for part in PARTS)
         self.is_stemmed = is_stemmed
@@ -103,17 +96,22 @@ class Rouge(TextMean):
             "stemmer": "porter" if self.is_stemmed else "none",
             "tokenizer": "rouge-score",
             **({"sentences": "lines"} if self.kinds == BY_SENTENCE else {}),
-            **({"engine": signed_engine("rouge-score")} if self.by_package else {}),
+            **self.signed_engine,
         }
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        compute = package_rouge if self.by_package else rouge
+        compute = package_rouge if self.is_by_package else rouge
         scores = compute(gold, answers, self.kinds, is_stemmed=self.is_stemmed)
         return np.hstack([scores[kind] for kind in self.kinds])
 
 
 def package_rouge(
-    references: Sequence[str], predictions: Sequence[str], kinds: Sequence[str], *, is_stemmed: bool
+    references: Sequence[str],
+    predictions: Sequence[str],
+    kinds: Sequence[str],
+    *,
+    is_stemmed: bool,
+    tokenizer: object = None,
 ) -> dict[str, Floats]:
     """By kind the (n, 3) precisions, recalls and F1 that rouge-score gives."""
     from rouge_score.rouge_scorer import RougeScorer
@@ -121,7 +119,7 @@ def package_rouge(
     names = {
         kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}" for kind in kinds
     }
-    scorer = RougeScorer(list(names.values()), use_stemmer=is_stemmed)
+    scorer = RougeScorer(list(names.values()), use_stemmer=is_stemmed, tokenizer=tokenizer)
     scored = [scorer.score(*pair) for pair in zip(references, predictions, strict=True)]
     return {
         kind: np.array([tuple(scores[name]) for scores in scored], dtype=np.float64).reshape(-1, 3)

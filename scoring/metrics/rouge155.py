@@ -18,7 +18,7 @@ import numpy as np
 
 from scoring.metrics.base import harmonic_mean
 from scoring.metrics.porter import rouge155_stem
-from scoring.metrics.rouge import Numbers, encoded_words, union_hits
+from scoring.metrics.rouge import Numbers, encoded_words, package_rouge, union_hits
 
 #: No limit to the distance of a skip-bigram's words (`-2 -1`).
 UNLIMITED = -1
@@ -92,15 +92,21 @@ def rouge155(
     *,
     reading: Reading,
     references: str = ALL,
+    is_by_package: bool = False,
 ) -> dict[Measure, Counts]:
     """Each measure's counts of one peer against its models; a text is its sentences, in their order.
 
     With ``ALL`` the counts of the models are added up, those of the peer as often as there are models.
-    With ``BEST`` they are those of the model that gives the highest recall, the first of several.
+    With ``BEST`` they are those of the model that gives the highest recall, the first of several. Words are
+    read as the program reads them even where the package rouge-score counts; it has no skip-bigrams.
     """
     of_peer = reading.sentences(peer)
     by_model: list[dict[Measure, Counts]] = []
     for model in models:
+        if is_by_package:
+            of_model = reading.sentences(model)
+            by_model.append({measure: package_counts(of_model, of_peer, measure) for measure in measures})
+            continue
         encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
         wanted, given = _renumbered(encoded[0].words, encoded[1].words)
         by_model.append({})
@@ -120,6 +126,22 @@ def rouge155(
         else:
             combined[measure] = max(counts, key=lambda count: count.recall, default=NOTHING)
     return combined
+
+
+class _AsRead:
+    """Texts come to the package as words between white space, one sentence a line."""
+
+    tokenize = staticmethod(str.split)
+
+
+def package_counts(model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure) -> Counts:
+    """What rouge-score counts of two texts whose words are read."""
+    kind = str(measure.size) if measure.kind == "n" else "lsum"
+    texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
+    scores = package_rouge(texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=_AsRead)
+    fewer = max(measure.size - 1, 0)
+    wanted, answered = (max(sum(map(len, text)) - fewer, 0) for text in (model, peer))
+    return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
 
 
 def _renumbered(wanted: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:

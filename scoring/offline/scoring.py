@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.stats.interval_methods import METHODS
-from tasks.types import InputRefused, Pairs, Split, TaskType
+from tasks.types import InputRefused, Pairs, Problem, Split, TaskType
 from tasks.types.base import ShownInstance, as_written
-from tasks.types.files import input_digest, open_input, open_inputs
+from tasks.types.files import InputFile, input_digest, open_input, open_inputs
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
@@ -80,13 +80,10 @@ def check(checking: Checking, progress: Progress = no_progress) -> dict[str, Any
     return {**result, "warnings": [problem.as_dict() for problem in problems]}
 
 
-def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
-    """What `score --json` prints.
-
-    Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
-    """
-    from scoring.offline.evaluate import Resampling, evaluate
-
+def read_pairs(
+    scoring: Scoring, progress: Progress = no_progress
+) -> tuple[Split, list[InputFile], Pairs, list[Problem]]:
+    """Raises InputRefused with every problem where one is fatal."""
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options)
     progress("reading the run", 0.2)
@@ -96,7 +93,17 @@ def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
     if fatal(problems):
         raise InputRefused(problems)
     progress("scoring", 0.4)
-    pairs = scoring.task_type.pair(split, answers, scoring.rules, scoring.options)
+    return split, files, scoring.task_type.pair(split, answers, scoring.rules, scoring.options), problems
+
+
+def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
+    """What `score --json` prints.
+
+    Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
+    """
+    from scoring.offline.evaluate import Resampling, evaluate
+
+    split, files, pairs, problems = read_pairs(scoring, progress)
     if scoring.pending:
         from scoring.metrics import metrics_of
         from scoring.offline.entailment_exchange import stop_where_pending

@@ -1,7 +1,8 @@
 """A season's archive: every number in it computed again from the runs and the gold that it holds.
 
 Equality is that of published numbers: counts exactly, values to 12 significant digits, intervals to 10, and
-values that rest on a model to 5 decimals.
+values that rest on a model to 5 decimals. Values of ROUGE and BERTScore have a witness besides, the package
+that computes the same (``Metric.engine``), where it is installed.
 """
 
 import hashlib
@@ -13,10 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from scoring.offline.scoring import Scoring, score
+from scoring.metrics import Metric, metrics_of
+from scoring.metrics.base import package_version, value_of
+from scoring.offline.evaluate import matrices, numbered_units
+from scoring.offline.scoring import Scoring, read_pairs, score
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.signature import provenance_of
 from tasks.types import InputRefused, OptionRefused, Problem, UnknownTaskType, task_type
+from tasks.types.base import ENGINE, PACKAGE
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 from tasks.types.unavailable import Unavailable
 
@@ -42,6 +47,9 @@ class Verified:
     unequal: int = 0
     differing: list[str] = field(default_factory=list)
     unchecked: Counter[str] = field(default_factory=Counter)
+    #: By package how many values it gives too; and how many it would, were it installed.
+    witnessed: Counter[str] = field(default_factory=Counter)
+    unwitnessed: Counter[str] = field(default_factory=Counter)
 
     @property
     def checked(self) -> int:
@@ -69,6 +77,14 @@ class Verified:
         return [
             *self.differing,
             *(f"not checked, {why}: {count} numbers" for why, count in self.unchecked.items() if count),
+            *(
+                f"the package {name} gives the same: {count} numbers"
+                for name, count in self.witnessed.items()
+            ),
+            *(
+                f"the package {name} is not installed and witnesses nothing: {count} numbers"
+                for name, count in self.unwitnessed.items()
+            ),
             f"{self.equal} of {self.checked} numbers equal",
         ]
 
@@ -78,6 +94,8 @@ class Verified:
             "equal": self.equal,
             "differing": self.differing,
             "unchecked": dict(self.unchecked),
+            "witnessed": dict(self.witnessed),
+            "unwitnessed": dict(self.unwitnessed),
         }
 
 
@@ -129,18 +147,17 @@ def _check_evaluation(
         drawn: dict[str, str] = {}
         for metric in evaluation["metrics"].values():
             drawn |= provenance_of(metric["signature"])
-        again = score(
-            Scoring(
-                task_type=kind,
-                gold=[existing(archive, gold)],
-                run=existing(archive, run["file"]),
-                rules=kind.checked_rules(evaluation["rules"]),
-                options=kind.checked_options(options),
-                resamples=int(drawn.get("resamples", 1000)),
-                seed=int(drawn.get("seed", 0)),
-                method=drawn.get("interval", METHODS[0]),
-            )
+        scoring = Scoring(
+            task_type=kind,
+            gold=[existing(archive, gold)],
+            run=existing(archive, run["file"]),
+            rules=kind.checked_rules(evaluation["rules"]),
+            options=kind.checked_options(options),
+            resamples=int(drawn.get("resamples", 1000)),
+            seed=int(drawn.get("seed", 0)),
+            method=drawn.get("interval", METHODS[0]),
         )
+        again = score(scoring)
     except (Unavailable, OptionRefused, UnknownTaskType) as missing:
         verified.unchecked[str(missing)] += count
         return
@@ -164,6 +181,38 @@ def _check_evaluation(
         if parts or not place.startswith("breakdowns"):
             others = expected.get(place, ({}, False))[0]
             verified.compare(f"{head} {place}", parts, others, is_model=is_model)
+    _hear_packages(head, scoring, printed, verified)
+
+
+def _hear_packages(
+    head: str, scoring: Scoring, printed: Mapping[str, tuple[Numbers, bool]], verified: Verified
+) -> None:
+    """Hold each value that a package computes too against what it gives, unless it gave it."""
+    if scoring.options.get(ENGINE.name, PACKAGE) == PACKAGE:
+        return
+    metrics: dict[str, list[Metric]] = {}
+    for metric in metrics_of(scoring.task_type, scoring.rules, {**scoring.options, ENGINE.name: PACKAGE}):
+        if (
+            metric.is_by_package
+            and printed.get(f"metrics {metric.name}", ({}, False))[0].get("value") is not None
+        ):
+            metrics.setdefault(metric.engine, []).append(metric)
+    for package, witnessed in metrics.items():
+        try:
+            name = f"{package} {package_version(package)}"
+        except Unavailable:
+            verified.unwitnessed[package] += len(witnessed)
+            continue
+        pairs = read_pairs(scoring)[2]
+        statistics, units = matrices(witnessed, pairs), numbered_units(pairs)[1]
+        for metric in witnessed:
+            parts, is_model = printed[f"metrics {metric.name}"]
+            value = value_of(metric, statistics[metric.statistic], units)
+            if is_same("value", parts["value"], value, is_model=is_model):
+                verified.witnessed[name] += 1
+            else:
+                has = f"the archive has {parts['value']}, the package {name} gives {value}"
+                verified.differs(f"{head} metrics {metric.name} value: {has}")
 
 
 def _options(archive: Path, evaluation: Evaluation) -> dict[str, str]:

@@ -59,6 +59,17 @@ class Option:
         return value
 
 
+#: The value of `engine` under which a package computes in place of this program.
+PACKAGE = "package"
+ENGINE = Option(
+    name="engine",
+    default="own",
+    summary="What computes ROUGE and BERTScore: this program, or the packages that it is equal to, "
+    "rouge-score and bert-score.",
+    choices=("own", PACKAGE),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Split:
     """The gold of one split.

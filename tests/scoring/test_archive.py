@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from scoring.__main__ import main
 from scoring.demo import prepare
+from scoring.metrics import rouge155
 from scoring.tools.demo.systems import SYSTEMS
 from scoring.web.guides import site_wheel
 from tasks.models import Phase, Submission
@@ -100,6 +102,7 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     assert sorted(re.sub(": .*", "", line) for line in details) == [
         "not checked, no metric of the scorer has them (human evaluation)",
         "not checked, ranks and groups rest on paired tests, which are not repeated",
+        "the package rouge-score 0.1.2 gives the same",
     ]
 
     labelled = next(path for path in folder.glob("scores/*.json") if "positional" in path.read_text())
@@ -125,6 +128,31 @@ def test_a_number_of_a_run_that_was_changed_with_its_checksum_is_found(part, arc
     rewrite(path, change)
     told = verified(capsys, archive, 1)
     assert told[0].startswith(f"run {path.stem} corrected metrics overlap_f1_micro {part}: the archive has")
+
+
+def test_rouge_has_a_witness_in_its_package_where_that_is_installed(archive, capsys, monkeypatch):
+    """Both runs have precision, recall and F1 of ROUGE-L, each over citances and over topics."""
+    assert "the package rouge-score 0.1.2 gives the same: 12 numbers" in verified(capsys, archive, 0)
+    assert main(["verify", str(archive), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["witnessed"] == {"rouge-score 0.1.2": 12}
+
+    def version(package):
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("scoring.metrics.base.version", version)
+    words = "the package rouge-score is not installed and witnesses nothing: 12 numbers"
+    assert words in verified(capsys, archive, 0)
+
+
+def test_where_the_package_gives_another_number_both_are_told(archive, capsys, monkeypatch):
+    counts = rouge155.package_counts
+    other = lambda *texts: counts(*texts)._replace(hits=0)  # noqa: E731
+    monkeypatch.setattr(rouge155, "package_counts", other)
+    *details, last = verified(capsys, archive, 1)
+    assert last.split()[0] == last.split()[2]
+    differing = [line for line in details if "rouge_l_f1 value: the archive has " in line]
+    assert len(differing) == 2
+    assert all(line.endswith(", the package rouge-score 0.1.2 gives 0.0") for line in differing)
 
 
 def test_the_wheel_that_wrote_the_archive_lies_in_it(archive):

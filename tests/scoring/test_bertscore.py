@@ -27,11 +27,13 @@ MINILM = Path(FOUND.origin).parent / "model"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+from scoring.__main__ import main  # noqa: E402
 from scoring.metrics import Unavailable  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore  # noqa: E402
 from scoring.metrics.local_models import Encoder, missing, weights_digest  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
+from tests.scoring.offline import score  # noqa: E402
 
 #: Which texts and tokenisers the package itself can be asked about.
 IS_OF_5 = version("transformers").startswith("5.")
@@ -283,3 +285,24 @@ def test_the_package_may_score_instead_and_says_so():
     assert np.abs(own.instance_stats(gold, answers) - given.instance_stats(gold, answers)).max() < 1e-6
     assert given.parameters["engine"] == "bert-score-0.3.13"
     assert "engine" not in own.parameters
+
+
+def test_a_published_value_has_the_package_as_its_witness(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("minilm").symlink_to(MINILM)
+    gold, run = "gold.jsonl", "run.jsonl"
+    Path(gold).write_text(json.dumps({"id": "a-1", "input": ["An abstract."], "target": "We use it."}))
+    Path(run).write_text(json.dumps({"id": "a-1", "prediction": " ".join(WORDS)}))
+    options = ("--option", "bertscore_model=minilm", "--intervals", "0")
+    scores = score(capsys, "citation-text", [Path(gold)], Path(run), *options)
+    season = {
+        "format": "citeboard-season-archive",
+        "format_version": 1,
+        "tasks": [{"slug": "t", "gold": [{"sha256": scores["gold"]["sha256"], "file": gold}], "phases": []}],
+        "runs": [{"id": 1, "task": "t", "file": run, "scores": "scores.json"}],
+    }
+    for name, content in (("season", season), ("scores", [{**scores, "files": {}}])):
+        Path(f"{name}.json").write_text(json.dumps(content))
+    Path("SHA256SUMS").touch()
+    assert main(["verify", "."]) == 0
+    assert "the package bert-score 0.3.13 gives the same: 1 numbers" in capsys.readouterr().out

@@ -1,6 +1,8 @@
 """ROUGE-1.5.5 held to what the Perl program printed for real and awkward texts under ten sets of options."""
 
+import itertools
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,14 @@ from scoring.metrics.rouge155 import (
     Counts,
     Measure,
     Reading,
+    package_counts,
     read_stop_words,
     rouge155,
     rouge_n,
     rouge_s,
     rouge_su,
 )
+from tests.scoring.texts import odd_texts, related_pairs
 
 #: Of the options in the file those that say how texts are read; all others are the measures' own.
 OPTIONS = ("stem", "nostem", "stem_nostop", "nostem_nostop", "stem_unlimited_skip", "stem_best_reference",
@@ -139,3 +143,16 @@ def test_f1_is_printed_from_rounded_precision_and_recall():
     assert counts.as_printed() == (0.14286, 0.33333, 0.2)
     assert counts.f1 == pytest.approx(0.2, rel=1e-12)
     assert Counts(model=131, peer=62, hits=32).as_printed() == (0.24427, 0.51613, 0.3316)
+
+
+@pytest.mark.parametrize("words", [8, 120])
+def test_the_package_counts_the_same_of_words_that_are_read_as_by_the_program(words):
+    """Stems, hyphens, other alphabets, empty lines and empty texts among them."""
+    texts = [*related_pairs(random.Random(words), 12, words), *itertools.product(odd_texts(), repeat=2)]
+    reading = Reading(stop_words=frozenset({"the", "of"}))
+    for model, peer in texts:
+        lines = [text.split("\n") for text in (model, peer)]
+        read = [reading.sentences(text) for text in lines]
+        for counted in (rouge_n(1), rouge_n(2), ROUGE_L):
+            ours = rouge155(lines[:1], lines[1], [counted], reading=reading)[counted]
+            assert package_counts(*read, counted) == ours, (counted, model, peer)

@@ -88,6 +88,24 @@ def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
             assert metrics[name]["value"] == pytest.approx(value, rel=1e-12), (rules, name)
 
 
+def test_by_the_option_engine_packages_give_the_same_and_sign_what_they_computed(capsys, task_type):
+    """ROUGE of skip-bigrams, which no package has, stays this program's; the other columns stay apart."""
+    if "engine" not in {option.name for option in task_type.options}:
+        return
+    for rules in task_type.rules:
+        ours, theirs = (
+            scored(capsys, task_type, "--rules", rules, "--option", f"engine={engine}")["metrics"]
+            for engine in ("own", "package")
+        )
+        assert {name: metric["value"] for name, metric in theirs.items()} == {
+            name: metric["value"] for name, metric in ours.items()
+        }
+        assert not [name for name, metric in ours.items() if "|engine:" in metric["signature"]]
+        signed = {name for name, metric in theirs.items() if "|engine:rouge-score-0.1.2|" in metric["column"]}
+        computed = {name for name, metric in theirs.items() if metric["value"] is not None}
+        assert signed == {name for name in computed if re.match("rouge_[^s]", name)}
+
+
 def test_the_declared_dimensions_are_those_of_the_breakdowns(capsys, task_type):
     assert tuple(scored(capsys, task_type)["breakdowns"]) == task_type.dimensions
 

@@ -127,7 +127,9 @@ class TestQueues:
         [
             ("clsumm-1a", {}, "light"),
             ("citation-text", {}, "light"),
+            ("citation-text", {"engine": "package"}, "light"),
             ("citation-text", {"bertscore": "yes"}, "models"),
+            ("citation-text", {"bertscore": "yes", "engine": "package"}, "models"),
             ("citation-text", {"learned_model": "/models/bleurt"}, "models"),
             ("positional-citations", {"entailment": "labels:TRUE", "parser": "/parses.jsonl"}, "light"),
             ("positional-citations", {"entailment": "model:TRUE", "parser": "/parses.jsonl"}, "models"),

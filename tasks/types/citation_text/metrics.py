@@ -1,6 +1,6 @@
 """The metrics of the task type, by reference."""
 
-from tasks.types.base import CORRECTED, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.citation_text.instances import CORWA, INTENT, KINDS
 from tasks.types.positional_citations.options import ENTAILMENT, MAUVE_MODEL, NOBODY, entailment_source
 from tasks.types.references import MetricRef
@@ -55,13 +55,6 @@ BERTSCORE_BASELINE = Option(
     name="bertscore_baseline",
     default="no",
     summary="Whether values are rescaled: no, yes for the table of the package, or the path of a table.",
-)
-ENGINE = Option(
-    name="engine",
-    default="own",
-    summary="What computes ROUGE and BERTScore: this program, or the packages that it is equal to, "
-    "rouge-score and bert-score.",
-    choices=("own", "package"),
 )
 BERTSCORE_OPTIONS = (
     *(BERTSCORE, BERTSCORE_MODEL, BERTSCORE_LAYER, BERTSCORE_IDF, BERTSCORE_BASELINE),

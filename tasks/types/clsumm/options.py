@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tasks.types.base import Option, Options
+from tasks.types.base import ENGINE, Option, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import CSV, VERSIONS
 from tasks.types.references import MetricRef
@@ -114,7 +114,7 @@ def plain_rouge(
             f"rouge_{measure}_{part}{'_macro' if over_units else ''}{_of_kind(kind)}",
             PLAIN_ROUGE,
             {**arguments, "part": part, "kind": kind or None},
-            options,
+            (*options, ENGINE.name),
         )
         for part in parts
     )
@@ -140,7 +140,7 @@ def pooled_rouge(measure: str, kind: str, *, parts: Sequence[str] = PARTS, end: 
             f"rouge_{measure}_{part}{_of_kind(kind)}{_of_kind(end)}",
             POOLED_ROUGE,
             {"measure": measure, "part": part, "kind": kind or None, "end": end or None},
-            ("stopwords", "program"),
+            ("stopwords", "program", ENGINE.name),
         )
         for part in parts
     )

@@ -1,6 +1,6 @@
 """CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
 
-from tasks.types.base import CORRECTED, Options, Pairs, Split, TaskType
+from tasks.types.base import CORRECTED, ENGINE, Options, Pairs, Split, TaskType
 from tasks.types.clsumm.instance_view import show_spans
 from tasks.types.clsumm.options import (
     ANNOTATION,
@@ -84,6 +84,6 @@ TASK_TYPE = TaskType(
     pair=pair,
     public_files=public_files,
     is_gold_file=is_topic_file,
-    options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM),
+    options=(ANNOTATION, OVER_LIMIT, STOPWORDS, PROGRAM, ENGINE),
     show_instances=show_spans,
 )

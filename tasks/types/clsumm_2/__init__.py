@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.types.base import CORRECTED, Option, Options, Pairs, Split, TaskType
+from tasks.types.base import CORRECTED, ENGINE, Option, Options, Pairs, Split, TaskType
 from tasks.types.clsumm.instance_view import show_summaries
 from tasks.types.clsumm.options import (
     OFFICIAL_2014,
@@ -179,7 +179,7 @@ TASK_TYPE = TaskType(
     pair=pair,
     public_files=public_files,
     is_gold_file=is_topic_file,
-    options=(OVER_LIMIT, STOPWORDS, PROGRAM, RANGE),
+    options=(OVER_LIMIT, STOPWORDS, PROGRAM, RANGE, ENGINE),
     further_metrics=_range_metrics,
     show_instances=show_summaries,
     human_evaluation=HUMAN_EVALUATION,

@@ -1,6 +1,6 @@
 """The options of the task type."""
 
-from tasks.types.base import CORRECTED, OFFICIAL, Option, OptionRefused, Options
+from tasks.types.base import CORRECTED, ENGINE, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.positional_citations.claims import ClaimRules
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef
@@ -51,7 +51,7 @@ PASSAGES = Option(
     "gold has, a summary, an extraction (a snippet) or all. Claims are held against the text.",
     choices=("text", "summary", "extraction", "all"),
 )
-OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES)
+OPTIONS = (ENTAILMENT, PARSER, SPLITTER, MERGE_GROUPS, MAUVE_MODEL, PASSAGES, ENGINE)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
@@ -125,7 +125,7 @@ def _of_answers(*, is_official: bool = False) -> tuple[MetricRef, ...]:
             {"part": "recall"},
             (ENTAILMENT.name,),
         ),
-        MetricRef("rouge_lsum_f1", f"{ANSWERS}:AnswerRouge", split, (SPLITTER.name,)),
+        MetricRef("rouge_lsum_f1", f"{ANSWERS}:AnswerRouge", split, (SPLITTER.name, ENGINE.name)),
         MetricRef("length", f"{ANSWERS}:Length", {"column": "words"}),
         MetricRef("length_deviation", f"{ANSWERS}:LengthDeviation", {"column": "words"}),
         MetricRef("positional_share", f"{ANSWERS}:PositionalShare", {"column": "positional"}),
