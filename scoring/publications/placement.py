@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from scoring.publications.reading import Feature, Publication, Row
-from scoring.publications.reading import Table as Printed
+from scoring.publications.reading import Feature, PrintedTable, Publication, Row
 from tasks.seasons.file.tables import Table, near, one_of
 from tasks.types.base import current_rules
 
@@ -143,7 +142,7 @@ def judged_placement(
 
 
 def _judge_recomputed(
-    here: Table, said: Recomputed, printed: Printed, metrics: Mapping[str, Sequence[str]]
+    here: Table, said: Recomputed, printed: PrintedTable, metrics: Mapping[str, Sequence[str]]
 ) -> None:
     if said.rules not in metrics:
         here.refuse("rules", f"the task has no rules “{said.rules}”", one_of(metrics) if metrics else "")
@@ -161,7 +160,7 @@ def _judge_recomputed(
             here.refuse("metrics", f"{said.rules} has no metric “{name}”", one_of(metrics[said.rules]))
 
 
-def _judge_class_names(here: Table, said: Recomputed, printed: Printed, placement: Placement) -> None:
+def _judge_class_names(here: Table, said: Recomputed, printed: PrintedTable, placement: Placement) -> None:
     if said.runs and not placement.by:
         here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
         return
@@ -181,7 +180,7 @@ def _judge_class_names(here: Table, said: Recomputed, printed: Printed, placemen
                 here.refuse(key, message, one_of(known))
 
 
-def _judge_rows(here: Table, printed: Printed, placement: Placement) -> None:
+def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> None:
     fields = sorted({name for row in printed.rows for name in row.features})
     for key, names in (("by", [placement.by] if placement.by else []), ("where", list(placement.where))):
         for name in names:

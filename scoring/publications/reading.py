@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import json
 import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, KeyPath, Table, near, one_of
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
 from tasks.types.problems import fatal
@@ -37,29 +37,31 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         content = _parsed(path)
     except (OSError, ValueError, RecursionError) as fault:
         raise InputRefused([Problem(file=path.name, message=f"cannot be read: {fault}")]) from fault
-    top = Fields(content, "", findings)
+    top = Fields(content, (), findings)
     schema = top.text("schema")
     if schema and schema != SCHEMA:
         # Of another form nothing else would be as expected.
         raise InputRefused([Problem(file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA)])
-    fields = Fields(top.raw("paper", {}), "paper", findings)
+    fields = Fields(top.value("paper", {}), ("paper",), findings)
     key = fields.text("key")
     if key and not _KEY.fullmatch(key):
-        fields.refuse(f"“key” is “{key}”", "small letters, digits and single hyphens, as in an address")
+        fields.refuse(
+            "key", f"“key” is “{key}”", "small letters, digits and single hyphens, as in an address"
+        )
     paper = Paper(
         key=key[:60],
-        authors=fields.texts("authors"),
+        authors=fields.texts("authors", may_repeat=True),
         year=fields.whole("year", 1900, 2100),
         title=fields.text("title"),
         venue=fields.text("venue"),
         **{name: fields.text(name, "") for name in ("pages", "doi", "arxiv", "figures_from")},
     )
     fields.close()
-    tables = tuple(_table(fields) for fields in top.objects("tables", "table {}"))
+    tables = tuple(_table(fields) for fields in top.objects("tables", "table"))
     top.close()
     for name, count in Counter(table.name for table in tables).items():
         if count > 1:
-            findings.add(name, "is there twice")
+            findings.add((name,), "is there twice")
     if fatal(findings.problems):
         raise InputRefused(findings.problems)
     return Publication(paper=paper, tables=tables), findings.problems
@@ -84,16 +86,16 @@ def _parsed(path: Path) -> Any:
     return json.loads(text, parse_constant=refuse, object_pairs_hook=unrepeated)
 
 
-def _table(fields: Fields) -> Table:
+def _table(fields: Fields) -> PrintedTable:
     name = fields.text("id")
-    fields.place = name or fields.place
+    fields.path = (name,) if name else fields.path
     row_key = fields.texts("row_key")
     for field in row_key:
         if field != "system" and field not in FEATURES:
-            fields.refuse(f"“row_key” names “{field}”{near(field, FEATURES)}", "fields of rows")
-    measures = tuple(_measure(field) for field in fields.objects("metrics", "metric {}"))
+            fields.refuse("row_key", f"“row_key” names “{field}”{near(field, FEATURES)}", "fields of rows")
+    measures = tuple(_measure(field) for field in fields.objects("metrics", "metric"))
     dataset = fields.text("dataset", "")
-    table = Table(
+    table = PrintedTable(
         name=name,
         kind=fields.choice("kind", KINDS),
         what=fields.text("what"),
@@ -102,27 +104,27 @@ def _table(fields: Fields) -> Table:
         measures=measures,
         deviation=fields.text("deviation", ""),
         marks=fields.mapping("marks", str, "what each mark means"),
-        notes=fields.texts("notes", ()),
-        rows=tuple(_row(field, measures) for field in fields.objects("rows", "entry {}")),
+        notes=fields.texts("notes", (), may_repeat=True),
+        rows=tuple(_row(field, measures) for field in fields.objects("rows", "entry")),
     )
     fields.close()
     for key, count in Counter(table.key(row) for row in table.rows).items():
         if count > 1:
             named = ", ".join(str(part) for part in key)
-            fields.refuse(f"two entries are of {named}", f"other {', '.join(row_key)} in each")
+            fields.refuse("rows", f"two entries are of {named}", f"other {', '.join(row_key)} in each")
     table = with_contradictions(table)
     for row in table.rows:
         if row.contradiction:
             named = ", ".join(str(part) for part in table.key(row))
-            fields.findings.add(fields.place, f"{named}: {row.contradiction}", fatal=False)
+            fields.findings.add(fields.path, f"{named}: {row.contradiction}", fatal=False)
     return table
 
 
 def _measure(fields: Fields) -> Measure:
     measure = Measure(
         name=fields.text("name"),
-        scale=fields.choice("scale", SCALES),
-        higher_is_better=fields.flag("higher_is_better", True, False, None),
+        scale=fields.choice("scale", list(SCALES)),
+        higher_is_better=fields.flag("higher_is_better"),
         printed_name=fields.text("printed_name", ""),
         what=fields.text("what", ""),
     )
@@ -131,28 +133,28 @@ def _measure(fields: Fields) -> Measure:
 
 
 def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
-    system = fields.raw("system", None)
+    system = fields.value("system", None)
     if system is not None and (not isinstance(system, str) or not system.strip()):
-        fields.refuse(f"“system” is {shown(system)}", "a name, or null")
+        fields.refuse("system", fields.stated("system", system), "a name, or null")
         system = None
     line, system_id = fields.whole("row", 1, 100_000), fields.text("system_id", "")
     features: dict[str, Feature] = {}
     for name in FEATURES:
-        if name in fields.values:
-            features[name] = value = fields.values[name]
-            if not isinstance(value, (str, int, float, bool)) and value is not None:
-                fields.refuse(f"“{name}” is {shown(value)}", "a text or a number")
-                features[name] = None
+        value = fields.value(name, MISSING)
+        if value is None or isinstance(value, (str, int, float, bool)):
+            features[name] = value
+        elif value is not MISSING:
+            fields.refuse(name, fields.stated(name, value), "a text or a number")
     row = Row(
         line=line,
         system=system,
         system_id=system_id,
         features=features,
         figures=_figures(fields, measures),
-        is_inconsistent=bool(fields.flag("inconsistent", True, False, default=False)),
+        is_inconsistent=fields.boolean("inconsistent", default=False),
         note=fields.text("note", ""),
     )
-    fields.close(FEATURES)
+    fields.close()
     return row
 
 
@@ -166,13 +168,15 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
         for name in ("printed_deviations", "marks", "suspect")
     }
     names = [measure.name for measure in measures]
-    for given, has_all in ((values, True), (printed, True), (deviations, False), (less_than, False)):
-        for name in given:
+    for figures_by_name, has_all in (
+        (values, True), (printed, True), (deviations, False), (less_than, False),
+    ):  # fmt: skip
+        for name in figures_by_name:
             if name not in names:
-                fields.refuse(f"there is no metric “{name}”{near(name, names)}", f"one of {', '.join(names)}")
+                fields.refuse(name, f"there is no metric “{name}”{near(name, names)}", one_of(names))
         for name in names if has_all else ():
-            if name not in given:
-                fields.refuse(f"{name} is missing")
+            if name not in figures_by_name:
+                fields.refuse(name, f"{name} is missing")
     figures = []
     for measure in measures:
         name = measure.name
@@ -192,18 +196,18 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
         if value is None:
             if figure.less_than is None and figure.printed:
                 message = f"{name} has no value and is printed “{figure.printed}”"
-                fields.refuse(message, "the value, or “less_than”")
+                fields.refuse(name, message, "the value, or “less_than”")
             continue
         if (low is not None and value < low) or (high is not None and value > high):
             ends = f"from {low} up" if high is None else f"from {low} to {high}"
-            fields.refuse(f"{name} is {value}", f"a {measure.scale}, {ends}")
+            fields.refuse(name, f"{name} is {value}", f"a {measure.scale}, {ends}")
         try:
             read = float(_AROUND.sub("", figure.printed).replace("−", "-"))
         except ValueError:
             read = None
         if read != value:
             message = f"{name} is printed “{figure.printed}” and read as {value}"
-            fields.findings.add(fields.place, message, fatal=False)
+            fields.findings.add(fields.path, message, fatal=False)
     return tuple(figures)
 
 
@@ -278,7 +282,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PrintedTable:
     name: str
     kind: str
     what: str
@@ -297,124 +301,73 @@ class Table:
 @dataclass(frozen=True, kw_only=True)
 class Publication:
     paper: Paper
-    tables: tuple[Table, ...]
+    tables: tuple[PrintedTable, ...]
 
 
 #: In a name or label; no table prints longer ones.
 LONGEST = 400
-_REQUIRED = object()
 
 
-class Findings:
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.problems: list[Problem] = []
+class Fields(Table):
+    """An object of JSON; what is wrong is told by its place, such as `Table 1, entry 2`."""
 
-    def add(self, place: str, message: str, expected: str = "", *, fatal: bool = True) -> None:
-        text = f"{place}: {message}" if place else message
-        self.problems.append(Problem(file=self.file, message=text, expected=expected, fatal=fatal))
+    unknown_key = "there is no field “%(name)s” here%(near)s"
+    unknown_value = "“%(name)s” is “%(value)s”%(near)s"
 
-
-class Fields:
-    """Each reader takes a field and goes on past faults; `close` refuses the fields that nobody took."""
-
-    def __init__(self, value: object, place: str, findings: Findings) -> None:
-        self.place, self.findings = place, findings
-        self.values: Mapping[str, Any] = value if isinstance(value, dict) else {}
-        self._known: list[str] = []
+    def __init__(self, value: object, path: KeyPath, findings: Findings) -> None:
+        super().__init__(value if isinstance(value, dict) else {}, path, findings)
         if not isinstance(value, dict):
-            self.refuse("not an object", "an object such as {…}")
+            findings.add(path, "not an object", "an object such as {…}")
 
-    def refuse(self, message: str, expected: str = "") -> None:
-        self.findings.add(self.place, message, expected)
+    def refuse(self, name: str, message: str, expected: str = "") -> None:
+        self.findings.add(self.path, message, expected)
 
-    def text(self, name: str, default: object = _REQUIRED) -> str:
-        value = self.raw(name, default)
-        if value is default and default is not _REQUIRED:
-            return str(default)
-        if not isinstance(value, str) or (default is _REQUIRED and not value.strip()):
-            if value is not _REQUIRED:
-                self.refuse(f"“{name}” is {shown(value)}", "a text")
-            return ""
-        if len(value) > LONGEST:
-            self.refuse(f"“{name}” has {len(value)} characters", f"at most {LONGEST}")
-        return value.strip()
+    def stated(self, name: str, value: object, number: int | None = None) -> str:
+        return f"“{name}” is {shown(value)}"
 
-    def texts(self, name: str, default: object = _REQUIRED) -> tuple[str, ...]:
-        value = self.raw(name, default)
-        is_list = isinstance(value, (list, tuple)) and all(isinstance(text, str) and text for text in value)
-        if is_list and (value or default is not _REQUIRED):
-            return tuple(value)
-        if value is not _REQUIRED:
-            self.refuse(f"“{name}” is {shown(value)}", "a list of texts")
-        return ()
-
-    def choice(self, name: str, choices: Iterable[str]) -> str:
-        value, known = self.text(name), list(choices)
-        if value and value not in known:
-            self.refuse(f"“{name}” is “{value}”{near(value, known)}", f"one of {', '.join(known)}")
-        return value
+    def text(self, name: str, default: object = REQUIRED, *, longest: int | None = LONGEST) -> str:
+        return super().text(name, default, longest=longest)
 
     def whole(self, name: str, low: int, high: int) -> int:
-        value = self.raw(name)
+        value = self.value(name)
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
             return value
-        if value is not _REQUIRED:
-            self.refuse(f"“{name}” is {shown(value)}", f"a whole number from {low} to {high}")
+        if value is not MISSING:
+            self.refuse(name, self.stated(name, value), f"a whole number from {low} to {high}")
         return low
 
-    def flag(self, name: str, *choices: bool | None, default: object = _REQUIRED) -> bool | None:
-        value = self.raw(name, default)
-        if (value is None or isinstance(value, bool)) and value in choices:
+    def flag(self, name: str) -> bool | None:
+        """True, false or null, which has to be said."""
+        value = self.value(name)
+        if value is None or isinstance(value, bool):
             return value
-        if value is not _REQUIRED:
-            words = {True: "true", False: "false", None: "null"}
-            self.refuse(f"“{name}” is {shown(value)}", " or ".join(words[choice] for choice in choices))
+        if value is not MISSING:
+            self.refuse(name, self.stated(name, value), "true or false or null")
         return None
 
-    def objects(self, name: str, places: str) -> list[Fields]:
-        value = self.raw(name)
+    def objects(self, name: str, word: str) -> list[Fields]:
+        value = self.value(name)
         if not isinstance(value, list) or not value:
-            if value is not _REQUIRED:
-                self.refuse(f"“{name}” is {shown(value)}", "a list of objects")
+            if value is not MISSING:
+                self.refuse(name, self.stated(name, value), "a list of objects")
             return []
-        before = f"{self.place}, " if self.place else ""
-        return [
-            Fields(entry, f"{before}{places.format(at)}", self.findings)
-            for at, entry in enumerate(value, start=1)
-        ]
+        paths = ((*self.path, f"{word} {at}") for at in range(1, len(value) + 1))
+        return [Fields(entry, path, self.findings) for entry, path in zip(value, paths, strict=True)]
 
     def mapping(self, name: str, kinds: type | tuple[type, ...], wanted: str) -> dict[str, Any]:
         """Values of one kind by name; none where the field is left out. Null is let through."""
-        value = self.raw(name, {})
+        value = self.value(name, {})
         if not isinstance(value, dict):
-            self.refuse(f"“{name}” is {shown(value)}", f"an object with {wanted}")
+            self.refuse(name, self.stated(name, value), f"an object with {wanted}")
             return {}
         sound = {}
         for key, entry in value.items():
-            if entry is None or (
-                isinstance(entry, kinds)
-                and not isinstance(entry, bool)
-                and (not isinstance(entry, float) or math.isfinite(entry))
-            ):
+            is_finite = not isinstance(entry, float) or math.isfinite(entry)
+            if entry is None or (isinstance(entry, kinds) and not isinstance(entry, bool) and is_finite):
                 sound[key] = entry
             else:
-                self.refuse(f"“{name}” of {key} is {shown(entry)}", wanted)
+                self.refuse(name, f"“{name}” of {key} is {shown(entry)}", wanted)
         return sound
-
-    def raw(self, name: str, default: object = _REQUIRED) -> Any:
-        self._known.append(name)
-        if name in self.values:
-            return self.values[name]
-        if default is _REQUIRED:
-            self.refuse(f"“{name}” is missing")
-        return default
-
-    def close(self, further: Sequence[str] = ()) -> None:
-        for name in self.values:
-            if name not in self._known and name not in further:
-                known = [*self._known, *further]
-                self.refuse(f"there is no field “{name}” here{near(name, known)}")
 
 
 def shown(value: object) -> str:
@@ -427,17 +380,12 @@ def shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean “{close[0]}”?)" if close else ""
-
-
 _RECALL = re.compile(r"(?:r|recall)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
 _MRR = re.compile(r"(?:m|mrr)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
 _DECIMALS = re.compile(r"\.(\d+)")
 
 
-def with_contradictions(table: Table) -> Table:
+def with_contradictions(table: PrintedTable) -> PrintedTable:
     """With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k, as `names.contradiction` has it."""
     recalls = {
         int(cut["cut"]): measure for measure in table.measures if (cut := _RECALL.fullmatch(measure.name))

@@ -15,8 +15,7 @@ from citeboard.core.words import counted
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.publications import reading
 from scoring.publications.placement import judged_placement, read_placement
-from scoring.publications.reading import Publication, Row, read_publication
-from scoring.publications.reading import Table as Printed
+from scoring.publications.reading import PrintedTable, Publication, Row, read_publication
 from tasks.models import Phase, Task
 from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
@@ -112,7 +111,7 @@ def known_publication(key: str) -> Publication | None:
                     figures=(),
                 )
         tables.append(
-            Printed(
+            PrintedTable(
                 name=table.name,
                 kind=table.kind,
                 what=table.what,
@@ -127,7 +126,7 @@ def known_publication(key: str) -> Publication | None:
     return Publication(paper=reading.Paper(**facts), tables=tuple(tables))
 
 
-def _store_table(paper: Paper, position: int, entry: Printed) -> Iterator[str]:
+def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[str]:
     facts = {
         "position": position,
         "kind": entry.kind,

@@ -1,4 +1,4 @@
-"""TOML with the lines of its keys: typed readers that note all that is wrong, and values written."""
+"""Tables of keys: typed readers that note all that is wrong, the lines of keys in TOML, values written."""
 
 from __future__ import annotations
 
@@ -12,44 +12,50 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from citeboard.core.instants import NoInstant, in_utc, on_clocks, read_instant
 from tasks.types import Problem
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
-_MISSING: Final = object()
+MISSING: Final = object()
 #: The largest number that both databases keep in such a column.
 _LARGEST = 2**31 - 1
 
 
 class Findings:
-    """What is wrong with a season file, in the order in which it was found."""
+    """What is wrong with a file, in order: by line, or without lines by the words of its path."""
 
-    def __init__(self, file: str, lines: KeyLines) -> None:
+    def __init__(self, file: str, lines: KeyLines | None = None) -> None:
         self.file, self.lines = file, lines
         self.problems: list[Problem] = []
 
-    def add(self, path: KeyPath, message: str, expected: str = "") -> None:
-        self.problems.append(
-            Problem(file=self.file, line=self.lines.line(path), message=message, expected=expected)
-        )
+    def add(self, path: KeyPath, message: str, expected: str = "", *, fatal: bool = True) -> None:
+        line = self.lines.line(path) if self.lines else None
+        text = message if self.lines or not path else f"{', '.join(map(str, path))}: {message}"
+        self.problems.append(Problem(file=self.file, line=line, message=text, expected=expected, fatal=fatal))
 
 
 class Table:
+    """Each reader takes a key and goes on past faults; `close` refuses the keys that nobody took."""
+
+    unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
+    unknown_value = gettext_noop("“%(value)s” is not known here%(near)s")
+
     def __init__(self, values: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
         self.values, self.path, self.findings = values, path, findings
-        self._known: list[str] = []
+        self._taken: list[str] = []
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
     def text(self, name: str, default: object = REQUIRED, *, longest: int | None = None) -> str:
-        value = self._value(name, default)
-        if value is _MISSING:
+        value = self.value(name, default)
+        if value is MISSING:
             return ""
         if not isinstance(value, str):
-            self.refuse(name, _is(name, value), _("a text in quotes"))
+            self.refuse(name, self.stated(name, value), _("a text in quotes"))
             return ""
         text = value.strip()
         if "\0" in text:
@@ -75,20 +81,20 @@ class Table:
     def choice(self, name: str, choices: Sequence[str], default: object = REQUIRED) -> str:
         value = self.text(name, default)
         if value and value not in choices:
-            words = _("“%(value)s” is not known here%(near)s")
-            self.refuse(name, words % {"value": value, "near": near(value, choices)}, one_of(choices))
+            facts = {"name": name, "value": value, "near": near(value, choices)}
+            self.refuse(name, _(self.unknown_value) % facts, one_of(choices))
         return value
 
     def boolean(self, name: str, *, default: bool) -> bool:
-        value = self._value(name, default)
+        value = self.value(name, default)
         if isinstance(value, bool):
             return value
-        self.refuse(name, _is(name, value), _("true or false"))
+        self.refuse(name, self.stated(name, value), _("true or false"))
         return default
 
     def limit(self, name: str, *, least: int = 1, most: int = _LARGEST) -> int | None:
         """A whole number within bounds; None where the key is left out, which sets no limit."""
-        value = self._value(name, None)
+        value = self.value(name, None)
         if value is None:
             return None
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
@@ -98,12 +104,12 @@ class Table:
         else:
             words = _("a whole number from %(least)s to %(most)s; leave it out for no limit")
             expected = words % {"least": least, "most": f"{most:,}"}
-        self.refuse(name, _is(name, value, value if isinstance(value, int) else None), expected)
+        self.refuse(name, self.stated(name, value, value if isinstance(value, int) else None), expected)
         return None
 
-    def texts(self, name: str, default: object = REQUIRED) -> tuple[str, ...]:
-        value = self._value(name, default)
-        if value is _MISSING:
+    def texts(self, name: str, default: object = REQUIRED, *, may_repeat: bool = False) -> tuple[str, ...]:
+        value = self.value(name, default)
+        if value is MISSING:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
             words = _("“%(name)s” is not a list of texts") % {"name": name}
@@ -111,26 +117,28 @@ class Table:
             return ()
         if not value and default is REQUIRED:
             self.refuse(name, _is_empty(name))
+        if may_repeat:
+            return tuple(value)
         for text in dict.fromkeys(value):
             if value.count(text) > 1:
                 self.refuse(name, names_twice(name, text))
         return tuple(dict.fromkeys(value))
 
     def words(self, name: str) -> dict[str, str]:
-        value = self._value(name, {})
+        value = self.value(name, {})
         if not isinstance(value, dict):
-            self.refuse(name, _is(name, value), _('a table such as { key = "value" }'))
+            self.refuse(name, self.stated(name, value), _('a table such as { key = "value" }'))
             return {}
         for key, text in value.items():
             if not isinstance(text, str):
-                self.findings.add((*self.path, name, key), _is(key, text), _("a text in quotes"))
+                self.findings.add((*self.path, name, key), self.stated(key, text), _("a text in quotes"))
             elif "\0" in key + text:
                 self.findings.add((*self.path, name), _holds_nul(name))
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
     def moment(self, name: str, zone: ZoneInfo, default: object = REQUIRED) -> dt.datetime | None:
-        value = self._value(name, default)
-        if value is _MISSING or value is None:
+        value = self.value(name, default)
+        if value is MISSING or value is None:
             return None
         try:
             if isinstance(value, str):
@@ -140,23 +148,23 @@ class Table:
         except NoInstant as refused:
             self.refuse(name, str(refused))
             return None
-        self.refuse(name, _is(name, value), _("a date and time, such as 2026-05-01T23:59:59Z"))
+        self.refuse(name, self.stated(name, value), _("a date and time, such as 2026-05-01T23:59:59Z"))
         return None
 
     def tables(self, name: str) -> list[Table]:
-        value = self._value(name, [])
+        value = self.value(name, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             below = _("tables under [[%(path)s]]") % {"path": _dotted(self.path, name)}
-            self.refuse(name, _is(name, value), below)
+            self.refuse(name, self.stated(name, value), below)
             return []
         return [Table(entry, (*self.path, name, at), self.findings) for at, entry in enumerate(value)]
 
     def table(self, name: str) -> Table:
-        value = self._value(name)
+        value = self.value(name)
         if isinstance(value, dict):
             return Table(value, (*self.path, name), self.findings)
-        if value is not _MISSING:
-            self.refuse(name, _is(name, value), _("a table under [%(name)s]") % {"name": name})
+        if value is not MISSING:
+            self.refuse(name, self.stated(name, value), _("a table under [%(name)s]") % {"name": name})
         # What stands in a table that is missing is not missed once more.
         return Table({}, (*self.path, name), Findings(self.findings.file, self.findings.lines))
 
@@ -165,19 +173,22 @@ class Table:
 
     def close(self) -> None:
         for name in self.values:
-            if name not in self._known:
-                words = _("there is no key “%(name)s” here%(near)s")
-                near_by = near(name, self._known)
-                self.refuse(name, words % {"name": name, "near": near_by}, one_of(self._known))
+            if name not in self._taken:
+                words = _(self.unknown_key) % {"name": name, "near": near(name, self._taken)}
+                self.refuse(name, words, one_of(self._taken))
 
-    def _value(self, name: str, default: object = REQUIRED) -> Any:
-        self._known.append(name)
+    def value(self, name: str, default: object = REQUIRED) -> Any:
+        self._taken.append(name)
         if name in self.values:
             return self.values[name]
         if default is not REQUIRED:
             return default
         self.findings.add(self.path, _("“%(name)s” is missing") % {"name": name})
-        return _MISSING
+        return MISSING
+
+    def stated(self, name: str, value: object, number: int | None = None) -> str:
+        words = _("“%(name)s” is %(kind)s")
+        return words % {"name": name, "kind": kind(value) if number is None else number}
 
 
 def kind(value: object) -> str:
@@ -206,11 +217,6 @@ def one_of(choices: Iterable[str]) -> str:
 
 def names_twice(name: str, text: str) -> str:
     return _("“%(name)s” names “%(text)s” twice") % {"name": name, "text": text}
-
-
-def _is(name: str, value: object, number: int | None = None) -> str:
-    words = _("“%(name)s” is %(kind)s")
-    return words % {"name": name, "kind": kind(value) if number is None else number}
 
 
 def _is_empty(name: str) -> str:
