@@ -29,9 +29,9 @@ class Evaluation:
 
     def compute(self, *, predictions: Iterable[Mapping[str, Any]] = ()) -> dict[str, float | None]:
         """By metric its value; what was collected is forgotten. Raises InputRefused."""
-        given = [*self._collected, *predictions]
+        answers = [*self._collected, *predictions]
         self._collected = []
-        return self._scorer.score(given).values_only
+        return self._scorer.score(answers).values_only
 
 
 def load(kind: str, gold: Sequence[Path | str], *, rules: str | None = None, **options: str) -> Evaluation:

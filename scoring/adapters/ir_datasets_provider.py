@@ -27,8 +27,8 @@ class Documents(TrecDocs):
     """Its texts as they were before SGML."""
 
     def docs_iter(self) -> Iterator[GenericDoc]:
-        for found in super().docs_iter():
-            yield GenericDoc(unescape(found.doc_id), unescape(found.text).strip())
+        for document in super().docs_iter():
+            yield GenericDoc(unescape(document.doc_id), unescape(document.text).strip())
 
 
 def register(source: str | Path, into: Path | None = None) -> list[str]:

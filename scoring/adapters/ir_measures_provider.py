@@ -19,21 +19,23 @@ NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
 
 
 class CiteboardEvaluator(providers.Evaluator):
-    def __init__(self, asked: list[Any], qrels: dict[str, dict[str, int]]) -> None:
-        super().__init__(asked, set(qrels))
-        self._gold = {query: [doc for doc, grade in own.items() if grade > 0] for query, own in qrels.items()}
+    def __init__(self, measures: list[Any], qrels: dict[str, dict[str, int]]) -> None:
+        super().__init__(measures, set(qrels))
+        self._gold = {
+            query: [doc for doc, grade in docs.items() if grade > 0] for query, docs in qrels.items()
+        }
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
-        given = ir_measures.util.RunConverter(run).as_dict_of_dict()
-        queries = [query for query in given if query in self._gold]
-        ranked = [sorted(given[query], key=lambda doc: (-given[query][doc], doc)) for query in queries]
+        scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
+        queries = [query for query in scores if query in self._gold]
+        ranked = [sorted(scores[query], key=lambda doc: (-scores[query][doc], doc)) for query in queries]
         for measure in self.measures:
             cut = measure["cutoff"]
-            own = Ranking(
+            ranking = Ranking(
                 "x", "corrected", measure=NAMES[measure.NAME], cut=WHOLE if cut is NOT_PROVIDED else cut
             )
-            stats = own.instance_stats([self._gold[query] for query in queries], ranked)
-            column = Ranking.columns.index(own.column)
+            stats = ranking.instance_stats([self._gold[query] for query in queries], ranked)
+            column = Ranking.columns.index(ranking.column)
             for query, row in zip(queries, stats, strict=True):
                 yield Metric(query_id=query, measure=measure, value=float(row[column]))
 
@@ -48,8 +50,8 @@ class CiteboardProvider(providers.Provider):
         measures._Success(cutoff=AnyValue(), rel=Choices(1), judged_only=Choices(False)),  # noqa: SLF001
     ]
 
-    def _evaluator(self, asked: Iterable[Any], qrels: Any) -> CiteboardEvaluator:
-        return CiteboardEvaluator(list(asked), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> CiteboardEvaluator:
+        return CiteboardEvaluator(list(measures), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
 
 
 PROVIDER = CiteboardProvider()

@@ -98,7 +98,7 @@ class Scorer:
         )
         printed = {name: value.as_dict() for name, value in scores.metrics.items()}
         fields = tuple(Scored.__dataclass_fields__)
-        metrics = {name: Scored(**{field: own[field] for field in fields}) for name, own in printed.items()}
+        metrics = {name: Scored(**{field: row[field] for field in fields}) for name, row in printed.items()}
         return Result(metrics, problems)
 
     def _read(self, answers: Answers) -> tuple[Any, list[Problem]]:

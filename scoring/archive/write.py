@@ -73,7 +73,7 @@ class _Writing:
         self.tasks = list(season.tasks.prefetch_related("phases"))
         phases = list(Phase.objects.filter(task__season=season).select_related("task__season"))
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
-        self.shown = [board for own in self.boards.values() for board in own]
+        self.shown = [board for boards in self.boards.values() for board in boards]
         # What teams sent besides stays theirs.
         numbers = {row.submission for board in self.shown for row in board.board.rows}
         standing = Submission.objects.filter(pk__in=numbers).select_related("team", "phase__task__season")
@@ -169,7 +169,7 @@ class _Writing:
     def _run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
         self._text(
-            scores, _json([self._evaluation(*found) for found in printed_evaluations(run, Audience.PUBLIC)])
+            scores, _json([self._evaluation(*pair) for pair in printed_evaluations(run, Audience.PUBLIC)])
         )
         suffix = PurePosixPath(run.filename).suffix.lower()
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
@@ -198,13 +198,13 @@ class _Writing:
     def _is_named(self, run: Submission) -> bool:
         return run.team is None or shows_teams(run.phase, Audience.PUBLIC)
 
-    def _evaluation(self, kept: Evaluation, found: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluation(self, kept: Evaluation, printed: Mapping[str, Any]) -> dict[str, Any]:
         """Of a file that an option names, the archive has a copy and not where the site keeps it."""
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels say something of the gold, so they go with it.
         is_given = any(gold.digest == kept.gold.digest and self._has_gold(gold) for gold in self.golds)
         files = self.option_files.of(options) if is_given else {}
-        return {**found, "files": files}
+        return {**printed, "files": files}
 
     def _board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows

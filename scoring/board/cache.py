@@ -61,11 +61,11 @@ def kept_phase(facts: tuple[object, ...] | None, look_up: Callable[[], Phase]) -
     if facts is None:
         return look_up()
     key = f"phase:{digest_of(facts)}"
-    found: Phase | None = caches["pages"].get(key)
-    if found is None:
-        found = look_up()
-        caches["pages"].set(key, found, SECONDS)
-    return found
+    phase: Phase | None = caches["pages"].get(key)
+    if phase is None:
+        phase = look_up()
+        caches["pages"].set(key, phase, SECONDS)
+    return phase
 
 
 def tag_of(request: HttpRequest, query: object, *facts: object) -> str:
@@ -113,9 +113,9 @@ def kept_for_visitors(
 ) -> HttpResponse:
     if request.COOKIES.get("messages"):
         return HttpResponse(_made(body), content_type=HTML)
-    made = _kept(request, facts, body, seconds)
-    tag = f'"{hashlib.sha256(made).hexdigest()[:32]}"'
-    response = get_conditional_response(request, etag=tag) or HttpResponse(made, content_type=HTML)
+    page = _kept(request, facts, body, seconds)
+    tag = f'"{hashlib.sha256(page).hexdigest()[:32]}"'
+    response = get_conditional_response(request, etag=tag) or HttpResponse(page, content_type=HTML)
     response["ETag"] = tag
     response["Cache-Control"] = "no-cache"
     patch_vary_headers(response, ["Cookie", "HX-Request"])
@@ -125,19 +125,19 @@ def kept_for_visitors(
 def _kept(request: HttpRequest, tag: str, body: Callable[[], str | bytes], seconds: int = SECONDS) -> bytes:
     if _person(request) is not None:
         return _made(body)
-    found = caches["pages"].get(tag)
-    if found is None:
-        found = _made(body)
-        caches["pages"].set(tag, found, seconds)
+    page = caches["pages"].get(tag)
+    if page is None:
+        page = _made(body)
+        caches["pages"].set(tag, page, seconds)
     else:
         PAGES.labels("cache").inc()
-    return bytes(found)
+    return bytes(page)
 
 
 def _made(body: Callable[[], str | bytes]) -> bytes:
     PAGES.labels("made").inc()
-    made = body()
-    return made.encode() if isinstance(made, str) else made
+    page = body()
+    return page.encode() if isinstance(page, str) else page
 
 
 def _person(request: HttpRequest) -> tuple[int, str, bool, int] | None:

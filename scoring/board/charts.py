@@ -106,12 +106,12 @@ def _by_dimension(table: ClassTable, label: str) -> str:
     }
 
 
-def quality_against(board: Board, ranking: Column, told: TeamReported, measure: TeamMeasure) -> Scatter:
+def quality_against(board: Board, ranking: Column, figures: TeamReported, measure: TeamMeasure) -> Scatter:
     points = [
         Point(name=row.system, x=Measured(value=cost), y=_of_cell(cell))
-        for row in told.rows
+        for row in figures.rows
         if (cell := row.scores.get(ranking.name)) and cell.value is not None
-        if (cost := told.value(row, measure)) is not None
+        if (cost := figures.value(row, measure)) is not None
     ]
     costs = [point.x.value for point in points if point.x.value is not None]
     # Costs differ by orders of magnitude; a logarithm has no place for a cost of nothing.
@@ -234,15 +234,15 @@ def in_words(table: ClassTable) -> str:
 def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
-    told = [
+    systems = [
         _("“%(system)s” in %(count)s") % {"system": names[key], "count": count}
         for key, count in counts.most_common(3)
         if key in names
     ]
-    if not told:
+    if not systems:
         return _("In no class is one system significantly better than every other.")
     return _("Significantly better than every other system of the board is %(systems)s.") % {
-        "systems": listed(told)
+        "systems": listed(systems)
     }
 
 

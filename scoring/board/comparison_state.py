@@ -46,7 +46,7 @@ def next_asked() -> int | None:
 
 def ask_again() -> int:
     orders = {(order.phase_id, order.rules): order for order in BoardOrder.objects.all()}
-    now, asked = database_now(), 0
+    now, ordered = database_now(), 0
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     phases = Phase.objects.filter(Exists(scored)).order_by("pk")
     for pk, version, rule_sets in phases.values_list("pk", "version", "task__rules"):
@@ -54,9 +54,9 @@ def ask_again() -> int:
             order = orders.get((pk, rules))
             is_leased = order and order.lease_expires_at is not None and order.lease_expires_at > now
             is_behind = order is None or (order.version != version and not is_leased)
-            if is_behind and asked < MAX_ASKED:
-                asked += ask(pk, rules)
-    return asked
+            if is_behind and ordered < MAX_ASKED:
+                ordered += ask(pk, rules)
+    return ordered
 
 
 def claim(order_id: int, owner: str) -> BoardOrder | None:

@@ -82,12 +82,12 @@ def compared(
     metric: Metric, one: Evaluation, others: Sequence[Evaluation], *, comparisons: int = 1
 ) -> list[Comparison]:
     """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
-    own = _rows_of(one, metric)
-    others = others[: max(1, MAX_ROWS // max(1, len(own.unit_names)))]
+    ours = _rows_of(one, metric)
+    others = others[: max(1, MAX_ROWS // max(1, len(ours.unit_names)))]
     pairs = []
     for other in others:
         theirs = _rows_of(other, metric)
-        pairs.append(paired(metric, own, theirs) if one.pk < other.pk else paired(metric, theirs, own))
+        pairs.append(paired(metric, ours, theirs) if one.pk < other.pk else paired(metric, theirs, ours))
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         by_units.setdefault(len(pair.a), []).append(place)
@@ -121,21 +121,23 @@ def compared(
 
 
 def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
-    found = statistics_of(evaluation, [metric.statistic])
-    if metric.statistic not in found.matrices:
+    read = statistics_of(evaluation, [metric.statistic])
+    if metric.statistic not in read.matrices:
         raise Unreadable(evaluation.pk)
-    return found
+    return read
 
 
 def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def save_comparisons(found: Sequence[Comparison]) -> int:
+def save_comparisons(comparisons: Sequence[Comparison]) -> int:
     """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
     assert transaction.get_connection().in_atomic_block
     read = {
-        evaluation.pk: evaluation.statistics for pair in found for evaluation in (pair.first, pair.second)
+        evaluation.pk: evaluation.statistics
+        for pair in comparisons
+        for evaluation in (pair.first, pair.second)
     }
     now = dict(
         Evaluation.objects.select_for_update()
@@ -144,7 +146,7 @@ def save_comparisons(found: Sequence[Comparison]) -> int:
         .values_list("pk", "statistics")
     )
     same = {pk for pk, name in now.items() if name == read[pk]}
-    fresh = [comparison for comparison in found if {comparison.first_id, comparison.second_id} <= same]
+    fresh = [comparison for comparison in comparisons if {comparison.first_id, comparison.second_id} <= same]
     Comparison.objects.bulk_create(
         fresh,
         update_conflicts=True,
@@ -161,7 +163,7 @@ def forget_comparisons(evaluation: Evaluation) -> None:
 def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[int, int]]:
     """Every two whose p-value more trials may make small enough, now that the board has grown."""
     comparisons = len(evaluations) - 1
-    found = Comparison.objects.filter(
+    few = Comparison.objects.filter(
         first__in=evaluations,
         second__in=evaluations,
         metric=metric,
@@ -170,7 +172,7 @@ def with_too_few_trials(evaluations: Collection[int], metric: str) -> set[tuple[
     )
     return {
         (first, second)
-        for first, second, p, units, trials in found.order_by().values_list(
+        for first, second, p, units, trials in few.order_by().values_list(
             "first_id", "second_id", "p", "units", "trials"
         )
         if may_need_more(p, trials, trials_for(units, comparisons))
@@ -397,22 +399,22 @@ def gold_power(gold: Gold) -> GoldPower | None:
 
 
 def counted_units(number: int, unit: str) -> str:
-    known = {
+    words = {
         "instance": counted(number, "instance"),
         "paper": counted(number, "paper"),
         "question": counted(number, "question"),
         "text": counted(number, "text"),
         "topic": counted(number, "topic"),
     }
-    return known.get(unit) or counted(number, unit)
+    return words.get(unit) or counted(number, unit)
 
 
 def counted_more(number: int, unit: str) -> str:
-    known = {
+    words = {
         "instance": counted(number, "more instance"),
         "paper": counted(number, "more paper"),
         "question": counted(number, "more question"),
         "text": counted(number, "more text"),
         "topic": counted(number, "more topic"),
     }
-    return known.get(unit) or counted(number, f"more {unit}")
+    return words.get(unit) or counted(number, f"more {unit}")

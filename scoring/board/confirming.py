@@ -135,10 +135,10 @@ def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | N
 
 
 def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
-    own: dict[str | None, list[bool]] = defaultdict(list)
+    by_team: dict[str | None, list[bool]] = defaultdict(list)
     for result in results:
-        own[result.run.team_slug].append(result.is_confirmed)
-    return sum(map(all, own.values())), len(own)
+        by_team[result.run.team_slug].append(result.is_confirmed)
+    return sum(map(all, by_team.values())), len(by_team)
 
 
 def confirmation_of(board: Board) -> Confirmation | None:
@@ -202,16 +202,16 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
         )
     at = timezone.now()
     with transaction.atomic():
-        held = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
-        held.errata.append({"at": at.isoformat(), "text": text})
-        held.save(update_fields=["errata"])
-        bump_version(held.pk)
+        locked = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+        locked.errata.append({"at": at.isoformat(), "text": text})
+        locked.save(update_fields=["errata"])
+        bump_version(locked.pk)
         audit.record(
             "erratum",
             actor=by,
-            subject=held,
-            place=held.task.season,
-            facts={"phase": f"{held.task}, {held}"},
+            subject=locked,
+            place=locked.task.season,
+            facts={"phase": f"{locked.task}, {locked}"},
             changes=[audit.Change("erratum", None, text)],
         )
     return Erratum(text=text, published_at=at)

@@ -45,16 +45,16 @@ def board_gold(phase: Phase) -> Gold | None:
 def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     rules = phase.task.ranking_rules if phase.task.rules else ""
     noted = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=instant).select_related("gold")
-    if found := noted.first():
-        return found.gold
+    if board := noted.first():
+        return board.gold
     versions = Gold.objects.filter(task=phase.task_id, split=phase.split, created_at__lte=instant)
-    known = Evaluation.objects.known_at(instant).filter(
+    scores = Evaluation.objects.known_at(instant).filter(
         phase=phase, rules=rules, submission__status=Submission.Status.SCORED
     )
     oldest = None
     for oldest in versions.order_by("-number"):
-        scored = known.filter(submission=OuterRef("submission"), gold=oldest)
-        if not known.filter(~Exists(scored), ~Exists(_given_up("submission", oldest, rules))).exists():
+        scored = scores.filter(submission=OuterRef("submission"), gold=oldest)
+        if not scores.filter(~Exists(scored), ~Exists(_given_up("submission", oldest, rules))).exists():
             break
     return oldest
 

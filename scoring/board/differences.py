@@ -60,27 +60,27 @@ class ClassTable:
         return shown(self.value(label, row), self.scale, is_infinite=is_infinite)
 
     def best(self, label: str) -> list[System]:
-        known = {
+        values = {
             row.evaluation: value for row in self.systems if (value := self.value(label, row)) is not None
         }
-        if not known or self.higher_is_better is None:
+        if not values or self.higher_is_better is None:
             return []
-        top = (max if self.higher_is_better else min)(known.values())
-        return [row for row in self.systems if known.get(row.evaluation) == top]
+        top = (max if self.higher_is_better else min)(values.values())
+        return [row for row in self.systems if values.get(row.evaluation) == top]
 
     def mean(self, label: str) -> float | None:
         if any((label, row.evaluation) in self.infinite for row in self.systems):
             return math.inf
-        known = [value for row in self.systems if (value := self.value(label, row)) is not None]
-        return fmean(known) if known else None
+        values = [value for row in self.systems if (value := self.value(label, row)) is not None]
+        return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
         """The mean over the shown classes: infinite where one of the values is, None where one is missing."""
         if any((shown_class.label, row.evaluation) in self.infinite for shown_class in self.classes):
             return math.inf
         values = [self.value(shown_class.label, row) for shown_class in self.classes]
-        known = [value for value in values if value is not None]
-        return fmean(known) if known and len(known) == len(values) else None
+        numbers = [value for value in values if value is not None]
+        return fmean(numbers) if numbers and len(numbers) == len(values) else None
 
 
 def in_order_of(table: ClassTable, row: System, *, is_reversed: bool = False) -> ClassTable:
@@ -98,8 +98,8 @@ def best_systems(table: ClassTable) -> list[System]:
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
     def place(row: System) -> tuple[int, float]:
-        known = [value for name in table.classes if (value := table.value(name.label, row)) is not None]
-        return -len(known), sign * fmean(known) if known else 0.0
+        values = [value for name in table.classes if (value := table.value(name.label, row)) is not None]
+        return -len(values), sign * fmean(values) if values else 0.0
 
     return sorted(table.systems, key=place)
 
@@ -123,25 +123,25 @@ def dimensions_of(board: Board) -> list[str]:
     if not board.rows:
         return []
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation).order_by()
-    known = set(first.values_list("classes__dimension", flat=True))
-    return [dimension for dimension in board.phase.task.task_type.dimensions if dimension in known]
+    there = set(first.values_list("classes__dimension", flat=True))
+    return [dimension for dimension in board.phase.task.task_type.dimensions if dimension in there]
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    known = dimensions_of(board)
+    names = dimensions_of(board)
     first = Breakdown.objects.filter(evaluation__in=[row.evaluation for row in board.rows[:1]]).order_by()
     labels = dict(first.values_list("classes__dimension", "classes__labels"))
-    return [dimension for dimension in known if len(labels[dimension]) > 1] or known
+    return [dimension for dimension in names if len(labels[dimension]) > 1] or names
 
 
 def metrics_of(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
     evaluations = [row.evaluation for row in board.rows]
-    found = Breakdown.objects.filter(evaluation__in=evaluations, classes__dimension=dimension)
-    known = {metric for row in found.prefetch_related("classes") for metric in row.metrics_with_numbers()}
+    rows = Breakdown.objects.filter(evaluation__in=evaluations, classes__dimension=dimension)
+    names = {metric for row in rows.prefetch_related("classes") for metric in row.metrics_with_numbers()}
     return [
-        column.metric for column in board.columns if column.metric in known and column.name == column.metric
+        column.metric for column in board.columns if column.metric in names and column.name == column.metric
     ]
 
 
@@ -199,10 +199,10 @@ def hidden_classes(evaluations: Collection[int], phase: Phase, audience: Audienc
         return {}
     sizes: dict[str, dict[str, int]] = {}
     for row in Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related("classes"):
-        own = sizes.setdefault(row.classes.dimension, {})
+        least = sizes.setdefault(row.classes.dimension, {})
         for label, size in row.sizes().items():
-            own[label] = min(size, own.get(label, size))
-    return {dimension: too_small(own, phase.task.min_class_size) for dimension, own in sizes.items()}
+            least[label] = min(size, least.get(label, size))
+    return {dimension: too_small(least, phase.task.min_class_size) for dimension, least in sizes.items()}
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
@@ -293,7 +293,7 @@ def transfer_of(board: Board, metric: str) -> Transfer | None:
     return Transfer(
         metric=chosen,
         metrics=metrics,
-        tested=[known.label for known in table.classes],
+        tested=[one.label for one in table.classes],
         lines=[
             TransferLine(
                 trained=trained_on(row.card),

@@ -23,11 +23,11 @@ AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 @cache
 def display_names() -> dict[str, str]:
-    said: dict[str, set[str]] = defaultdict(set)
-    for own in task_types().values():
-        for name in {*own.metrics, *own.dimensions, *own.display_names}:
-            said[name].add(own.display_names.get(name, ""))
-    return {name: words for name, [words, *others] in said.items() if words and not others}
+    names: dict[str, set[str]] = defaultdict(set)
+    for kind in task_types().values():
+        for name in {*kind.metrics, *kind.dimensions, *kind.display_names}:
+            names[name].add(kind.display_names.get(name, ""))
+    return {name: words for name, [words, *others] in names.items() if words and not others}
 
 
 @lru_cache(maxsize=1024)
@@ -40,8 +40,8 @@ def metric_label(name: str) -> str:
     averages = [variant] if variant else []
     for part in stem.split("_"):
         measure, at, depth = part.partition("@")
-        known = PARTS.get(measure, measure if words else measure.capitalize())
-        (averages if part in AVERAGES and words else words).append(known + at + depth)
+        plain = PARTS.get(measure, measure if words else measure.capitalize())
+        (averages if part in AVERAGES and words else words).append(plain + at + depth)
     # ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):

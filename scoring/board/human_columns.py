@@ -37,8 +37,8 @@ def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None
 def published_judgements(phase: Phase, at: dt.datetime | None = None) -> QuerySet[JudgedRun]:
     if not phase.task.task_type.has_claims:
         return JudgedRun.objects.none()
-    found = JudgedRun.objects.published().filter(submission__phase=phase)
-    return found if at is None else found.filter(published_at__lte=at)
+    runs = JudgedRun.objects.published().filter(submission__phase=phase)
+    return runs if at is None else runs.filter(published_at__lte=at)
 
 
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
@@ -67,12 +67,12 @@ def agreement_in_words(sheet: Sheet) -> str:
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(
         _("%(name)s %(kappa)s and %(alpha)s")
-        % {"name": name, "kappa": _rounded(found.get("mean")), "alpha": _rounded(found.get("alpha"))}
-        for name, found in agreements.items()
+        % {"name": name, "kappa": _rounded(one.get("mean")), "alpha": _rounded(one.get("alpha"))}
+        for name, one in agreements.items()
     )
     if sheet.adjudicated_from is None:
         return words
-    decided = counted(sum(found.get("adjudicated", 0) for found in agreements.values()), "rating")
+    decided = counted(sum(one.get("adjudicated", 0) for one in agreements.values()), "rating")
     return _(
         "%(agreements)s. Where two ratings of a text differ by %(from)s or more, the value is that "
         "of an adjudicator (%(decided)s)"

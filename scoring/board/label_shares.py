@@ -56,12 +56,12 @@ class LabelCounts:
         return float(divergence(macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))))
 
     def _of(self, side: int, dataset: str) -> Floats:
-        own: Floats = self.counts[:, side]
+        side_counts: Floats = self.counts[:, side]
         if not dataset:
-            return np.asarray(own.sum(axis=0))
+            return np.asarray(side_counts.sum(axis=0))
         if dataset not in self.datasets:
-            return np.zeros(own.shape[1])
-        return np.asarray(own[self.datasets.index(dataset)])
+            return np.zeros(side_counts.shape[1])
+        return np.asarray(side_counts[self.datasets.index(dataset)])
 
 
 def schemes_of(metrics: Sequence[str]) -> list[str]:
@@ -111,16 +111,18 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
         Source.NOBODY: _("none"),
     }
     counted = {word: counts.sources[side, source] for source, word in words.items()}
-    found = [f"{word} ({count})" for word, count in counted.items() if count]
-    return listed(found) if len(found) > 1 else next((word for word, n in counted.items() if n), _("none"))
+    named = [f"{word} ({count})" for word, count in counted.items() if count]
+    return listed(named) if len(named) > 1 else next((word for word, n in counted.items() if n), _("none"))
 
 
 def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:
-    labels = list(dict.fromkeys(label for _, own, _ in counts for label in own.labels))
+    labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines = []
-    for name, own, side in counts:
-        by_label: dict[str, Any] = dict(zip(own.labels, own.shares(side, dataset), strict=True))
-        total = own.sentences(side, dataset)
+    for name, side_shares, side in counts:
+        by_label: dict[str, Any] = dict(
+            zip(side_shares.labels, side_shares.shares(side, dataset), strict=True)
+        )
+        total = side_shares.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
     return [_("other labels") if label == OTHER else label for label in labels], lines

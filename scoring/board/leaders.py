@@ -90,13 +90,13 @@ def questions(board: Board) -> Iterator[Question]:
                 continue
             if not (metric.is_decomposable and metric.is_exchangeable):
                 continue
-            own = tuple(
+            runs = tuple(
                 evaluations[row.evaluation]
                 for row in board.systems
                 if (row.evaluation, dimension, metric.name) in broken_down and column.name in row.scores
             )
-            if len(own) > 1:
-                yield Question(dimension, metric, own)
+            if len(runs) > 1:
+                yield Question(dimension, metric, runs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +110,9 @@ class Leaders:
 
 
 def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
-    own = {row.evaluation for row in board.systems if metric in row.scores}
+    scored = {row.evaluation for row in board.systems if metric in row.scores}
     compared = (
-        Breakdown.objects.filter(evaluation__in=own, classes__dimension=dimension)
+        Breakdown.objects.filter(evaluation__in=scored, classes__dimension=dimension)
         .defer("numbers")
         .select_related("evaluation")
         .prefetch_related("classes")
@@ -120,15 +120,15 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     among = _digest(
         (row.evaluation_id, row.evaluation.statistics) for row in compared if metric in row.classes.metrics
     )
-    found = list(
+    leaders = list(
         ClassLeader.objects.filter(
             phase=board.phase, rules=board.rules, gold=board.gold, dimension=dimension, metric=metric
         ).values_list("label", "best_id", "p", "among")
     )
-    if not found or any(count != among for _, _, _, count in found):
+    if not leaders or any(count != among for _, _, _, count in leaders):
         return Leaders()
     # Whoever has a p-value has a leader.
-    significant = {label: best for label, best, p, _ in found if p is not None and p <= ALPHA}
+    significant = {label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA}
     return Leaders(is_known=True, significant=significant)
 
 
@@ -180,16 +180,16 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
     evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
     for label, evaluation, number in class_numbers(evaluations, question.dimension, question.metric.name):
-        own = values.setdefault(label, {})
+        by_run = values.setdefault(label, {})
         if number.value is not None:
-            own[evaluation] = number.value
+            by_run[evaluation] = number.value
     sign = 1 if question.metric.higher_is_better is False else -1
     return {
         label: sorted(
-            (evaluation for evaluation in question.evaluations if evaluation.pk in own),
-            key=lambda evaluation, own=own: sign * own[evaluation.pk],  # type: ignore[misc]
+            (evaluation for evaluation in question.evaluations if evaluation.pk in by_run),
+            key=lambda evaluation, by_run=by_run: sign * by_run[evaluation.pk],  # type: ignore[misc]
         )
-        for label, own in values.items()
+        for label, by_run in values.items()
     }
 
 
@@ -198,15 +198,15 @@ def largest_p(metric: Metric, label: str, ordered: Sequence[Evaluation], matrice
     if len(ordered) < 2:
         return None
     best, others = ordered[0], ordered[1:]
-    found = _tests(metric, label, best, others[:1], matrices, comparisons=len(others))
-    if not found[0] <= ALPHA:
-        return None if np.isnan(found[0]) else found[0]
+    tests = _tests(metric, label, best, others[:1], matrices, comparisons=len(others))
+    if not tests[0] <= ALPHA:
+        return None if np.isnan(tests[0]) else tests[0]
     for start in range(1, len(others), AT_A_TIME):
         some = others[start : start + AT_A_TIME]
-        found += _tests(metric, label, best, some, matrices, comparisons=len(others))
-    if np.isnan(found).any():
+        tests += _tests(metric, label, best, some, matrices, comparisons=len(others))
+    if np.isnan(tests).any():
         return None
-    return max(holm(found))
+    return max(holm(tests))
 
 
 def _tests(
@@ -218,8 +218,8 @@ def _tests(
     *,
     comparisons: int,
 ) -> list[float]:
-    own = matrices.rows(best, label)
-    pairs = [paired(metric, own, matrices.rows(other, label)) for other in others]
+    rows = matrices.rows(best, label)
+    pairs = [paired(metric, rows, matrices.rows(other, label)) for other in others]
     units = max(len(pair.a) for pair in pairs)
     tests = randomisation_tests(
         pairs, trials=trials_for(units), max_trials=trials_for(units, comparisons), seed=SEED
@@ -227,19 +227,19 @@ def _tests(
     return [test.p for test in tests]
 
 
-def save_leaders(board: Board, question: Question, found: Sequence[ClassLeader]) -> None:
+def save_leaders(board: Board, question: Question, leaders: Sequence[ClassLeader]) -> None:
     """In the place of what was found before; a run that is deleted meanwhile leads nothing."""
     with transaction.atomic():
         there = set(
             Evaluation.objects.select_for_update()
-            .filter(pk__in=[leader.best_id for leader in found if leader.best_id])
+            .filter(pk__in=[leader.best_id for leader in leaders if leader.best_id])
             .values_list("pk", flat=True)
         )
-        for leader in found:
+        for leader in leaders:
             if leader.best_id not in there:
                 leader.best, leader.p = None, None
         ClassLeader.objects.filter(
             phase=board.phase, rules=board.rules, gold=board.gold, dimension=question.dimension,
             metric=question.metric.name,
         ).delete()  # fmt: skip
-        ClassLeader.objects.bulk_create(found, batch_size=500)
+        ClassLeader.objects.bulk_create(leaders, batch_size=500)

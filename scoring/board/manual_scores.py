@@ -152,8 +152,8 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
                 % {"lines": in_decimals(f"{len(lines):,}"), "most": in_decimals(f"{MAX_LINES:,}")}
             }
         )
-    known = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
-    found: dict[int, float] = {}
+    runs = set(Submission.objects.filter(phase=phase).values_list("pk", flat=True))
+    values: dict[int, float] = {}
     faults: list[str] = []
     for number, line in enumerate(lines, start=1):
         parts = line.replace(",", " ").replace(";", " ").split()
@@ -169,20 +169,20 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
                 _("line %(number)s: “%(line)s” is not the number of a run and a value")
                 % {"number": number, "line": line[:60]}
             )
-        elif int(run) not in known:
+        elif int(run) not in runs:
             faults.append(_("line %(number)s: the phase has no run %(run)s") % {"number": number, "run": run})
-        elif int(run) in found:
+        elif int(run) in values:
             faults.append(
                 _("line %(number)s: run %(run)s has a value already") % {"number": number, "run": run}
             )
         else:
-            found[int(run)] = value
+            values[int(run)] = value
     if faults:
         more = (
             [_("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}] if len(faults) > MAX_FAULTS else []
         )
         raise ValidationError({"values": [*faults[:MAX_FAULTS], *more]})
-    return found
+    return values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,17 +205,17 @@ def has_team_figures(phase: Phase) -> bool:
 
 
 def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = defaultdict(dict)
+    by_run: dict[int, dict[str, float]] = defaultdict(dict)
     figures = TeamFigure.objects.filter(submission__in=[row.submission for row in rows])
     for submission, name, value in figures.values_list("submission_id", "name", "value"):
-        found[submission][name] = value
-    return dict(found)
+        by_run[submission][name] = value
+    return dict(by_run)
 
 
 def team_reported(board: Board) -> TeamReported:
     figures = figures_of(board.rows)
     rows = [row for row in board.rows if row.submission in figures]
-    occurring = {name for own in figures.values() for name in own}
+    occurring = {name for one in figures.values() for name in one}
     return TeamReported(
         measures=[measure for measure in EVERY.values() if measure.name in occurring],
         rows=rows,
@@ -224,11 +224,11 @@ def team_reported(board: Board) -> TeamReported:
 
 
 def reported_of(submission: Submission) -> list[tuple[str, str]]:
-    own = {figure.name: figure.value for figure in submission.team_figures.all()}
+    values = {figure.name: figure.value for figure in submission.team_figures.all()}
     return [
-        (measure.label, f"{written(own[measure.name])} {measure.unit}".strip())
+        (measure.label, f"{written(values[measure.name])} {measure.unit}".strip())
         for measure in EVERY.values()
-        if measure.name in own
+        if measure.name in values
     ]
 
 

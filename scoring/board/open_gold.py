@@ -20,7 +20,7 @@ def may_have_gold(phase: Phase, viewer: object) -> bool:
         return False
     at = now()
     same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
-    return not any(own.keeps_gold(at) for own in same_gold)
+    return not any(phase.keeps_gold(at) for phase in same_gold)
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
@@ -56,11 +56,11 @@ class DescribedSplit:
     def lines(self) -> list[Line]:
         return [
             Line(
-                _("all data sets") if own["name"] is None else own["name"],
-                own["inputs"],
-                own["gold"] if self.has_gold else {},
+                _("all data sets") if row["name"] is None else row["name"],
+                row["inputs"],
+                row["gold"] if self.has_gold else {},
             )
-            for own in self.gold.statistics
+            for row in self.gold.statistics
         ]
 
 
@@ -71,10 +71,10 @@ def described_splits(task: Task, viewer: object) -> list[DescribedSplit]:
     for phase in task.phases.select_related("task__season"):
         phases.setdefault(phase.split, []).append(phase)
     splits = []
-    for split, own in phases.items():
-        gold = Gold.objects.current(own[0])
-        if gold is None or not (is_organiser or any(phase.has_released_inputs() for phase in own)):
+    for split, group in phases.items():
+        gold = Gold.objects.current(group[0])
+        if gold is None or not (is_organiser or any(phase.has_released_inputs() for phase in group)):
             continue
-        has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in own)
+        has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in group)
         splits.append(DescribedSplit(split, gold, has_gold))
     return splits

@@ -136,12 +136,12 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
 
 
 def public_system(slug: str, system: str) -> tuple[PublicTeam, list[Result], Submission]:
-    found = public_team(None, slug)
-    results = found.of_system(system)
+    team = public_team(None, slug)
+    results = team.of_system(system)
     if not results:
         raise Http404(_("No public board has a system of this team at this address."))
     newest = max(results, key=lambda result: (result.placing.submitted_at, result.placing.submission))
-    return found, results, Submission.objects.get(pk=newest.placing.submission)
+    return team, results, Submission.objects.get(pk=newest.placing.submission)
 
 
 def names_publicly(phase: Phase) -> bool:

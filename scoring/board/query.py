@@ -143,12 +143,12 @@ class TableChoice(Query):
 
 
 def chosen_columns(board: Board, names: Sequence[str]) -> list[Column]:
-    known = {column.name for column in board.columns}
+    offered = {column.name for column in board.columns}
     for name in names:
-        if name not in known:
+        if name not in offered:
             raise UnknownColumn(
                 _("The board has no column “%(name)s”; it has %(known)s.")
-                % {"name": name, "known": ", ".join(sorted(known))}
+                % {"name": name, "known": ", ".join(sorted(offered))}
             )
     chosen = [column for column in board.columns if not names or column.name in names]
     return sorted(chosen, key=lambda column: not column.is_ranking)

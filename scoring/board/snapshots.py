@@ -136,8 +136,8 @@ def keep_due() -> int:
 
 
 def frozen_phases() -> QuerySet[Phase]:
-    found = Phase.objects.filter(frozen_from__lte=now()).exclude(frozen_until__lte=now())
-    return found.select_related("task__season")
+    frozen = Phase.objects.filter(frozen_from__lte=now()).exclude(frozen_until__lte=now())
+    return frozen.select_related("task__season")
 
 
 def save_frozen_board(*phases: Phase) -> int:

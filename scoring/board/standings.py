@@ -361,10 +361,10 @@ def _traits(
     """Whether higher is better, None of a metric that is no more; and whether rows can be exchanged."""
     try:
         own_type = task_types()[task_type]
-        made = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
+        built = metric_of(own_type, metric, rules, own_type.checked_options(dict(options)))
     except UnknownMetric:
         return None, True
-    return made.higher_is_better, made.is_exchangeable
+    return built.higher_is_better, built.is_exchangeable
 
 
 def _columns(scores: Sequence[ScoreRow], board: Board) -> tuple[list[Column], dict[int, str]]:

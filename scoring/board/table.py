@@ -42,7 +42,7 @@ def table(
     rows: Sequence[Row],
     query: BoardQuery,
     compare: str = "",
-    own: Collection[str] = (),
+    own_teams: Collection[str] = (),
 ) -> Table:
     board = writers.board
     columns = shown_columns(board, query)
@@ -53,7 +53,7 @@ def table(
     for row in rows:
         begins = marks_groups and row.group is not None and group is not None and row.group != group
         group = row.group if row.group is not None else group
-        written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own))
+        written.append(writer.row(row, begins_group=begins, is_own=row.team_slug in own_teams))
     ranking = board.ranking
     heads = [
         _head(RANK, _("Rank"), query, "rank", rises=True),
@@ -134,13 +134,13 @@ class Writers:
     def of(self, columns: Sequence[Column], compare: str) -> Writer:
         """``compare`` is the beginning of the address that compares a row with the first; empty for none."""
         key = (tuple(column.name for column in columns), compare, get_language())
-        found = self.known.get(key)
-        if found is None:
+        writer = self.known.get(key)
+        if writer is None:
             others = [(column.name, _form(column)) for column in columns if not column.is_ranking]
-            found = Writer(self.board, self.axis, escape(compare), self.board.ranking, others)
+            writer = Writer(self.board, self.axis, escape(compare), self.board.ranking, others)
             if len(self.known) < MAX_WRITERS:
-                self.known[key] = found
-        return found
+                self.known[key] = writer
+        return writer
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class Writer:
         if is_own:
             return self._row(row, begins_group=begins_group, is_own=True)
         key = (row.submission, begins_group)
-        found = self.written.get(key)
-        if found is None:
-            found = self.written[key] = self._row(row, begins_group=begins_group, is_own=False)
-        return found
+        text = self.written.get(key)
+        if text is None:
+            text = self.written[key] = self._row(row, begins_group=begins_group, is_own=False)
+        return text
 
     def _row(self, row: Row, *, begins_group: bool, is_own: bool) -> str:
         """Names come from people and are escaped; all else is numbers."""

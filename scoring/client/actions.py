@@ -26,103 +26,103 @@ NOT_SCORED = 1
 MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
 
-def login(given: argparse.Namespace) -> int:
-    address = given.url.rstrip("/")
-    asked = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
-    token = asked.strip()
+def login(args: argparse.Namespace) -> int:
+    address = args.url.rstrip("/")
+    typed = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
+    token = typed.strip()
     if not token:
         raise Refused(f"no token was given; make one at {address}/tokens/")
     Site(address, token).get("submissions/", {"page_size": 1})
-    known = read_tokens(tokens_path())
-    known.site = address
-    known.tokens[address] = token
-    write_tokens(tokens_path(), known)
-    _say(given, {"site": address, "file": str(tokens_path())}, f"signed in to {address}; {tokens_path()}")
+    tokens = read_tokens(tokens_path())
+    tokens.site = address
+    tokens.tokens[address] = token
+    write_tokens(tokens_path(), tokens)
+    _say(args, {"site": address, "file": str(tokens_path())}, f"signed in to {address}; {tokens_path()}")
     return 0
 
 
-def seasons(given: argparse.Namespace) -> int:
-    site = _site(given)
-    if given.season:
-        found: Any = site.get(f"seasons/{given.season}/")
+def seasons(args: argparse.Namespace) -> int:
+    site = _site(args)
+    if args.season:
+        answer: Any = site.get(f"seasons/{args.season}/")
         heads: tuple[str, ...] = ("phase", "task", "type", "name", "closes", "open")
-        rows: list[tuple[object, ...]] = season_rows(found)
+        rows: list[tuple[object, ...]] = season_rows(answer)
     else:
-        found = list(site.pages("seasons/"))
-        heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in found]
-    if given.json:
-        print(as_json(found))
+        answer = list(site.pages("seasons/"))
+        heads, rows = ("season", "title"), [(season["slug"], season["title"]) for season in answer]
+    if args.json:
+        print(as_json(answer))
     else:
         for line in table_lines(heads, rows):
             print(line)
     return 0
 
 
-def data(given: argparse.Namespace) -> int:
-    site = _site(given)
-    phase = phase_detail(site, given.phase)
-    path = given.out or Path(f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip")
+def data(args: argparse.Namespace) -> int:
+    site = _site(args)
+    phase = phase_detail(site, args.phase)
+    path = args.out or Path(f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip")
     size = site.download(phase["inputs"], path)
-    _say(given, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
+    _say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
     return 0
 
 
-def submit(given: argparse.Namespace) -> int:
-    site = _site(given, needs_token=True)
-    phase = phase_id(site, given.phase)
+def submit(args: argparse.Namespace) -> int:
+    site = _site(args, needs_token=True)
+    phase = phase_id(site, args.phase)
     fields = {
-        "system": given.system,
-        "description": given.description,
-        "team": given.team,
-        "kind": given.kind,
-        **dict(given.card),
+        "system": args.system,
+        "description": args.description,
+        "team": args.team,
+        "kind": args.kind,
+        **dict(args.card),
     }
-    if given.priority is not None:
-        require_priorities(site, phase, given.kind)
-        fields["priority"] = str(given.priority)
-    more = {"metadata": given.metadata} if given.metadata else {}
+    if args.priority is not None:
+        require_priorities(site, phase, args.kind)
+        fields["priority"] = str(args.priority)
+    more = {"metadata": args.metadata} if args.metadata else {}
     for path in more.values():
         if not path.is_file():
             raise Refused(f"{path}: there is no such file")
-    if not given.run.exists():
-        raise Refused(f"{given.run}: there is no such file")
+    if not args.run.exists():
+        raise Refused(f"{args.run}: there is no such file")
     with tempfile.TemporaryDirectory() as folder:
-        run = given.run
+        run = args.run
         if run.is_dir():
             run = Path(shutil.make_archive(str(Path(folder) / (run.resolve().name or "run")), "zip", run))
-        if given.dry_run:
+        if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
-            _say(given, checked, f"{given.run} would be taken")
+            _say(args, checked, f"{args.run} would be taken")
             _warn(checked)
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
-    if not given.follow or not given.json:
-        _say(given, taken, f"run {taken['id']} is {taken['status']}: {taken['url']}")
+    if not args.follow or not args.json:
+        _say(args, taken, f"run {taken['id']} is {taken['status']}: {taken['url']}")
         _warn(taken)
-    return _follow(site, [taken["id"]], given) if given.follow else 0
+    return _follow(site, [taken["id"]], args) if args.follow else 0
 
 
-def follow(given: argparse.Namespace) -> int:
-    return _follow(_site(given, needs_token=True), given.runs, given)
+def follow(args: argparse.Namespace) -> int:
+    return _follow(_site(args, needs_token=True), args.runs, args)
 
 
-def scores(given: argparse.Namespace) -> int:
-    run = _site(given, needs_token=True).get(f"submissions/{given.run}/")
-    return _print_scores(run, given)
+def scores(args: argparse.Namespace) -> int:
+    run = _site(args, needs_token=True).get(f"submissions/{args.run}/")
+    return _print_scores(run, args)
 
 
-def board(given: argparse.Namespace) -> int:
-    site = _site(given)
-    found = site.get(f"phases/{phase_id(site, given.phase)}/leaderboard/", {"rules": given.rules})
-    if given.json:
-        print(as_json(found))
+def board(args: argparse.Namespace) -> int:
+    site = _site(args)
+    table = site.get(f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules})
+    if args.json:
+        print(as_json(table))
     else:
-        for line in board_lines(found):
+        for line in board_lines(table):
             print(line)
     return 0
 
 
-def _follow(site: Site, numbers: list[int], given: argparse.Namespace) -> int:
+def _follow(site: Site, numbers: list[int], args: argparse.Namespace) -> int:
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
@@ -141,18 +141,18 @@ def _follow(site: Site, numbers: list[int], given: argparse.Namespace) -> int:
             if run["status"] in ENDED:
                 ended[number] = run
             # What the site asks for; else a quarter of the time that it expects the run to take.
-            asked = answer.headers.get("Retry-After", "")
-            seconds = float(asked) if asked.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
+            after = answer.headers.get("Retry-After", "")
+            seconds = float(after) if after.isdecimal() else (run["expected_seconds"] or MIN_PAUSE) / 4
             pause = min(pause, max(seconds, MIN_PAUSE))
         if len(ended) < len(set(numbers)):
             time.sleep(pause)
-    if given.json:
+    if args.json:
         print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
         return 0 if all(run["status"] in (SCORED, RECEIVED) for run in ended.values()) else NOT_SCORED
-    return max(_print_scores(ended[number], given) for number in dict.fromkeys(numbers))
+    return max(_print_scores(ended[number], args) for number in dict.fromkeys(numbers))
 
 
-def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
+def _print_scores(run: Mapping[str, Any], args: argparse.Namespace) -> int:
     if run["scores"] is None:
         is_hidden = run["status"] == SCORED and run["scores_hidden"]
         why = "its phase shows no scores now" if is_hidden else f"it is {run['status']}. {run['reason']}"
@@ -160,7 +160,7 @@ def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
         for line in warning_lines(run["problems"]):
             print(line, file=sys.stderr)
         return 0 if is_hidden else NOT_SCORED
-    if given.json:
+    if args.json:
         print(as_json(run["scores"]))
     else:
         print(painted(printable(f"run {run['id']}: {run['system']}"), BOLD, sys.stdout))
@@ -169,15 +169,15 @@ def _print_scores(run: Mapping[str, Any], given: argparse.Namespace) -> int:
     return 0
 
 
-def _site(given: argparse.Namespace, *, needs_token: bool = False) -> Site:
-    address, token = chosen_site(given.site)
+def _site(args: argparse.Namespace, *, needs_token: bool = False) -> Site:
+    address, token = chosen_site(args.site)
     if needs_token and not token:
         raise Refused(f"no token for {address}; give it in {TOKEN}, or sign in: citeboard login {address}")
     return Site(address, token)
 
 
-def _say(given: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:
-    print(json.dumps(content, ensure_ascii=False) if given.json else words)
+def _say(args: argparse.Namespace, content: Mapping[str, Any], words: str) -> None:
+    print(json.dumps(content, ensure_ascii=False) if args.json else words)
 
 
 def _warn(answer: Mapping[str, Any]) -> None:
@@ -264,9 +264,9 @@ def require_priorities(site: Site, phase: int, kind: str) -> None:
     """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
     if kind != "primary":
         raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
-    found = phase_detail(site, str(phase))
-    if found.get("counting") != "priority":
+    facts = phase_detail(site, str(phase))
+    if facts.get("counting") != "priority":
         raise Refused(
-            f"runs have no priority in {found['season']}/{found['task']}/{found['slug']}, whose counting is "
-            f"“{found.get('counting')}”; leave --priority out"
+            f"runs have no priority in {facts['season']}/{facts['task']}/{facts['slug']}, whose counting is "
+            f"“{facts.get('counting')}”; leave --priority out"
         )

@@ -68,11 +68,11 @@ def _place(text: str) -> int:
 
 
 def _added(commands: Any, name: str, words: str) -> argparse.ArgumentParser:
-    def call(given: argparse.Namespace) -> int:
+    def call(args: argparse.Namespace) -> int:
         # Imported when it is called, as HTTP takes a while to import.
         from scoring.client import actions
 
-        status: int = getattr(actions, name)(given)
+        status: int = getattr(actions, name)(args)
         return status
 
     command: argparse.ArgumentParser = commands.add_parser(name, help=words, allow_abbrev=False)

@@ -29,7 +29,7 @@ class SiteRefused(Refused):
         if status == RUN_REFUSED:
             self.exit_code = Refused.exit_code
         by_field = [f"{name}: {' '.join(words)}" for name, words in (body.get("errors") or {}).items()]
-        problems = [problem_line(Problem(**own), sys.stderr) for own in body.get("problems") or ()]
+        problems = [problem_line(Problem(**problem), sys.stderr) for problem in body.get("problems") or ()]
         more = [f"and {body['more']} more problems"] if body.get("more") else []
         self.details = [*by_field, *problems, *more]
         super().__init__(str(body.get("detail") or f"the site answered with status {status}"))

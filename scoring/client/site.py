@@ -62,8 +62,8 @@ class Site:
         return self.answer(path, query).body
 
     def answer(self, path: str, query: Mapping[str, object] | None = None) -> Answer:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
-        return self._sent(self._api(path) + (f"?{urlencode(given)}" if given else ""))
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
+        return self._sent(self._api(path) + (f"?{urlencode(parameters)}" if parameters else ""))
 
     def pages(self, path: str, query: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
         """Everything that is listed, page after page."""
@@ -138,11 +138,11 @@ class Site:
     def _opened(
         self, address: str, headers: Mapping[str, str], body: MultipartFile | None = None
     ) -> http.client.HTTPResponse:
-        own = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
+        fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:
-            own["Authorization"] = f"Token {self._token}"
+            fixed_headers["Authorization"] = f"Token {self._token}"
         # The address is http or https; the body is read like a file.
-        request = urllib.request.Request(address, data=body, headers=own | dict(headers))  # noqa: S310
+        request = urllib.request.Request(address, data=body, headers=fixed_headers | dict(headers))  # noqa: S310
         try:
             opened: http.client.HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
         except urllib.error.HTTPError as answer:
@@ -179,9 +179,9 @@ def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
         body = json.loads(answer.read())
     except ValueError:
         body = None
-    found: dict[str, Any] = body if isinstance(body, dict) else {}
+    facts: dict[str, Any] = body if isinstance(body, dict) else {}
     after = answer.headers.get("Retry-After", "")
-    return {"retry_after": int(after), **found} if after.isdecimal() else found
+    return {"retry_after": int(after), **facts} if after.isdecimal() else facts
 
 
 class MultipartFile:
@@ -204,8 +204,8 @@ class MultipartFile:
         )
         tail = f"\r\n--{boundary}--\r\n"
         begin = head.encode() + b"".join(
-            _head_of_file(boundary, field, own) + own.read_bytes() + b"\r\n"
-            for field, own in (small or {}).items()
+            _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
+            for field, file in (small or {}).items()
         )
         begin += _head_of_file(boundary, name, path)
         self._parts: list[IO[bytes]] = [
@@ -218,10 +218,10 @@ class MultipartFile:
 
     def read(self, size: int = -1) -> bytes:
         for part in self._parts:
-            if found := part.read(size):
-                self._sent += len(found)
+            if content := part.read(size):
+                self._sent += len(content)
                 self._moved(self._sent)
-                return found
+                return content
         return b""
 
     def __enter__(self) -> Self:
@@ -288,17 +288,17 @@ def write_tokens(path: Path, tokens: Tokens) -> None:
     new.replace(path)
 
 
-def chosen_site(given: str | None) -> tuple[str, str]:
+def chosen_site(address: str | None) -> tuple[str, str]:
     """The site's address and the token for it, which is empty where there is none.
 
     What the command line says goes before the environment, and that before the file.
     """
-    site = given or os.environ.get(SITE, "")
+    site = address or os.environ.get(SITE, "")
     token = os.environ.get(TOKEN, "")
     if not (site and token):
-        known = read_tokens(tokens_path())
-        site = site or known.site
-        token = token or known.tokens.get(site.rstrip("/"), "")
+        tokens = read_tokens(tokens_path())
+        site = site or tokens.site
+        token = token or tokens.tokens.get(site.rstrip("/"), "")
     if not site:
         raise Refused(f"which site? Name it with --site URL or {SITE}, or sign in: citeboard login URL")
     return site.rstrip("/"), token

@@ -38,8 +38,8 @@ def on_board(board: Board) -> list[Contender]:
 
 
 def own_runs(board: Board, viewer: object) -> list[Contender]:
-    known = Evaluation.objects.known_at(board.frozen_at)
-    scored = known.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
+    scores = Evaluation.objects.known_at(board.frozen_at)
+    scored = scores.filter(submission=OuterRef("pk"), gold=board.gold, rules=board.rules)
     runs = (
         Submission.objects.filter(
             Exists(scored), phase=board.phase, team__in=teams_of(viewer), status=Submission.Status.SCORED
@@ -49,11 +49,11 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
         .order_by("-submitted_at", "-pk")[:MAX_OWN]
     )
     shown = {row.submission for row in board.rows if row.scores}
-    found = [run for run in runs if run.pk not in shown]
-    for run in found:
+    unseen = [run for run in runs if run.pk not in shown]
+    for run in unseen:
         run.phase = board.phase
     # All are of the same phase and of the viewer's own teams.
-    return [_of_run(run) for run in found] if found and may_see_scores(found[0], viewer) else []
+    return [_of_run(run) for run in unseen] if unseen and may_see_scores(unseen[0], viewer) else []
 
 
 def other_run(board: Board, viewer: object, number: int) -> Contender | None:
@@ -80,11 +80,11 @@ ChosenTwo = tuple[Contender, Contender]
 
 
 def named_run(board: Board, viewer: object, offered: Iterable[Contender], number: int) -> Contender:
-    found = next((contender for contender in offered if contender.run == number), None)
-    found = found or other_run(board, viewer, number)
-    if found is None:
+    chosen = next((contender for contender in offered if contender.run == number), None)
+    chosen = chosen or other_run(board, viewer, number)
+    if chosen is None:
         raise Http404(_("There is no run here whose numbers are shown to you under this number."))
-    return found
+    return chosen
 
 
 def chosen_two(

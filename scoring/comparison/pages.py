@@ -25,13 +25,13 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     scores = [{score.metric: score for score in side.scores.all()} for side in (pair.a, pair.b)]
     lines = []
     for metric in pair.metrics:
-        a, b = (own[metric.name] for own in scores)
-        known = a.value is not None and b.value is not None
+        a, b = (one[metric.name] for one in scores)
+        both = a.value is not None and b.value is not None
         line = {
             "label": metric_label(metric.name),
             "a": shown(a.value, a.scale, is_infinite=a.is_infinite),
             "b": shown(b.value, b.scale, is_infinite=b.is_infinite),
-            "difference": shown(a.value - b.value if known else None, a.scale),  # type: ignore[operator]
+            "difference": shown(a.value - b.value if both else None, a.scale),  # type: ignore[operator]
         }
         if results and metric.is_exchangeable:
             result = results[metric.name]
@@ -58,7 +58,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     return {
         "lines": lines,
         "is_made": results is not None,
-        "untested": listed([metric_label(own.name) for own in pair.metrics if not own.is_exchangeable]),
+        "untested": listed([metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
@@ -90,10 +90,10 @@ def _command(pair: Two, trials: int) -> str:
 
 
 def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audience) -> dict[str, Any] | None:
-    known = dimensions([pair.a, pair.b])
-    if not known or not pair.pooled:
+    names = dimensions([pair.a, pair.b])
+    if not names or not pair.pooled:
         return None
-    dimension = query.dimension if query.dimension in known else known[0]
+    dimension = query.dimension if query.dimension in names else names[0]
     metric = _metric(pair, query)
     phase = pair.a.phase
     hidden = hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(dimension, frozenset())
@@ -101,7 +101,7 @@ def class_part(pair: Two, a: str, b: str, query: CompareQuery, audience: Audienc
     label = metric_label(metric.name)
     title = f"{label}: {a} {MINUS} {b}"
     return {
-        "dimensions": query.choices("dimension", known, dimension, dimension_label, label="", page=1),
+        "dimensions": query.choices("dimension", names, dimension, dimension_label, label="", page=1),
         "metrics": query.choices(
             "metric", [shared.name for shared in pair.pooled], metric.name, metric_label, page=1
         ),
@@ -134,23 +134,23 @@ def _metric(pair: Two, query: CompareQuery) -> Metric:
 def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
     if not pair.pooled:
         return None
-    known = dimensions([pair.a, pair.b])
-    dimension = query.dimension if query.dimension in known else next(iter(known), "")
+    names = dimensions([pair.a, pair.b])
+    dimension = query.dimension if query.dimension in names else next(iter(names), "")
     metric = _metric(pair, query)
-    found = differing(pair, metric, dimension, query.label)
-    if found is None:
+    apart = differing(pair, metric, dimension, query.label)
+    if apart is None:
         return None
-    pages = max(1, -(-found.count // PAGE))
+    pages = max(1, -(-apart.count // PAGE))
     page = min(query.page, pages)
     return {
         "metric_label": metric_label(metric.name),
         "dimension": dimension,
         "dimension_label": dimension_label(dimension),
         "carried": query.pairs(dimension=dimension, label="", page=1),
-        "labels": found.labels,
+        "labels": apart.labels,
         "label": query.label,
-        "count": found.count,
-        "of": found.instances,
+        "count": apart.count,
+        "of": apart.instances,
         "lines": [
             {
                 "name": line.name,
@@ -159,7 +159,7 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
                 "b": shown(line.b, metric.scale),
                 "difference": shown(line.difference, metric.scale),
             }
-            for line in found.some(PAGE * (page - 1), PAGE * page)
+            for line in apart.some(PAGE * (page - 1), PAGE * page)
         ],
         "page": page,
         "pages": pages,
@@ -170,10 +170,10 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
 
 def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float) -> Dots:
     """A point a class, with its interval; right of zero the first run has more."""
-    known = [line for line in lines if line.difference is not None]
+    drawn = [line for line in lines if line.difference is not None]
     return Dots(
         title=label,
-        labels=[line.label for line in known],
+        labels=[line.label for line in drawn],
         series=[
             Series(
                 name=_("difference"),
@@ -181,7 +181,7 @@ def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float)
                     Measured(
                         value=line.difference, low=line.low, high=line.high, is_faint=not line.has_support
                     )
-                    for line in known
+                    for line in drawn
                 ],
             )
         ],
@@ -190,9 +190,9 @@ def difference_chart(lines: Sequence[ClassDifference], label: str, scale: float)
 
 
 def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
-    known = [line.difference for line in lines if line.difference is not None]
-    more, less = (sum(sign * difference > 0 for difference in known) for sign in (1, -1))
-    facts = {"classes": counted(len(known), "class", "classes"), "a": a, "b": b, "more": more, "less": less}
+    apart = [line.difference for line in lines if line.difference is not None]
+    more, less = (sum(sign * difference > 0 for difference in apart) for sign in (1, -1))
+    facts = {"classes": counted(len(apart), "class", "classes"), "a": a, "b": b, "more": more, "less": less}
     ends = [(line.low, line.high) for line in lines if line.low is not None and line.high is not None]
     if not ends:
         return _("Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s.") % facts

@@ -53,13 +53,13 @@ class Two:
 
 def two(a: Evaluation, b: Evaluation) -> Two:
     """Both with their scores; metrics that were computed otherwise, or are no longer known, are left out."""
-    own = {score.metric: score.column for score in a.scores.all()}
+    columns = {score.metric: score.column for score in a.scores.all()}
     theirs = {score.metric: score.column for score in b.scores.all()}
     task_type = a.phase.task.task_type
     options = task_type.checked_options(a.options)
     shared = [
         known_metric(task_type, name, a.rules, options)
-        for name, key in own.items()
+        for name, key in columns.items()
         if theirs.get(name) == key
     ]
     return Two(a, b, [metric for metric in shared if metric is not None])
@@ -71,8 +71,8 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
     Raises Busy, and Unreadable.
     """
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
-    found: Told | None = caches["results"].get(key)
-    if found is None:
+    tests: Told | None = caches["results"].get(key)
+    if tests is None:
         a, b = statistics_of(pair.a), statistics_of(pair.b)
         units = len({*a.unit_names, *b.unit_names})
         takes_long = units > FEW_UNITS
@@ -82,12 +82,12 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:
-            found = compare_runs(pair.metrics, a, b, trials=trials_for(units), seed=SEED)
+            tests = compare_runs(pair.metrics, a, b, trials=trials_for(units), seed=SEED)
         finally:
             if takes_long:
                 _one_at_a_time.release()
-        caches["results"].set(key, found, SECONDS)
-    return found
+        caches["results"].set(key, tests, SECONDS)
+    return tests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +108,10 @@ class ClassDifference:
 def by_class(
     pair: Two, dimension: str, metric: Metric, hidden: Collection[str] = ()
 ) -> list[ClassDifference]:
-    found: dict[str, dict[int, tuple[float | None, int]]] = {}
+    values: dict[str, dict[int, tuple[float | None, int]]] = {}
     for label, evaluation, number in class_numbers([pair.a.pk, pair.b.pk], dimension, metric.name):
         if label not in hidden:
-            found.setdefault(label, {})[evaluation] = (number.value, number.n)
+            values.setdefault(label, {})[evaluation] = (number.value, number.n)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
         # Over the units that a class occurs in.
@@ -128,8 +128,8 @@ def by_class(
             if ends is not None:
                 intervals[label] = ends
     differences = []
-    for label in natural_order(list(found)):
-        (a, n), (b, m) = (found[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
+    for label in natural_order(list(values)):
+        (a, n), (b, m) = (values[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b))
         difference = a - b if a is not None and b is not None else None
         low, high = intervals.get(label, (None, None)) if difference is not None else (None, None)
         differences.append(
@@ -144,13 +144,13 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     """
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
-    rows = Breakdown.objects.filter(evaluation__in=[own.pk for own in evaluations]).order_by()
+    rows = Breakdown.objects.filter(evaluation__in=[run.pk for run in evaluations]).order_by()
     for dimension, names in rows.values_list("classes__dimension", "classes__labels"):
         counts[dimension] += 1
         labels.setdefault(dimension, set()).update(names)
     order = evaluations[0].phase.task.task_type.dimensions
-    known = [dimension for dimension in order if counts[dimension] == len(evaluations)]
-    return [dimension for dimension in known if len(labels[dimension]) > 1] or known
+    shared = [dimension for dimension in order if counts[dimension] == len(evaluations)]
+    return [dimension for dimension in shared if len(labels[dimension]) > 1] or shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,26 +198,26 @@ def differing(pair: Two, metric: Metric, dimension: str, label: str = "") -> Dif
         return None
     numbers: dict[str, int] = {}
     places = [
-        np.fromiter((numbers.setdefault(name, len(numbers)) for name in own), dtype=np.intp, count=len(own))
-        for own in names
-        if own is not None
+        np.fromiter((numbers.setdefault(name, len(numbers)) for name in side), dtype=np.intp, count=len(side))
+        for side in names
+        if side is not None
     ]
     runs = [statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)]
-    a, b = (_side(run, own, metric, dimension, len(numbers)) for run, own in zip(runs, places, strict=True))
+    a, b = (_side(run, rows, metric, dimension, len(numbers)) for run, rows in zip(runs, places, strict=True))
     with np.errstate(invalid="ignore"):
         # Of two infinite values the difference is undefined, and no difference that could be shown.
         differences = np.abs(a.values - b.values)
     is_wanted = np.full(len(numbers), not label)
     for side in (a, b) if label else ():
-        rows = [row for row, own in enumerate(side.labels) if label in (own or (NO_CLASS,))]
+        rows = [row for row, label_set in enumerate(side.labels) if label in (label_set or (NO_CLASS,))]
         is_wanted[side.places[rows]] = True
-    labels = dict.fromkeys(one for side in (a, b) for own in side.labels for one in own or (NO_CLASS,))
+    labels = dict.fromkeys(one for side in (a, b) for labels in side.labels for one in labels or (NO_CLASS,))
     differs = is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
     chosen = np.flatnonzero(differs)
     return Differing(
         dimension=dimension,
         # Instances without a class last.
-        labels=sorted(labels, key=lambda own: own == NO_CLASS),
+        labels=sorted(labels, key=lambda label: label == NO_CLASS),
         count=len(chosen),
         instances=int(is_wanted.sum()),
         _order=chosen[np.argsort(-differences[chosen], kind="stable")],

@@ -86,14 +86,17 @@ class Reading:
     def __init__(self, pair: Two, metric: Metric, rights: Rights) -> None:
         self.pair, self.metric, self.rights = pair, metric, rights
         self._texts = [texts_of(side) for side in (pair.a, pair.b)]
-        names = [names_of(side) or list(own) for side, own in zip((pair.a, pair.b), self._texts, strict=True)]
+        names = [
+            names_of(side) or list(texts) for side, texts in zip((pair.a, pair.b), self._texts, strict=True)
+        ]
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys([*names[0], *names[1]]))}
         self._places = [
-            np.fromiter((self._numbers[name] for name in own), dtype=np.intp, count=len(own)) for own in names
+            np.fromiter((self._numbers[name] for name in side), dtype=np.intp, count=len(side))
+            for side in names
         ]
         self._statistics: list[Statistics] = []
         if rights.values:
-            wanted = {own.statistic for own in pair.pooled}
+            wanted = {metric.statistic for metric in pair.pooled}
             self._statistics = [statistics_of(side, wanted) for side in (pair.a, pair.b)]
 
     @property
@@ -117,18 +120,18 @@ class Reading:
 
     @property
     def classes(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        named: dict[str, list[str]] = {}
         for dimension in self._statistics[0].features if self._statistics else ():
-            own = dict.fromkeys(
+            present = dict.fromkeys(
                 label for side in (0, 1) for labels in self._labels(side, dimension) for label in labels
             )
-            if len(own) > 1:
-                found[dimension] = natural_order(list(own))
-        return found
+            if len(present) > 1:
+                named[dimension] = natural_order(list(present))
+        return named
 
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
         rows = self._statistics[side].features.get(dimension, [()] * len(self._places[side]))
-        return [own or (NO_CLASS,) for own in rows]
+        return [row or (NO_CLASS,) for row in rows]
 
     def of_class(self, dimension: str, label: str) -> set[str]:
         names = list(self._numbers)
@@ -182,17 +185,17 @@ class Reading:
         return metric.aggregate(sums)
 
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
-        known = [name for name in names if name in self._numbers]
-        values: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in known}
-        if self.rights.values and known:
-            only = np.array(sorted(self._numbers[name] for name in known), dtype=np.intp)
+        shown = [name for name in names if name in self._numbers]
+        values: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in shown}
+        if self.rights.values and shown:
+            only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
             for metric in self.pair.pooled:
                 a, b = (self._values(metric, side, only) for side in (0, 1))
-                for name in known:
+                for name in shown:
                     place = int(np.searchsorted(only, self._numbers[name]))
                     values[name][metric.name] = (float(a[place]), float(b[place]))
         instances = []
-        for name in known:
+        for name in shown:
             first, second = (texts.get(name) for texts in self._texts)
             either = first or second or ShownInstance(name=name)
             instances.append(
@@ -245,8 +248,8 @@ def read_page(phase: Phase, viewer: object, query: ReadQuery) -> ReadPage:
     board = board_of(phase, viewer, query.rules, query.gold)
     offered = [*on_board(board), *own_runs(board, viewer)]
     chosen = chosen_two(board, viewer, offered, (query.a, query.b))
-    found = [evaluation_of(board, run) for run in chosen or ()]
-    scored = [evaluation for evaluation in found if evaluation is not None]
+    read = [evaluation_of(board, run) for run in chosen or ()]
+    scored = [evaluation for evaluation in read if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))
     viewer_rights = may_read(phase, viewer, scored)
@@ -329,19 +332,19 @@ def rights_to(run: Submission, viewer: object) -> Rights | None:
 
 
 def own_page(
-    evaluation: Evaluation, own: Rights, number: int, single: str = "", outcome: str = ""
+    evaluation: Evaluation, may: Rights, number: int, single: str = "", outcome: str = ""
 ) -> OwnPage | None:
     """None where the run has no instance of that name. Raises Unreadable."""
     texts = texts_of(evaluation)
     names = list(dict.fromkeys(names_of(evaluation) or texts))
     if single and single not in names:
         return None
-    found = {name: {one for one, _ in text.judged} for name, text in texts.items()} if own.gold else {}
-    if outcome and found:
-        names = [name for name in names if outcome in found.get(name, ())]
+    judged = {name: {one for one, _ in text.judged} for name, text in texts.items()} if may.gold else {}
+    if outcome and judged:
+        names = [name for name in names if outcome in judged.get(name, ())]
     pages = max(1, -(-len(names) // PAGE))
     number = min(number, pages)
-    metrics = {metric.name: metric for metric in two(evaluation, evaluation).pooled} if own.values else {}
+    metrics = {metric.name: metric for metric in two(evaluation, evaluation).pooled} if may.values else {}
     values = values_by_instance(evaluation, list(metrics.values()))
     instances = []
     for name in [single] if single else names[PAGE * (number - 1) : PAGE * number]:
@@ -349,12 +352,12 @@ def own_page(
         instances.append(
             ShownAnswer(
                 name=name,
-                given=text.given if text and own.given else "",
-                gold=text.gold if text and own.gold else "",
+                given=text.given if text and may.given else "",
+                gold=text.gold if text and may.gold else "",
                 answer=text.answer if text else "",
                 is_kept=text is not None,
                 values={metric: by_name[name] for metric, by_name in values.items()},
-                judged=text.judged if text and own.gold else (),
+                judged=text.judged if text and may.gold else (),
             )
         )
     return OwnPage(
@@ -364,5 +367,5 @@ def own_page(
         number=number,
         pages=pages,
         has_texts=bool(texts),
-        outcomes=Counter(one for outcomes in found.values() for one in outcomes),
+        outcomes=Counter(one for outcomes in judged.values() for one in outcomes),
     )

@@ -50,18 +50,18 @@ class Line:
 
     @property
     def mean(self) -> float | None:
-        known = self._known
-        return fmean(known) if known else None
+        numbers = self._known
+        return fmean(numbers) if numbers else None
 
     @property
     def deviation(self) -> float | None:
-        known = self._known
-        return stdev(known) if len(known) > 1 else None
+        numbers = self._known
+        return stdev(numbers) if len(numbers) > 1 else None
 
     @property
     def _known(self) -> list[float]:
-        found = [own.value for own in self.values if own.value is not None]
-        return found if len(found) == len(self.values) else []
+        listed = [one.value for one in self.values if one.value is not None]
+        return listed if len(listed) == len(self.values) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +89,8 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         raise Http404(_("No numbers of this phase are shown to you."))
     wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
     chosen = [named_run(board, viewer, offered, number) for number in wanted] or offered[:CHOSEN_AT_FIRST]
-    found = {run: evaluation_of(board, run) for run in chosen}
-    scored = {run: own for run, own in found.items() if own is not None}
+    read = {run: evaluation_of(board, run) for run in chosen}
+    scored = {run: one for run, one in read.items() if one is not None}
     evaluations = list(scored.values())
     # The metrics that all computed alike, in the order of the first.
     alike = [{metric.name for metric in two(evaluations[0], other).metrics} for other in evaluations]
@@ -98,16 +98,16 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
     metrics = [metric for metric in shared if all(metric.name in names for names in alike)]
     lines = []
     for metric in metrics:
-        scores = [{score.metric: score for score in own.scores.all()}[metric.name] for own in evaluations]
+        scores = [{score.metric: score for score in run.scores.all()}[metric.name] for run in evaluations]
         values = [Value(score.value, score.low, score.high, score.is_infinite) for score in scores]
         lines.append(_line(metric.name, metric.scale, values))
-    known = dimensions(evaluations) if evaluations else []
-    dimension = query.dimension if query.dimension in known else next(iter(known), "")
+    shown = dimensions(evaluations) if evaluations else []
+    dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
     by_class = (
-        [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable] if known else []
+        [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable] if shown else []
     )
-    chosen_metric = next((own for own in by_class if own.name == query.metric), next(iter(by_class), None))
-    hidden = hidden_classes([own.pk for own in evaluations], phase, board.audience).get(
+    chosen_metric = next((line for line in by_class if line.name == query.metric), next(iter(by_class), None))
+    hidden = hidden_classes([run.pk for run in evaluations], phase, board.audience).get(
         dimension, frozenset()
     )
     return Several(
@@ -116,10 +116,10 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
         runs=list(scored),
         missing=[run for run in chosen if run not in scored],
         metrics=lines,
-        left_out=len({score.metric for own in evaluations for score in own.scores.all()}) - len(metrics),
-        dimensions=known,
+        left_out=len({score.metric for run in evaluations for score in run.scores.all()}) - len(metrics),
+        dimensions=shown,
         dimension=dimension,
-        class_metrics=[own.name for own in by_class],
+        class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
         classes=_class_lines(evaluations, dimension, chosen_metric, hidden) if chosen_metric else [],
         min_class_size=phase.task.min_class_size if hidden else 0,
@@ -128,9 +128,9 @@ def several(phase: Phase, viewer: object, query: SeveralQuery) -> Several:
 
 def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
     first = values[0].value
-    apart = [None if own.value is None or first is None else own.value - first for own in values]
-    told = [replace(own, difference=difference) for own, difference in zip(values, apart, strict=True)]
-    return Line(name=name, scale=scale, values=told, n=n)
+    apart = [None if one.value is None or first is None else one.value - first for one in values]
+    shown = [replace(one, difference=difference) for one, difference in zip(values, apart, strict=True)]
+    return Line(name=name, scale=scale, values=shown, n=n)
 
 
 def _class_lines(
@@ -138,7 +138,7 @@ def _class_lines(
 ) -> list[Line]:
     by_label: dict[str, dict[int, Value]] = {}
     sizes: dict[str, int] = {}
-    for label, evaluation, number in class_numbers([own.pk for own in evaluations], dimension, metric.name):
+    for label, evaluation, number in class_numbers([run.pk for run in evaluations], dimension, metric.name):
         if label not in hidden:
             value, is_infinite, low, high, n = number
             by_label.setdefault(label, {})[evaluation] = Value(value, low, high, is_infinite)
@@ -147,7 +147,7 @@ def _class_lines(
         _line(
             label,
             metric.scale,
-            [by_label[label].get(own.pk, Value(None)) for own in evaluations],
+            [by_label[label].get(run.pk, Value(None)) for run in evaluations],
             sizes[label],
         )
         for label in natural_order(list(by_label))

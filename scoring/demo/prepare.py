@@ -243,7 +243,7 @@ def publish_ratings(season: Season, organiser: User) -> None:
         given = [
             Given(text.code, _values(text, name, qualities[text.submission.system], bias)) for text in texts
         ]
-        save_ratings(annotator=add_name(sheet=sheet, name=name), given=given)
+        save_ratings(annotator=add_name(sheet=sheet, name=name), ratings=given)
     publish(sheet=sheet, by=organiser)
 
 

@@ -104,9 +104,9 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
     return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme.read_text(encoding='utf-8')}"
 
 
-def _record(files: Mapping[str, bytes], own: str) -> str:
+def _record(files: Mapping[str, bytes], record_name: str) -> str:
     def line(name: str, content: bytes) -> str:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         return f"{name},sha256={digest},{len(content)}\n"
 
-    return "".join(line(name, content) for name, content in files.items()) + f"{own},,\n"
+    return "".join(line(name, content) for name, content in files.items()) + f"{record_name},,\n"

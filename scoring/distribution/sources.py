@@ -35,13 +35,13 @@ class WheelRefused(Exception):
 
 def wheel_files(root: Path) -> dict[str, bytes]:
     """The content of the package by path, from a checkout. Raises WheelRefused."""
-    found = {f"{PACKAGE}/__init__.py": _HEAD.encode(), f"{PACKAGE}/__main__.py": _read(root / MAIN)}
+    files = {f"{PACKAGE}/__init__.py": _HEAD.encode(), f"{PACKAGE}/__main__.py": _read(root / MAIN)}
     for folder, room in FOLDERS.items():
         for path in sorted((root / folder).rglob("*")):
             if path.is_file() and path.suffix in SUFFIXES:
-                found[f"{PACKAGE}/{room}/{path.relative_to(root / folder).as_posix()}"] = _read(path)
-    refuse_missing_modules(found)
-    return found
+                files[f"{PACKAGE}/{room}/{path.relative_to(root / folder).as_posix()}"] = _read(path)
+    refuse_missing_modules(files)
+    return files
 
 
 def renamed(text: str) -> str:

@@ -95,19 +95,19 @@ def board_feed(board: Board) -> str:
     return _written(title, site_address("board", *where), "board-feed", where, entries)
 
 
-def team_feed(found: PublicTeam) -> str:
-    where = [found.team.slug]
-    entries = map(_result, found.results)
+def team_feed(team: PublicTeam) -> str:
+    where = [team.team.slug]
+    entries = map(_result, team.results)
     return _written(
-        f"Results of {found.team}", site_address("team-results", *where), "team-feed", where, entries
+        f"Results of {team.team}", site_address("team-results", *where), "team-feed", where, entries
     )
 
 
-def system_feed(found: PublicTeam, results: Iterable[Result], name: str) -> str:
-    where = [found.team.slug, system_slug(name)]
+def system_feed(team: PublicTeam, results: Iterable[Result], name: str) -> str:
+    where = [team.team.slug, system_slug(name)]
     entries = map(_result, results)
     return _written(
-        f"{name} of {found.team}", site_address("team-system", *where), "team-system-feed", where, entries
+        f"{name} of {team.team}", site_address("team-system", *where), "team-system-feed", where, entries
     )
 
 
@@ -136,26 +136,26 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
 
 def _result(result: Result) -> Entry:
     placing, where = result.placing, place(result.phase)
-    said = " ".join(filter(None, [placing.metric, placing.number]))
+    score = " ".join(filter(None, [placing.metric, placing.number]))
     return Entry(
         name=f"run-{placing.submission}",
         title=f"{placing.system}: {placing.place or 'not ranked'}, {result.phase.task}, {result.phase}",
-        html=f"<p>{escape(f'{said}, ' if said else '')}{escape(str(result.season))}</p>",
+        html=f"<p>{escape(f'{score}, ' if score else '')}{escape(str(result.season))}</p>",
         address=site_address("board", *where),
         published=placing.submitted_at.replace(tzinfo=placing.submitted_at.tzinfo or dt.UTC),
     )
 
 
 def _written(title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]) -> str:
-    own = site_address(route, *where)
-    feed = Atom1Feed(title=_clean(title), link=link, description="", feed_url=own, feed_guid=own)
+    link_here = site_address(route, *where)
+    feed = Atom1Feed(title=_clean(title), link=link, description="", feed_url=link_here, feed_guid=link_here)
     ordered = sorted(entries, key=lambda entry: entry.updated or entry.published, reverse=True)
     for entry in ordered[:MAX_ENTRIES]:
         feed.add_item(
             title=_clean(entry.title),
             link=entry.address,
             description=_clean(entry.html),
-            unique_id=f"{own}#{entry.name}",
+            unique_id=f"{link_here}#{entry.name}",
             pubdate=entry.published,
             updateddate=entry.updated or entry.published,
         )

@@ -50,9 +50,9 @@ class Citation:
     def text(self) -> str:
         """`Organisers of CL-Summ 2014. CL-Summ 2014. 2014. https://…`"""
         parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
-        told = [part.rstrip(".") for part in parts if part]
+        bare = [part.rstrip(".") for part in parts if part]
         year = [] if self.year is None else [str(self.year)]
-        return ". ".join([*told[:2], *year, *told[2:]]) + f". {self.address}"
+        return ". ".join([*bare[:2], *year, *bare[2:]]) + f". {self.address}"
 
 
 def of_season(season: Season) -> Citation:
@@ -92,7 +92,7 @@ def of_board(board: Board, kept: Snapshot | None = None, *, confirmation: Confir
 def of_snapshot(kept: Snapshot) -> Citation:
     phase, task = kept.phase, kept.phase.task
     results = kept.content.get("results")
-    said = f". Results were {results['words']}" if results else ""
+    tail = f". Results were {results['words']}" if results else ""
     return Citation(
         key="-".join([*place(phase), kept.short]),
         title=f"{task.season}: board of {task}, {phase}",
@@ -100,7 +100,7 @@ def of_snapshot(kept: Snapshot) -> Citation:
         year=kept.created_at.year,
         address=address_of(kept),
         note=f"Version {kept.version} of {kept.created_at:%Y-%m-%d}, gold v{kept.gold.number} "
-        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}{said}",
+        f"(sha256 {kept.gold.digest[:_DIGITS]}), rules {kept.rules}{tail}",
     )
 
 

@@ -70,12 +70,12 @@ class Release:
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
     """One phase for each split that has released its inputs, whoever asks."""
-    found: dict[str, tuple[Phase, Gold]] = {}
+    golds: dict[str, tuple[Phase, Gold]] = {}
     for phase in task.phases.all():
         gold = Gold.objects.current(phase) if phase.has_released_inputs() else None
         if gold is not None:
-            found.setdefault(phase.split, (phase, gold))
-    return dict(found.values())
+            golds.setdefault(phase.split, (phase, gold))
+    return dict(golds.values())
 
 
 def releases_of(task: Task) -> list[Release]:
@@ -85,8 +85,8 @@ def releases_of(task: Task) -> list[Release]:
 def _read_archive(name: str) -> Archive:
     """Looked into once: the name holds the checksum of the content."""
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
-    found: Archive | None = caches["results"].get(key)
-    if found is None:
+    packed: Archive | None = caches["results"].get(key)
+    if packed is None:
         with storage.gold.open(name) as content:
             sha256 = _sha256(content)
             content.seek(0)
@@ -100,9 +100,9 @@ def _read_archive(name: str) -> Archive:
                         with archive.open(member) as file:
                             fields = dict(_plain_fields(file))
                     files.append(ReleasedFile(member.filename, member.file_size, digest, fields))
-        found = Archive(storage.gold.size(name), sha256, tuple(files))
-        caches["results"].set(key, found, None)
-    return found
+        packed = Archive(storage.gold.size(name), sha256, tuple(files))
+        caches["results"].set(key, packed, None)
+    return packed
 
 
 def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
@@ -111,11 +111,11 @@ def _plain_fields(lines: IO[bytes]) -> Iterator[tuple[str, str]]:
         for name, value in json.loads(line).items():
             if value is not None:
                 types.setdefault(name, set()).add(_TYPES.get(type(value), ""))
-    for name, own in types.items():
-        if own == {"sc:Integer", "sc:Float"}:
+    for name, seen in types.items():
+        if seen == {"sc:Integer", "sc:Float"}:
             yield name, "sc:Float"
-        elif len(own) == 1 and "" not in own:
-            yield name, next(iter(own))
+        elif len(seen) == 1 and "" not in seen:
+            yield name, next(iter(seen))
 
 
 def _sha256(content: IO[bytes]) -> str:
@@ -159,7 +159,7 @@ def given_out(task: Task, viewer: object) -> list[GivenSplit]:
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
     """The same as long as a file made of them is the same."""
-    stated = [form, release(), *(f"{own.gold.public} {own.gold.file} {own.has_gold}" for own in splits)]
+    stated = [form, release(), *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits)]
     return f'"{hashlib.sha256("|".join(stated).encode()).hexdigest()}"'
 
 
@@ -455,14 +455,14 @@ def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
         task__options__entailment=phase.task.options[ENTAILMENT.name]
     ).select_related("task__season")
     closed = {
-        own.task.season_id
-        for own in asking
-        if not own.task.season.is_public or not may_have_gold(own, viewer)
+        one.task.season_id
+        for one in asking
+        if not one.task.season.is_public or not may_have_gold(one, viewer)
     }
     if phase.task.season_id in closed:
         return []
     deciding = EntailmentModel.objects.deciding(model, phase.task.season)
-    return [own for own in deciding if own.season_id is not None or not closed]
+    return [one for one in deciding if one.season_id is not None or not closed]
 
 
 def write_labels(out: IO[bytes], phase: Phase, deciding: list[EntailmentModel]) -> None:

@@ -274,14 +274,14 @@ def badge(board: Board, row: Row | None) -> str:
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format("text/csv; charset=utf-8", lambda own: as_csv(own.board, own.rows, figures_of(own.rows))),
-    "json": Format(JSON, lambda own: as_json(own.board, own.rows, figures_of(own.rows))),
-    "tex": Format("application/x-tex; charset=utf-8", lambda own: as_latex(own.board, own.rows, own.choice)),
+    "csv": Format("text/csv; charset=utf-8", lambda b: as_csv(b.board, b.rows, figures_of(b.rows))),
+    "json": Format(JSON, lambda b: as_json(b.board, b.rows, figures_of(b.rows))),
+    "tex": Format("application/x-tex; charset=utf-8", lambda b: as_latex(b.board, b.rows, b.choice)),
     # What is cited is kept, and the entries lead there.
-    "bib": Format("application/x-bibtex; charset=utf-8", lambda own: as_bibtex(own, keep_cited(own.board))),
+    "bib": Format("application/x-bibtex; charset=utf-8", lambda b: as_bibtex(b, keep_cited(b.board))),
     "papers-with-code.json": Format(JSON, as_papers_with_code),
     "every-eval-ever.zip": Format(ZIP, as_every_eval_ever),
-    "hugging-face.zip": Format(ZIP, lambda own: as_hugging_face(own, "")),
+    "hugging-face.zip": Format(ZIP, lambda b: as_hugging_face(b, "")),
     "ir-metadata.zip": Format(ZIP, as_ir_metadata),
 }
 

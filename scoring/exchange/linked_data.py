@@ -97,5 +97,5 @@ def spdx(licence: str) -> str | None:
 
 
 def licence_address(licence: str) -> str | None:
-    known = spdx(licence)
-    return ADDRESS.format(known) if known and " " not in known else None
+    name = spdx(licence)
+    return ADDRESS.format(name) if name and " " not in name else None

@@ -58,8 +58,8 @@ class Mounted:
 
     @cached_property
     def mount(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / MOUNT).read_text(encoding="utf-8"))
-        return found
+        facts: dict[str, Any] = json.loads((self.folder / MOUNT).read_text(encoding="utf-8"))
+        return facts
 
     @property
     def title(self) -> str:
@@ -72,11 +72,11 @@ class Mounted:
     @property
     def boards(self) -> list[tuple[str, str]]:
         return [
-            (found[1], f"{task['title']}, {phase['title']}, {found[1].rpartition('-')[2]}")
+            (match[1], f"{task['title']}, {phase['title']}, {match[1].rpartition('-')[2]}")
             for task in self.facts["tasks"]
             for phase in task["phases"]
             for path in phase["boards"]
-            if (found := _BOARD.fullmatch(path))
+            if (match := _BOARD.fullmatch(path))
         ]
 
     def board(self, name: str) -> MountedBoard | None:
@@ -106,8 +106,8 @@ class Mounted:
 
 def mounted_archives() -> list[Mounted]:
     base = settings.DATA_DIR / FOLDER
-    found = (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
-    return sorted((one for one in found if (one.folder / MOUNT).is_file()), key=lambda one: one.slug)
+    mounts = (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
+    return sorted((one for one in mounts if (one.folder / MOUNT).is_file()), key=lambda one: one.slug)
 
 
 def mounted_archive(slug: str) -> Mounted | None:
@@ -117,23 +117,23 @@ def mounted_archive(slug: str) -> Mounted | None:
 def mount(archive: Path, slug: str = "") -> Mounted:
     """Verify a folder and keep a copy of it. Raises MountRefused, or InputRefused where it is no archive."""
     facts = read_season(archive)
-    own = slug or str(facts["season"]["slug"])
-    if not _SLUG.fullmatch(own):
-        raise MountRefused(f"“{own}” is no slug; name another")
-    place = settings.DATA_DIR / FOLDER / own
+    called = slug or str(facts["season"]["slug"])
+    if not _SLUG.fullmatch(called):
+        raise MountRefused(f"“{called}” is no slug; name another")
+    place = settings.DATA_DIR / FOLDER / called
     if place.exists():
-        raise MountRefused(f"an archive is mounted as “{own}” already; name another slug, or unmount it")
-    found = verify(archive)
-    if found.differing:
-        raise MountRefused(f"it does not hold: {found.differing[0]}")
+        raise MountRefused(f"an archive is mounted as “{called}” already; name another slug, or unmount it")
+    checked = verify(archive)
+    if checked.differing:
+        raise MountRefused(f"it does not hold: {checked.differing[0]}")
     place.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
-        whole = Path(scratch) / own
+        whole = Path(scratch) / called
         for name in (*_named(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
         # Whatever pages show of it is read once, before anybody sees it.
-        copy = Mounted(own, whole)
+        copy = Mounted(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:
                 raise MountRefused(f"its checksums do not name {SEASON}, or it has no title")
@@ -141,22 +141,22 @@ def mount(archive: Path, slug: str = "") -> Mounted:
                 copy.board(name)
         except (AttributeError, KeyError, TypeError, ValueError) as fault:
             raise MountRefused(f"not as an archive is written: {fault!r}") from fault
-        told = {
+        stated = {
             "mounted": timezone.now().isoformat(),
             "sha256": hashlib.sha256((whole / CONTENT / CHECKSUMS).read_bytes()).hexdigest(),
-            "verified": found.summary()[-1],
-            "unchecked": dict(found.unchecked),
+            "verified": checked.summary()[-1],
+            "unchecked": dict(checked.unchecked),
         }
-        (whole / MOUNT).write_text(json.dumps(told), encoding="utf-8")
+        (whole / MOUNT).write_text(json.dumps(stated), encoding="utf-8")
         whole.rename(place)
-    return Mounted(own, place)
+    return Mounted(called, place)
 
 
 def unmount(slug: str) -> None:
-    found = mounted_archive(slug)
-    if found is None:
+    mount = mounted_archive(slug)
+    if mount is None:
         raise MountRefused(f"no archive is mounted as “{slug}”")
-    shutil.rmtree(found.folder)
+    shutil.rmtree(mount.folder)
 
 
 def _named(folder: Path) -> Iterator[str]:

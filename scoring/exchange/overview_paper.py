@@ -84,7 +84,7 @@ class PaperFiles:
 
     @property
     def every(self) -> list[PaperFile]:
-        return [*self.files, *(file for _, own in self.classes for file in own)]
+        return [*self.files, *(file for _, files in self.classes for file in files)]
 
     @property
     def is_hidden(self) -> bool:
@@ -210,16 +210,16 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
     dimensions = offered_dimensions(board)
     if not dimensions:
         return
-    own = replace(board, rows=board.systems)
+    view = replace(board, rows=board.systems)
     yield (
         _("All classes and metrics"),
         [
-            PaperFile(f"classes/{name}.csv", "CSV", partial(classes_csv, own)),
-            PaperFile(f"classes/{name}.json", "JSON", partial(classes_json, own)),
+            PaperFile(f"classes/{name}.csv", "CSV", partial(classes_csv, view)),
+            PaperFile(f"classes/{name}.json", "JSON", partial(classes_json, view)),
         ],
     )
     for dimension in dimensions:
-        metrics = metrics_of(own, dimension)
+        metrics = metrics_of(view, dimension)
         ranking = board.ranking.metric if board.ranking else ""
         metric = ranking if ranking in metrics else next(iter(metrics), "")
         if metric:
@@ -228,12 +228,12 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
             label %= {"metric": metric_label(metric), "dimension": dimension_label(dimension)}
 
             def table(dimension: str = dimension, metric: str = metric) -> str:
-                classes = class_table(own, own.rows, dimension, metric)
-                return classes_latex(own, classes, leaders_of(own, dimension, metric).significant)
+                classes = class_table(view, view.rows, dimension, metric)
+                return classes_latex(view, classes, leaders_of(view, dimension, metric).significant)
 
             def chart(dimension: str = dimension, metric: str = metric) -> Figure:
-                classes = class_table(own, own.rows[:MAX_IN_HEAT_MAP], dimension, metric)
-                leaders = leaders_of(own, dimension, metric).among({name.label for name in classes.classes})
+                classes = class_table(view, view.rows[:MAX_IN_HEAT_MAP], dimension, metric)
+                leaders = leaders_of(view, dimension, metric).among({name.label for name in classes.classes})
                 return heat_map(classes, leaders.significant)
 
             yield label, [PaperFile(f"classes/{stem}.tex", "LaTeX", table), *_charts(stem, chart)]
@@ -336,7 +336,7 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         means = [(mean, name) for name in table.classes if (mean := table.mean(name.label)) is not None]
         if len(means) < 2 or table.higher_is_better is None:
             continue
-        means.sort(key=lambda found: found[0], reverse=not table.higher_is_better)
+        means.sort(key=lambda part: part[0], reverse=not table.higher_is_better)
         over = f"By {_markdown(dimension_label(dimension))}, over {counted(len(systems), 'system')}"
         ends = [
             f"{word} {_markdown(name.label)} (mean {shown(mean, table.scale)} on {name.support} of the gold)"
@@ -402,19 +402,19 @@ def participants(season: Season, viewer: object) -> list[Participant]:
     ]
 
 
-def participants_csv(found: Sequence[Participant]) -> str:
+def participants_csv(teams: Sequence[Participant]) -> str:
     lines = []
-    for team in found:
-        own = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
+    for team in teams:
+        facts = [team.slug, plain(team.name), team.members, "yes" if team.has_organiser else ""]
         people = [(person.name, person.affiliation, person.orcid) for person in team.people]
-        lines += [[*own, *map(plain, person)] for person in people or [("", "", "")]]
+        lines += [[*facts, *map(plain, person)] for person in people or [("", "", "")]]
     return csv_text(HEADS, lines)
 
 
-def participants_latex(season: Season, found: Sequence[Participant]) -> str:
+def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
     """Members read `* Ada Lovelace, Bo Li and 2 others`, the asterisk where an organiser is among them."""
     lines = []
-    for team in found:
+    for team in teams:
         names = ", ".join(person.name for person in team.people)
         others = counted(team.unnamed, "other" if names else "member") if team.unnamed else ""
         members = f"{names} and {others}" if names and others else names or others
@@ -422,5 +422,5 @@ def participants_latex(season: Season, found: Sequence[Participant]) -> str:
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
     tabular = as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", ["Team", "Members", "Affiliations"], lines)
     caption = f"Teams of {season}. Named are the members who agreed to it"
-    caption += "; * with an organiser of the season." if any(team.has_organiser for team in found) else "."
+    caption += "; * with an organiser of the season." if any(team.has_organiser for team in teams) else "."
     return as_table(tabular, caption, f"{season.slug}-teams")

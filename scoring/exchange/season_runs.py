@@ -79,13 +79,13 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
 
 def ranking_scores(runs: list[Submission]) -> dict[int, Score]:
     first = {run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules}
-    found = (
+    scores = (
         Score.objects.filter(evaluation__submission__in=list(first), shared__position=0)
         .select_related("evaluation")
         .order_by("evaluation__gold__number", "evaluation_id")
     )
     return {
         score.evaluation.submission_id: score
-        for score in found
+        for score in scores
         if score.evaluation.rules == first[score.evaluation.submission_id]
     }

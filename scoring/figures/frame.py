@@ -201,14 +201,14 @@ class Span:
 def span(axis: Axis, numbers: Iterable[float]) -> Span:
     if axis.labels:
         return Span(-0.5, len(axis.labels) - 0.5)
-    known = [number for number in numbers if math.isfinite(number) and (axis.kind != "log" or number > 0)]
+    drawn = [number for number in numbers if math.isfinite(number) and (axis.kind != "log" or number > 0)]
     if axis.kind == "log":
-        low, high = (math.log10(number) for number in (min(known, default=1.0), max(known, default=10.0)))
+        low, high = (math.log10(number) for number in (min(drawn, default=1.0), max(drawn, default=10.0)))
         free = PADDING * (high - low) or 0.5
         return Span(low - free, high + free, is_log=True)
     if axis.has_zero:
-        known.append(0.0)
-    low, high = min(known, default=0.0), max(known, default=0.0)
+        drawn.append(0.0)
+    low, high = min(drawn, default=0.0), max(drawn, default=0.0)
     if axis.kind == "date":
         free = max(PADDING * (high - low), 5 * MINUTE)
         return Span(low - free, high + free)

@@ -240,9 +240,9 @@ def _error(name: str, values: Sequence[Measured]) -> Mapping[str, Part]:
         return {}
     reached = [
         (NO_LENGTH, NO_LENGTH)
-        if own is None or measured.value is None
-        else (own[1] - measured.value, measured.value - own[0])
-        for own, measured in zip(ends, values, strict=True)
+        if bounds is None or measured.value is None
+        else (bounds[1] - measured.value, measured.value - bounds[0])
+        for bounds, measured in zip(ends, values, strict=True)
     ]
     return {
         name: {

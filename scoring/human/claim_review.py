@@ -93,9 +93,9 @@ def keep_judgements(
 
     Raises JudgementsRefused with every line that says nothing, or of something that the run does not have.
     """
-    found = read_agreement(submission, path, filename, by)
+    read = read_agreement(submission, path, filename, by)
     keep_file(submission=submission, path=path, filename=filename, by=by)
-    return found
+    return read
 
 
 def keep_file(*, submission: Submission, path: Path, filename: str, by: User | None) -> JudgedRun:
@@ -123,14 +123,14 @@ def publish(*, submission: Submission, by: User | None) -> None:
     judged = JudgedRun.objects.filter(submission=submission).first()
     if judged is None:
         raise NotPublished(_("nobody has judged the run yet"))
-    found = agreement_of(judged)
+    agreed = agreement_of(judged)
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
         if locked is None:
             raise NotPublished(_("another file has taken the place of these judgements meanwhile"))
         if locked.published_at is not None:
             raise NotPublished(_("the ratings stand on the board already"))
-        scores = HumanScore.objects.bulk_create(_scores(locked, found))
+        scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
         if not scores:
             raise NotPublished(_("no whole response is rated in the file"))
         locked.published_at = timezone.now()
@@ -160,18 +160,18 @@ def _note(judged: JudgedRun, by: User | None, key: str) -> None:
     audit.record(key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run})
 
 
-def _scores(judged: JudgedRun, found: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:
+def _scores(judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]) -> Iterator[HumanScore]:
     for kind in RATINGS:
-        own = found[kind]
-        if not own["items"]:
+        facts = agreed[kind]
+        if not facts["items"]:
             continue
         parts = {
             **judged_parts(kind),
-            "responses": own["items"],
-            "n": own["ratings"],
-            "annotators": own["annotators"],
-            "fleiss": signed(own["fleiss"]),
-            "alpha": signed(own["krippendorff"]),
+            "responses": facts["items"],
+            "n": facts["ratings"],
+            "annotators": facts["annotators"],
+            "fleiss": signed(facts["fleiss"]),
+            "alpha": signed(facts["krippendorff"]),
             "file": judged.sha256[:DIGEST_LENGTH],
             "interval": WILSON_JACKKNIFE,
             "numpy": version("numpy"),
@@ -180,9 +180,9 @@ def _scores(judged: JudgedRun, found: Mapping[str, Mapping[str, Any]]) -> Iterat
             judged=judged,
             submission=judged.submission,
             criterion=kind,
-            value=own["people"],
-            low=own["low"],
-            high=own["high"],
-            n=own["items"],
+            value=facts["people"],
+            low=facts["low"],
+            high=facts["high"],
+            n=facts["items"],
             signature=joined(f"human_{kind}", parts),
         )

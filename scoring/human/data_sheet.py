@@ -62,22 +62,22 @@ SECTIONS: dict[str, dict[str, str]] = {
         "impact": gettext_noop("What could harm evaluators or others"),
     },
 }
-QUESTIONS = {name: question for own in SECTIONS.values() for name, question in own.items()}
+QUESTIONS = {name: question for part in SECTIONS.values() for name, question in part.items()}
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
     """Keep what is answered; an empty answer takes one away. Also once the sheet is published."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        given = {name: plain_paragraphs(answers.get(name, "")) for name in QUESTIONS}
+        texts = {name: plain_paragraphs(answers.get(name, "")) for name in QUESTIONS}
         changes = [
             audit.Change(name, locked.data_sheet.get(name), text or None)
-            for name, text in given.items()
+            for name, text in texts.items()
             if text != locked.data_sheet.get(name, "")
         ]
         if not changes:
             return
-        locked.data_sheet = {name: text for name, text in given.items() if text}
+        locked.data_sheet = {name: text for name, text in texts.items() if text}
         locked.save(update_fields=["data_sheet"])
         with audit.in_english():
             names = listed([change.key for change in changes])
@@ -127,17 +127,17 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
 
 def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
     facts = list(known(sheet))
-    found = []
+    parts = []
     for section, questions in SECTIONS.items():
-        lines = [(question, answer) for own, question, answer in facts if own == section]
+        lines = [(question, answer) for part, question, answer in facts if part == section]
         lines += [
             (_(question), sheet.data_sheet[name])
             for name, question in questions.items()
             if sheet.data_sheet.get(name)
         ]
         if lines:
-            found.append((_(section), lines))
-    return found
+            parts.append((_(section), lines))
+    return parts
 
 
 def as_markdown(sheet: Sheet) -> str:

@@ -41,25 +41,25 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
     sheet = published_sheet(phase, at)
     if sheet is None:
         return {}
-    found: dict[str, Values] = {}
+    means: dict[str, Values] = {}
     for criterion in CRITERIA:
-        given: dict[tuple[int, str], list[float]] = defaultdict(list)
+        by_text: dict[tuple[int, str], list[float]] = defaultdict(list)
         for rating in final_ratings(sheet, criterion):
-            given[rating.run, rating.instance].append(rating.value)
-        found[criterion] = {key: fmean(values) for key, values in given.items()}
-    return found
+            by_text[rating.run, rating.instance].append(rating.value)
+        means[criterion] = {key: fmean(values) for key, values in by_text.items()}
+    return means
 
 
 def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
-    found: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         with tempfile.TemporaryDirectory(prefix="citeboard-judged-") as folder:
             path = storage.local_copy(storage.statistics, run.file, Path(folder))
             judgements = read_judgements(path, lambda item: True, shown=run.filename)
         for kind, items in judgements.answers.items():
             for item, answers in items.items():
-                found[kind][run.submission_id, item[0]].append(fmean(answers.values()))
-    return {kind: {key: fmean(own) for key, own in items.items()} for kind, items in found.items()}
+                values[kind][run.submission_id, item[0]].append(fmean(answers.values()))
+    return {kind: {key: fmean(one) for key, one in items.items()} for kind, items in values.items()}
 
 
 def lines(board: Board, people: Values) -> list[Line]:
@@ -91,10 +91,12 @@ def lines(board: Board, people: Values) -> list[Line]:
 
 
 def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correlation]:
-    own: dict[int, list[float]] = defaultdict(list)
+    by_run: dict[int, list[float]] = defaultdict(list)
     for (run, _), value in people.items():
-        own[run].append(value)
-    cells = [(row.scores.get(column), own[row.submission]) for row in board.rows if row.submission in own]
+        by_run[run].append(value)
+    cells = [
+        (row.scores.get(column), by_run[row.submission]) for row in board.rows if row.submission in by_run
+    ]
     pairs = [(cell.value, fmean(values)) for cell, values in cells if cell and cell.value is not None]
     x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     return {name: of_points(name, x, y) for name in COEFFICIENTS}
@@ -105,14 +107,16 @@ def _on_instances(
 ) -> dict[str, dict[tuple[int, str], float]]:
     pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
     runs = {run for run, _ in people}
-    own = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
-    found: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
-    for evaluation in Evaluation.objects.filter(pk__in=own):
+    shown = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
+    by_metric: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
+    for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
             values = values_by_instance(evaluation, pooled)
         except Unreadable:
             continue
-        run = own[evaluation.pk]
+        run = shown[evaluation.pk]
         for metric, by_name in values.items():
-            found[metric] |= {(run, name): value for name, value in by_name.items() if (run, name) in people}
-    return found
+            by_metric[metric] |= {
+                (run, name): value for name, value in by_name.items() if (run, name) in people
+            }
+    return by_metric

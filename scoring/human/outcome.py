@@ -50,11 +50,11 @@ class NotPublished(Refused):
 
 def ratings_by_annotator(sheet: Sheet, criterion: str) -> Ratings:
     first = sheet.annotators.filter(is_adjudicator=False)
-    found: dict[str, dict[int, int]] = {str(annotator): {} for annotator in first}
+    ratings: dict[str, dict[int, int]] = {str(annotator): {} for annotator in first}
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     for name, text, value in rows.values_list("annotator__name", "text", criterion):
-        found[name][text] = value
-    return found
+        ratings[name][text] = value
+    return ratings
 
 
 def agreement(sheet: Sheet) -> dict[str, Agreement]:
@@ -63,7 +63,7 @@ def agreement(sheet: Sheet) -> dict[str, Agreement]:
 
 def system_means(sheet: Sheet, criterion: str) -> dict[int, Mean]:
     rated = final_ratings(sheet, criterion)
-    return means([(own.run, own.position - 1, own.value) for own in rated], sheet.instances.count())
+    return means([(one.run, one.position - 1, one.value) for one in rated], sheet.instances.count())
 
 
 def unfinished(sheet: Sheet) -> list[str]:
@@ -72,7 +72,7 @@ def unfinished(sheet: Sheet) -> list[str]:
     first = sheet.annotators.filter(is_adjudicator=False).annotate(rated=Count("ratings"))
     words = _("%(name)s, who has rated %(rated)s of %(texts)s")
     waiting = [
-        words % {"name": own, "rated": own.rated, "texts": texts} for own in first if own.rated < texts
+        words % {"name": one, "rated": one.rated, "texts": texts} for one in first if one.rated < texts
     ]
     in_dispute = sum(len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA)
     if in_dispute:
@@ -101,12 +101,12 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.agreement = {
             name: {
                 # Without the names of people.
-                "mean": _number(found.mean_kappa),
-                "alpha": _number(found.alpha),
-                "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in found.pairs],
+                "mean": _number(one.mean_kappa),
+                "alpha": _number(one.alpha),
+                "pairs": [{"texts": pair.texts, "kappa": _number(pair.kappa)} for pair in one.pairs],
                 "adjudicated": len(decided(locked, name)),
             }
-            for name, found in agreement(locked).items()
+            for name, one in agreement(locked).items()
         }
         locked.published_at = timezone.now()
         locked.save(update_fields=["agreement", "published_at"])
@@ -144,10 +144,10 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     first = sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
     annotators = first.distinct().count()
     for criterion in CRITERIA:
-        found = sheet.agreement[criterion]
+        facts = sheet.agreement[criterion]
         # From which distance an adjudicator decided, and on how many texts; nothing where none could.
         distance = sheet.adjudicated_from
-        adjudicated = {"adjudicated_from": distance, "adjudicated": found["adjudicated"]} if distance else {}
+        adjudicated = {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]} if distance else {}
         for run, mean in system_means(sheet, criterion).items():
             parts = {
                 **column_parts(sheet),
@@ -155,8 +155,8 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 "instances": sheet.instances.count(),
                 "texts": texts_of(sheet).count(),
                 "annotators": annotators,
-                "kappa": signed(found["mean"]),
-                "alpha": signed(found["alpha"]),
+                "kappa": signed(facts["mean"]),
+                "alpha": signed(facts["alpha"]),
                 **adjudicated,
                 "seed": sheet.seed,
                 "interval": WILSON_JACKKNIFE,
@@ -192,19 +192,19 @@ class Pair:
 
 
 def pairwise(ratings: Ratings) -> list[Pair]:
-    found = []
+    pairs = []
     for first, second in combinations(ratings, 2):
         shared = [text for text in ratings[first] if text in ratings[second]]
         kappa = quadratic(
             [ratings[first][text] for text in shared], [ratings[second][text] for text in shared]
         )
-        found.append(Pair(first, second, len(shared), kappa))
-    return found
+        pairs.append(Pair(first, second, len(shared), kappa))
+    return pairs
 
 
 def mean_kappa(pairs: Sequence[Pair]) -> float:
-    known = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
-    return sum(known) / len(known) if known else math.nan
+    kappas = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
+    return sum(kappas) / len(kappas) if kappas else math.nan
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,8 @@ def agreement_of(ratings: Ratings) -> Agreement:
     """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced."""
     pairs = pairwise(ratings)
     by_text: dict[int, list[int]] = {}
-    for own in ratings.values():
-        for text, rating in own.items():
+    for one in ratings.values():
+        for text, rating in one.items():
             by_text.setdefault(text, []).append(rating)
     return Agreement(pairs, mean_kappa(pairs), alpha(list(by_text.values()), "ordinal"))
 
@@ -242,17 +242,17 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         column = 2 * systems.index(system)
         rows[instance, column] += rating
         rows[instance, column + 1] += 1
-    found = {}
+    by_system = {}
     for place, system in enumerate(systems):
         # From (instances, 2) sums of ratings and their numbers.
-        own = rows[:, 2 * place : 2 * place + 2]
-        total, count = own.sum(axis=0)
-        found[system] = Mean(
+        pair = rows[:, 2 * place : 2 * place + 2]
+        total, count = pair.sum(axis=0)
+        by_system[system] = Mean(
             value=float(total / count),
-            interval=ratio_interval(own[own[:, 1] > 0], RATING_RANGE),
+            interval=ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE),
             n=int(count),
         )
-    return found
+    return by_system
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,17 +263,17 @@ class ClassMeans:
 
 
 def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
-    found: dict[str, tuple[str, ...]] = {}
+    classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
         try:
-            found = classes_by_instance(evaluation, dimension)
+            classes = classes_by_instance(evaluation, dimension)
             break
         except Unreadable:
             continue
     places: dict[str, dict[str, int]] = defaultdict(dict)
     for name in sheet.instances.order_by("position").values_list("name", flat=True):
-        for label in found.get(name, ()):
+        for label in classes.get(name, ()):
             places[label][name] = len(places[label])
     if len(places) < 2:
         return []
@@ -281,8 +281,8 @@ def means_by_class(sheet: Sheet, dimension: str) -> list[ClassMeans]:
     found_means = []
     for label, numbers in places.items():
         by_criterion = {}
-        for criterion, given in ratings.items():
-            rated = [(one.run, numbers[one.instance], one.value) for one in given if one.instance in numbers]
+        for criterion, group in ratings.items():
+            rated = [(one.run, numbers[one.instance], one.value) for one in group if one.instance in numbers]
             by_criterion[criterion] = means(rated, len(numbers))
         found_means.append(ClassMeans(label=label, instances=len(numbers), means=by_criterion))
     return found_means
@@ -302,7 +302,7 @@ RATED = {
 def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[tuple[str, list[Explained]]]:
     """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
     sheet = published_sheet(phase, at)
-    found: dict[str, Explained] = {}
+    scores: dict[str, Explained] = {}
     for score in HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ():
         assert sheet is not None
         definition = _(
@@ -317,7 +317,7 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
         numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
         if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
-        found[score.criterion] = _explained(score, SCALE, definition)
+        scores[score.criterion] = _explained(score, SCALE, definition)
     judged = published_judgements(phase, at).filter(submission=run)
     for score in HumanScore.objects.filter(judged__in=judged):
         lowest, *_others, highest = RATINGS[score.criterion]
@@ -330,8 +330,8 @@ def rated(phase: Phase, run: Submission, at: dt.datetime | None = None) -> list[
             "responses": counted(score.n, "response"),
             "what": _(RATED[score.criterion]),
         }
-        found[score.criterion] = _explained(score, float(highest), definition)
-    numbers = [found[name] for name in (*CRITERIA, *RATINGS) if name in found]
+        scores[score.criterion] = _explained(score, float(highest), definition)
+    numbers = [scores[name] for name in (*CRITERIA, *RATINGS) if name in scores]
     return [(HUMAN, numbers)] if numbers else []
 
 

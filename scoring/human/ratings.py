@@ -44,7 +44,7 @@ class Given:
     values: Mapping[str, int]
 
 
-def save_ratings(*, annotator: Annotator, given: Sequence[Given]) -> int:
+def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
     """Keep the ratings in the place of earlier ones of the same texts; returns how many.
 
     Raises RatingsRefused where the sheet is published. Codes are those of the sheet.
@@ -54,16 +54,16 @@ def save_ratings(*, annotator: Annotator, given: Sequence[Given]) -> int:
         if not sheet.is_open:
             raise RatingsRefused([Problem(message=_("the sheet is published and takes no more ratings"))])
         texts = dict(texts_for(annotator).values_list("code", "pk"))
-        if undisputed := [rating.code for rating in given if rating.code not in texts]:
+        if undisputed := [rating.code for rating in ratings if rating.code not in texts]:
             message = _("annotators do not differ on %(code)s, and an adjudicator rates nothing else")
             raise RatingsRefused([Problem(message=message % {"code": undisputed[0]})])
-        for rating in given:
+        for rating in ratings:
             Rating.objects.update_or_create(
                 annotator=annotator,
                 text_id=texts[rating.code],
                 defaults={**rating.values, "rated_at": timezone.now()},
             )
-    return len(given)
+    return len(ratings)
 
 
 def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
@@ -71,12 +71,12 @@ def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
 
 
 def sheet_csv(annotator: Annotator) -> str:
-    own = {rating.text_id: rating for rating in annotator.ratings.all()}
+    ratings = {rating.text_id: rating for rating in annotator.ratings.all()}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for text in texts_for(annotator).select_related("instance"):
-        rating = own.get(text.pk)
+        rating = ratings.get(text.pk)
         values = [getattr(rating, name) if rating else "" for name in CRITERIA]
         sources = "\n\n".join(f"{heading}: {words}" for heading, words in text.instance.sources)
         row = [text.code, text.instance.name, sources, text.text]
@@ -87,13 +87,13 @@ def sheet_csv(annotator: Annotator) -> str:
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
     """What a file of ratings says; lines without any are passed over. Raises RatingsRefused or PoolFull."""
-    given = {
+    facts = {
         "filename": shown,
         "codes": list(texts_of(sheet).values_list("code", flat=True)),
         "form": {"code": CODE, "criteria": list(CRITERIA), "lowest": LOWEST, "highest": HIGHEST},
     }
     try:
-        with read_upload(READ, path, given, owner=by) as done:
+        with read_upload(READ, path, facts, owner=by) as done:
             if problems := from_values(done.result["problems"]):
                 raise RatingsRefused(problems)
             return [Given(code, values) for code, values in done.result["ratings"].items()]
@@ -121,11 +121,11 @@ class FinalRating(NamedTuple):
 def disputed(sheet: Sheet, criterion: str) -> set[int]:
     if sheet.adjudicated_from is None:
         return set()
-    given: dict[int, list[int]] = defaultdict(list)
+    values: dict[int, list[int]] = defaultdict(list)
     first = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=False)
     for text, value in first.order_by().values_list("text", criterion):
-        given[text].append(value)
-    return {text for text, own in given.items() if max(own) - min(own) >= sheet.adjudicated_from}
+        values[text].append(value)
+    return {text for text, one in values.items() if max(one) - min(one) >= sheet.adjudicated_from}
 
 
 def all_disputed(sheet: Sheet) -> set[int]:
@@ -134,8 +134,8 @@ def all_disputed(sheet: Sheet) -> set[int]:
 
 def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
     open_texts = disputed(sheet, criterion)
-    said = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=True)
-    rows = said.order_by("annotator").values_list("text", criterion)
+    final = Rating.objects.filter(annotator__sheet=sheet, annotator__is_adjudicator=True)
+    rows = final.order_by("annotator").values_list("text", criterion)
     return {text: value for text, value in rows if text in open_texts}
 
 
@@ -146,12 +146,12 @@ def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
     rows = first.order_by("text__instance__position", "text", "annotator").values_list(
         "text", "text__submission", "text__instance__position", "text__instance__name", criterion
     )
-    told: set[int] = set()
+    settled: set[int] = set()
     for rating in map(FinalRating._make, rows):
         if rating.text not in by_adjudicator:
             yield rating
-        elif rating.text not in told:
-            told.add(rating.text)
+        elif rating.text not in settled:
+            settled.add(rating.text)
             yield rating._replace(value=by_adjudicator[rating.text])
 
 

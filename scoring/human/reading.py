@@ -27,38 +27,38 @@ class Form:
     highest: int
 
 
-def ratings(given: Mapping[str, Any]) -> dict[str, Any]:
-    shown, form = given["filename"], Form(**given["form"])
-    found: dict[str, dict[str, int]] = {}
+def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
+    shown, form = facts["filename"], Form(**facts["form"])
+    rated: dict[str, dict[str, int]] = {}
     try:
         text = _text(shown)
     except InputRefused as refused:
         return {"ratings": {}, "problems": as_values(refused.problems)}
     problems: list[Problem] = []
-    codes = set(given["codes"])
+    codes = set(facts["codes"])
     for line, row in _rows(text, shown, [form.code, *form.criteria], problems):
-        faults = [*_faults(row, form, codes, found)]
+        faults = [*_faults(row, form, codes, rated)]
         problems += [
             Problem(file=shown, line=line, message=message, expected=expected) for message, expected in faults
         ]
         if len(problems) >= MAX_PROBLEMS:
             break
         if not faults and any(row[name] for name in form.criteria):
-            found[row[form.code]] = {name: int(row[name]) for name in form.criteria}
-    if not found and not problems:
+            rated[row[form.code]] = {name: int(row[name]) for name in form.criteria}
+    if not rated and not problems:
         expected = f"{form.lowest} to {form.highest}"
         problems.append(Problem(file=shown, message="no ratings are here", expected=expected))
-    return {"ratings": found, "problems": as_values(problems)}
+    return {"ratings": rated, "problems": as_values(problems)}
 
 
-def judgements(given: Mapping[str, Any]) -> dict[str, Any]:
+def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
     items = {tuple(item) for item in json.loads(Path(ITEMS).read_bytes())}
     try:
-        read = read_judgements(Path(UPLOAD), items.__contains__, shown=given["filename"])
+        read = read_judgements(Path(UPLOAD), items.__contains__, shown=facts["filename"])
     except InputRefused as refused:
         return {"answers": [], "problems": as_values(refused.problems)}
     answers = [
-        [kind, item, by_annotator] for kind, own in read.answers.items() for item, by_annotator in own.items()
+        [kind, item, by_annotator] for kind, one in read.answers.items() for item, by_annotator in one.items()
     ]
     return {"answers": answers, "problems": []}
 
@@ -89,23 +89,23 @@ def _rows(
         places = {name: head.index(name) for name in needed}
         for row in reader:
             if any(cell.strip() for cell in row):
-                own = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
-                yield reader.line_num, own
+                cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
+                yield reader.line_num, cells
     except csv.Error as fault:
         problems.append(Problem(file=shown, line=reader.line_num, message=f"not CSV: {fault}"))
 
 
 def _faults(
-    row: Mapping[str, str], form: Form, codes: set[str], found: Mapping[str, object]
+    row: Mapping[str, str], form: Form, codes: set[str], seen: Mapping[str, object]
 ) -> Iterator[tuple[str, str]]:
     code = row[form.code]
     if code not in codes:
         yield f"no text of this sheet is called “{code[:40]}”", f"a {form.code} of the sheet"
-    elif code in found:
+    elif code in seen:
         yield f"{code} is rated twice", "one line for each text"
-    given = [row[name] for name in form.criteria]
+    cells = [row[name] for name in form.criteria]
     allowed = {str(value) for value in range(form.lowest, form.highest + 1)}
-    if any(given):
-        for name, value in zip(form.criteria, given, strict=True):
+    if any(cells):
+        for name, value in zip(form.criteria, cells, strict=True):
             if value not in allowed:
                 yield f"{name} is “{value[:20]}”", f"a whole number from {form.lowest} to {form.highest}"

@@ -92,7 +92,7 @@ def draw_sheet(
     for place, run in enumerate(runs, start=1):
         tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
         texts[run.pk] = _texts(run)
-    shared = [name for name in sources if all(own.get(name, "").strip() for own in texts.values())]
+    shared = [name for name in sources if all(one.get(name, "").strip() for one in texts.values())]
     if len(shared) < instances:
         raise SheetRefused(
             _("only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for")
@@ -114,7 +114,7 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
         human_evaluation = phase.task.task_type.human_evaluation
         sheet.scales = as_values(human_evaluation.scales) if human_evaluation else {}
         sheet.save(update_fields=["scales"])
-        made = SheetInstance.objects.bulk_create(
+        stored = SheetInstance.objects.bulk_create(
             SheetInstance(
                 sheet=sheet,
                 position=position,
@@ -133,7 +133,7 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
                 # A database keeps no NUL, which JSON can spell.
                 text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
             )
-            for instance in made
+            for instance in stored
             for position, run in enumerate(secrets.SystemRandom().sample(runs, len(runs)), start=1)
         )
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
@@ -147,15 +147,16 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
     gold = Gold.objects.current(phase)
     if human_evaluation is None or gold is None:
         raise SheetRefused(_("the phase has no texts that people could judge, or no gold yet"))
-    given = {"task_type": phase.task.type}
+    task = {"task_type": phase.task.type}
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
             path = storage.local_copy(storage.gold, gold.public, Path(folder))
             with read_upload(
-                f"{READING}:sources", path, given, owner=None, limits=limits_for_organisers()
+                f"{READING}:sources", path, task, owner=None, limits=limits_for_organisers()
             ) as done:
                 return {
-                    name: tuple((heading, text) for heading, text in own) for name, own in done.result.items()
+                    name: tuple((heading, text) for heading, text in parts)
+                    for name, parts in done.result.items()
                 }
         except (OSError, UploadUnreadable) as reason:
             raise SheetRefused(_("the public inputs of the phase cannot be read")) from reason
@@ -165,7 +166,7 @@ def _texts(run: Submission) -> Mapping[str, str]:
     task_type = run.phase.task.task_type
     gold = Gold.objects.current(run.phase)
     assert gold is not None
-    given = {
+    wish = {
         "task_type": task_type.slug,
         "options": task_type.checked_options(run.phase.task.options),
         "filename": run.filename,
@@ -174,9 +175,7 @@ def _texts(run: Submission) -> Mapping[str, str]:
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
             path = run_copy(run, Path(folder))
-            with read_upload(
-                f"{READING}:texts", path, given, owner=None, limits=limits, shared=index
-            ) as done:
+            with read_upload(f"{READING}:texts", path, wish, owner=None, limits=limits, shared=index) as done:
                 return dict(done.result)
         except (OSError, UploadUnreadable, RunFailed, ScorerWaits) as reason:
             raise SheetRefused(_("the run of %(run)s cannot be read") % {"run": run}) from reason
@@ -208,10 +207,10 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
         raise ReferencesRefused(_("a phase on this gold is still to end; until then nobody is shown it"))
-    if any(own.is_frozen() for own in same_gold):
+    if any(phase.is_frozen() for phase in same_gold):
         # Whoever has the gold can compute what a frozen board does not show.
         raise ReferencesRefused(_("a board on this gold is frozen; until it is revealed nobody is shown it"))
-    found = _references(phase)
+    texts = _references(phase)
     human_evaluation = phase.task.task_type.human_evaluation
     assert human_evaluation is not None
     with transaction.atomic():
@@ -221,12 +220,12 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         if locked.has_references:
             return
         instances = list(locked.instances.all())
-        if missing := next((own.name for own in instances if own.name not in found), None):
+        if missing := next((one.name for one in instances if one.name not in texts), None):
             raise ReferencesRefused(
                 _("the present gold has no instance %(name)s any more") % {"name": missing}
             )
         for instance in instances:
-            instance.sources = [*instance.sources, [HEADING, found[instance.name]]]
+            instance.sources = [*instance.sources, [HEADING, texts[instance.name]]]
             instance.save(update_fields=["sources"])
         locked.has_references = True
         locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}
@@ -239,12 +238,12 @@ def show_references(*, sheet: Sheet, by: User) -> None:
 def _references(phase: Phase) -> Mapping[str, str]:
     gold = Gold.objects.current(phase)
     assert gold is not None
-    given = {"task_type": phase.task.type}
+    task = {"task_type": phase.task.type}
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
             path = storage.local_copy(storage.gold, gold.file, Path(folder))
             with read_upload(
-                f"{READING}:references", path, given, owner=None, limits=limits_for_organisers()
+                f"{READING}:references", path, task, owner=None, limits=limits_for_organisers()
             ) as done:
                 return dict(done.result)
         except (OSError, UploadUnreadable) as reason:
@@ -271,10 +270,12 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
 
 def add_name(*, sheet: Sheet, name: str) -> Annotator:
     """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
-    known = sheet.annotators.filter(name=name).first()
-    if known is not None and known.user is not None:
-        raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": known})
-    return known or _add(sheet, name, None)
+    annotator = sheet.annotators.filter(name=name).first()
+    if annotator is not None and annotator.user is not None:
+        raise AnnotatorRefused(
+            _("%(name)s rates in the site, and can bring a file there") % {"name": annotator}
+        )
+    return annotator or _add(sheet, name, None)
 
 
 def remove_annotator(*, annotator: Annotator, by: User) -> int:
@@ -296,13 +297,13 @@ def _add(sheet: Sheet, name: str, person: User | None, *, is_adjudicator: bool =
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
             raise AnnotatorRefused(_("the sheet is published and takes no more ratings"))
-        if person is not None and (known := locked.annotators.filter(user=person).first()):
-            if known.is_adjudicator != is_adjudicator:
+        if person is not None and (annotator := locked.annotators.filter(user=person).first()):
+            if annotator.is_adjudicator != is_adjudicator:
                 raise AnnotatorRefused(
                     _("%(name)s is on the sheet already, and nobody decides on their own ratings")
-                    % {"name": known}
+                    % {"name": annotator}
                 )
-            return known
+            return annotator
         if is_adjudicator and (other := locked.annotators.filter(is_adjudicator=True).first()):
             raise AnnotatorRefused(_("%(name)s adjudicates the sheet already") % {"name": other})
         taken = set(locked.annotators.values_list("name", flat=True))

@@ -83,11 +83,11 @@ class Aliice(CitationMetric):
             (part.question.id, part.sentence, part.place): verdict
             for part, verdict in zip(scored, judged(self.cases((), answers), self.judge), strict=True)
         }
-        found: dict[str, Mapping[str, Any]] = {}
+        by_response: dict[str, Mapping[str, Any]] = {}
         for response in (part for part in answers if isinstance(part, Response)):
             name, passages = response.question.id, response.question.passages
             cited = {mark for sentence in response.sentences for mark in marks(sentence.text)}
-            found[name] = {
+            by_response[name] = {
                 "question": response.question.question,
                 "passages": {
                     str(mark): passages[mark - 1].facts()
@@ -111,7 +111,7 @@ class Aliice(CitationMetric):
                     for place, sentence in enumerate(response.sentences)
                 ],
             }
-        return found
+        return by_response
 
     def _claims(self, answers: Sequence[Part | None]) -> list[tuple[Part, Claim]]:
         claims = [(part, self.claim(part)) for part in answers if part is not None]
@@ -239,10 +239,10 @@ class Alce(CitationMetric):
 
     def details(self, answers: Sequence[Part | None]) -> Mapping[str, Mapping[str, Any]]:
         verdicts = iter(judged(self.cases((), answers), self.judge))
-        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        by_response: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for answer in answers:
             if isinstance(answer, AlceSentence):
                 verdict = next(verdicts) if self.marks(answer) else None
-                sentences = found.setdefault(answer.question.id, {self.statistic: []})[self.statistic]
+                sentences = by_response.setdefault(answer.question.id, {self.statistic: []})[self.statistic]
                 sentences.append(described(answer.text, answer.marks, verdict))
-        return found
+        return by_response

@@ -283,12 +283,12 @@ def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
     return ratio(2 * precision * recall, precision + recall)
 
 
-def f1_of_counts(both: Floats | float, given: Floats | float, wanted: Floats | float) -> Floats:
+def f1_of_counts(both: Floats | float, answered: Floats | float, wanted: Floats | float) -> Floats:
     """Of what is given, of what is wanted, and of what is both; 0 where nothing is given and nothing wanted.
 
     The same as the harmonic mean of both ratios, but for the last digits.
     """
-    return ratio(2 * both, given + wanted)
+    return ratio(2 * both, answered + wanted)
 
 
 class HasText(Protocol):

@@ -176,14 +176,14 @@ def bertscore(gold: Sequence[str], answers: Sequence[str], settings: Settings) -
     weights: _Weights | None = None
     for start in range(0, len(gold), CHUNK):
         pairs = list(zip(gold[start : start + CHUNK], answers[start : start + CHUNK], strict=True))
-        asked = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
-        if asked:
+        rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
+        if rows:
             weights = weights or _Weights(settings, gold)
             # All of the chunk's gold, whatever is answered, so that the next run finds the same chunk.
             wanted = _kept_tokens(settings, _distinct(text for text, _ in pairs))
-            answered = _distinct(pairs[row][1] for row in asked)
+            answered = _distinct(pairs[row][1] for row in rows)
             tokens = dict(zip(answered, settings.encoder().embed(answered), strict=True))
-            for row in asked:
+            for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
                 # As in the package, special tokens weigh nothing, but may be what is nearest to another. A
                 # token unlike all others has 0, since the package pads a batch to one length. Alone in
@@ -249,8 +249,8 @@ def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Set
     from bert_score import BERTScorer
 
     scores = np.zeros((len(gold), 3))
-    asked = [place for place, pair in enumerate(zip(gold, answers, strict=True)) if all(map(str.strip, pair))]
-    if asked:
+    rows = [place for place, pair in enumerate(zip(gold, answers, strict=True)) if all(map(str.strip, pair))]
+    if rows:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scorer = BERTScorer(
@@ -261,6 +261,6 @@ def package_bertscore(gold: Sequence[str], answers: Sequence[str], settings: Set
                 idf=settings.uses_idf,
                 idf_sents=list(gold) if settings.uses_idf else None,
             )
-            parts = scorer.score([answers[place] for place in asked], [gold[place] for place in asked])
-        scores[asked] = np.column_stack([part.numpy() for part in parts])
+            parts = scorer.score([answers[place] for place in rows], [gold[place] for place in rows])
+        scores[rows] = np.column_stack([part.numpy() for part in parts])
     return _rescaled(scores, settings)

@@ -32,12 +32,12 @@ def forecasts_of(gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[s
     """``answers`` have an attribute ``probabilities``, by label, or give none."""
     numbers = {label: number for number, label in enumerate(labels)}
     by_row = [getattr(answer, "probabilities", None) for answer in answers]
-    given = [[own.get(label, 0.0) for label in labels] if own else [0.0] * len(labels) for own in by_row]
+    shares = [[row.get(label, 0.0) for label in labels] if row else [0.0] * len(labels) for row in by_row]
     return Forecasts(
-        given=np.array(given, dtype=np.float64).reshape(len(by_row), len(labels)),
+        given=np.array(shares, dtype=np.float64).reshape(len(by_row), len(labels)),
         wanted=np.array([numbers.get(label, -1) for label in gold], dtype=np.intp),
         has_gold=present(gold),
-        is_given=np.array([bool(own) for own in by_row], dtype=bool),
+        is_given=np.array([bool(row) for row in by_row], dtype=bool),
     )
 
 
@@ -62,13 +62,13 @@ class Brier(MeanMetric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3): the loss, whether probabilities are missing, and whether the instance counts."""
-        own = forecasts_of(gold, answers, self.labels)
-        counts = own.has_gold & own.is_given.any()
-        is_label = own.wanted >= 0
-        truth = np.zeros_like(own.given)
-        truth[np.flatnonzero(is_label), own.wanted[is_label]] = 1
-        loss = ((own.given - truth) ** 2).sum(axis=1) + ~is_label
-        return np.column_stack([loss, ~own.is_given, np.ones(len(loss))]) * counts[:, None]
+        forecasts = forecasts_of(gold, answers, self.labels)
+        counts = forecasts.has_gold & forecasts.is_given.any()
+        is_label = forecasts.wanted >= 0
+        truth = np.zeros_like(forecasts.given)
+        truth[np.flatnonzero(is_label), forecasts.wanted[is_label]] = 1
+        loss = ((forecasts.given - truth) ** 2).sum(axis=1) + ~is_label
+        return np.column_stack([loss, ~forecasts.is_given, np.ones(len(loss))]) * counts[:, None]
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
         missing = int(stats[:, 1].sum())
@@ -96,12 +96,12 @@ class CalibrationError(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
-        own = forecasts_of(gold, answers, self.labels)
-        confidence = own.given.max(axis=1, initial=0.0)
-        is_right = own.given.argmax(axis=1) == own.wanted
+        forecasts = forecasts_of(gold, answers, self.labels)
+        confidence = forecasts.given.max(axis=1, initial=0.0)
+        is_right = forecasts.given.argmax(axis=1) == forecasts.wanted
         inner_edges = np.linspace(0, 1, self.bins + 1)[1:-1]
         places = np.searchsorted(inner_edges, confidence)
-        rows = np.flatnonzero(own.has_gold & own.is_given)
+        rows = np.flatnonzero(forecasts.has_gold & forecasts.is_given)
         stats = np.zeros((len(confidence), 3 * self.bins))
         for part, values in enumerate((np.ones(len(confidence)), confidence, is_right)):
             stats[rows, part * self.bins + places[rows]] = values[rows]

@@ -57,16 +57,16 @@ class Classification(Metric):
             {label for label in gold if label is not None}, key=lambda label: (str(type(label)), label)
         )
         numbers: dict[Label | None, int] = {label: number for number, label in enumerate(labels)}
-        wanted, given = (
+        wanted, answered = (
             np.array([numbers.get(label, -1) for label in side], dtype=np.intp) for side in (gold, answers)
         )
-        return wanted, np.where(present(gold), given, -1), len(labels)
+        return wanted, np.where(present(gold), answered, -1), len(labels)
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold."""
-        wanted, given, count = self.codes(gold, answers)
+        wanted, answered, count = self.codes(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
-        for part, codes in enumerate((wanted, given, np.where(wanted == given, wanted, -1))):
+        for part, codes in enumerate((wanted, answered, np.where(wanted == answered, wanted, -1))):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
         stats[:, -1] = present(gold)
@@ -75,8 +75,8 @@ class Classification(Metric):
 
 def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """From (…, 3c + 1) sums: (…, c) in the gold, given and both, and (…) instances."""
-    support, given, both = np.split(sums[..., :-1], 3, axis=-1)
-    return support, given, both, sums[..., -1]
+    support, answered, both = np.split(sums[..., :-1], 3, axis=-1)
+    return support, answered, both, sums[..., -1]
 
 
 class Accuracy(Classification):
@@ -110,11 +110,11 @@ class ClassAverage(Classification):
         return bool(((support > 0).sum(axis=0) >= MIN_UNITS_OF_A_CLASS).all())
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, given, both, _ = class_counts(sums)
+        support, answered, both, _ = class_counts(sums)
         if self.average == "micro":
-            pooled = (counts.sum(axis=-1) for counts in (both, given, support))
+            pooled = (counts.sum(axis=-1) for counts in (both, answered, support))
             return part_of(self.part, *pooled)
-        by_class = part_of(self.part, both, given, support)
+        by_class = part_of(self.part, both, answered, support)
         if self.average == "macro":
             return (
                 np.asarray(by_class.mean(axis=-1)) if by_class.shape[-1] else np.full(sums.shape[:-1], np.nan)
@@ -130,8 +130,8 @@ class OneClass(Classification):
         self.part, self.place = part, list(labels).index(label)
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, given, both, _ = class_counts(sums)
-        return part_of(self.part, both[..., self.place], given[..., self.place], support[..., self.place])
+        support, answered, both, _ = class_counts(sums)
+        return part_of(self.part, both[..., self.place], answered[..., self.place], support[..., self.place])
 
 
 class Kappa(Classification):
@@ -147,13 +147,13 @@ class Kappa(Classification):
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         stats = super().instance_stats(gold, answers)
-        wanted, given, _ = self.codes(gold, answers)
-        return stats * ((wanted >= 0) & (given >= 0))[:, None]
+        wanted, answered, _ = self.codes(gold, answers)
+        return stats * ((wanted >= 0) & (answered >= 0))[:, None]
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, given, both, count = class_counts(sums)
+        support, answered, both, count = class_counts(sums)
         with np.errstate(divide="ignore", invalid="ignore"):
-            expected = (support * given).sum(axis=-1) / count
+            expected = (support * answered).sum(axis=-1) / count
             return np.asarray((both.sum(axis=-1) - expected) / (count - expected))
 
 
@@ -169,11 +169,11 @@ class Matthews(Classification):
     ends = (-1.0, 1.0)
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, given, both, count = class_counts(sums)
-        other = count - given.sum(axis=-1)
-        shared = both.sum(axis=-1) * count - (support * given).sum(axis=-1)
+        support, answered, both, count = class_counts(sums)
+        other = count - answered.sum(axis=-1)
+        shared = both.sum(axis=-1) * count - (support * answered).sum(axis=-1)
         of_gold = count**2 - (support**2).sum(axis=-1)
-        of_answers = count**2 - (given**2).sum(axis=-1) - other**2
+        of_answers = count**2 - (answered**2).sum(axis=-1) - other**2
         value = ratio(shared, np.sqrt(of_gold * of_answers))
         return np.asarray(np.where(count > 0, value, np.nan))
 
@@ -190,10 +190,10 @@ class QuadraticKappa(Classification):
 
     def instance_stats(self, gold: Sequence[Label | None], answers: Sequence[Label | None]) -> Floats:
         """(n, c * c): a 1 in the cell of gold and answer, row by row; none where either is no class."""
-        wanted, given, count = self.codes(gold, answers)
-        rows = np.flatnonzero((wanted >= 0) & (given >= 0))
+        wanted, answered, count = self.codes(gold, answers)
+        rows = np.flatnonzero((wanted >= 0) & (answered >= 0))
         stats = np.zeros((len(wanted), count * count))
-        stats[rows, wanted[rows] * count + given[rows]] = 1
+        stats[rows, wanted[rows] * count + answered[rows]] = 1
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -213,7 +213,7 @@ def confusions(sums: Floats) -> Floats:
     return sums.reshape(*sums.shape[:-1], size, size)
 
 
-def part_of(part: str, both: Floats, given: Floats, support: Floats) -> Floats:
+def part_of(part: str, both: Floats, answered: Floats, support: Floats) -> Floats:
     if part == "precision":
-        return ratio(both, given)
-    return ratio(both, support) if part == "recall" else f1_of_counts(both, given, support)
+        return ratio(both, answered)
+    return ratio(both, support) if part == "recall" else f1_of_counts(both, answered, support)

@@ -339,7 +339,7 @@ class SpanRougeS(OfficialRouge):
 
     def unit_stats(self, sums: Floats) -> Floats:
         return over_files(
-            sums, width=4, value=lambda own: np.column_stack([self._means(own), np.ones(len(own))])
+            sums, width=4, value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))])
         )
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -461,11 +461,11 @@ Places = NDArray[np.intp]
 def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool = False) -> Counts:
     """What ROUGE-1.5.5 counts of two texts; ``with_words`` adds single words, all but each text's last."""
     shorter, longer = sorted((model, peer), key=len)
-    known = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
-    first, second = _places(shorter, known), _places(longer, known)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
+    first, second = _places(shorter, numbers), _places(longer, numbers)
     hits = sum(
-        int(np.minimum(_followers(word, first, len(known)), _followers(word, second, len(known))).sum())
-        for word in range(len(known))
+        int(np.minimum(_followers(word, first, len(numbers)), _followers(word, second, len(numbers))).sum())
+        for word in range(len(numbers))
     )
     if with_words:
         hits += (Counter(model[:-1]) & Counter(peer[:-1])).total()
@@ -477,8 +477,8 @@ def skip_counts(model: Sequence[str], peer: Sequence[str], *, with_words: bool =
     return Counts(totals[0], totals[1], hits)
 
 
-def _places(words: Sequence[str], known: dict[str, int]) -> tuple[Places, Places]:
-    rows = [(place, known[word]) for place, word in enumerate(words) if word in known]
+def _places(words: Sequence[str], number_of: dict[str, int]) -> tuple[Places, Places]:
+    rows = [(place, number_of[word]) for place, word in enumerate(words) if word in number_of]
     places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T
     return places, numbers
 

@@ -82,11 +82,11 @@ def by_sentencizer(text: str) -> list[str]:
     """As CiteBench splits for intents. Raises Unavailable where spaCy is not installed."""
     sentences: list[list[str]] = []
     is_open = False
-    for found in _sentencizer()(text).sents:
+    for span in _sentencizer()(text).sents:
         if not is_open:
             sentences.append([])
-        sentences[-1].append(found.text)
-        is_open = not found.text.endswith(".")
+        sentences[-1].append(span.text)
+        is_open = not span.text.endswith(".")
     return ["".join(pieces) for pieces in sentences]
 
 
@@ -97,16 +97,16 @@ def by_punkt(text: str) -> list[str]:
 
 def glued(sentences: Sequence[str]) -> list[str]:
     """Sentences that end in an abbreviation, with the next one behind them."""
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     end = ""
     for sentence in sentences:
-        if found and end.endswith(_GLUED):
-            found[-1].append(sentence)
+        if groups and end.endswith(_GLUED):
+            groups[-1].append(sentence)
             end = f"{end} {sentence}"[-_MAX_GLUED:]
         else:
-            found.append([sentence])
+            groups.append([sentence])
             end = sentence[-_MAX_GLUED:]
-    return [" ".join(pieces) for pieces in found]
+    return [" ".join(pieces) for pieces in groups]
 
 
 SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "sentencizer": by_sentencizer, "punkt": by_punkt}
@@ -126,8 +126,8 @@ def splitter_name(option: str) -> str:
 
 def counted_sentences(text: str, splitter: str, *, marked_only: bool = False) -> list[str]:
     """The sentences of more than five tokens; with ``marked_only`` those of them with a one-digit mark."""
-    found = [sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT]
-    return [sentence for sentence in found if ONE_DIGIT_MARK.search(sentence)] if marked_only else found
+    long = [sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT]
+    return [sentence for sentence in long if ONE_DIGIT_MARK.search(sentence)] if marked_only else long
 
 
 def tokens(sentence: str) -> int:
@@ -243,14 +243,14 @@ class Tagger:
     def _vectorizers(self) -> list[Any]:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        found = []
+        blocks = []
         for name, settings in BLOCKS.items():
             block = TfidfVectorizer(
                 vocabulary={term: place for place, term in enumerate(self.terms[name])}, **settings
             )
             block.idf_ = self.idf[name]
-            found.append(block)
-        return found
+            blocks.append(block)
+        return blocks
 
     @cached_property
     def digest(self) -> str:
@@ -315,11 +315,11 @@ def _require_whole(tagger: Tagger) -> None:
         faults.append(f"weights of {tagger.weights.shape}, expected {(rows, terms)}")
     if tagger.intercepts.shape != (rows,):
         faults.append(f"intercepts of {tagger.intercepts.shape}, expected {(rows,)}")
-    for name, own in tagger.terms.items():
-        if len(set(own)) < len(own) or not own:
-            faults.append(f"{len(own)} terms of {name}, expected different ones")
-        if tagger.idf[name].shape != (len(own),):
-            faults.append(f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(own),)}")
+    for name, words in tagger.terms.items():
+        if len(set(words)) < len(words) or not words:
+            faults.append(f"{len(words)} terms of {name}, expected different ones")
+        if tagger.idf[name].shape != (len(words),):
+            faults.append(f"{tagger.idf[name].shape} frequencies of {name}, expected {(len(words),)}")
     if faults:
         raise ValueError("; ".join(faults))
 
@@ -395,13 +395,13 @@ class Labelling:
         """None where no folder is named. Raises Unavailable."""
         if not self.folder:
             return None
-        found = Tagger.load(Path(self.folder))
-        if further := sorted(set(found.labels) - set(self.labels)):
+        loaded = Tagger.load(Path(self.folder))
+        if further := sorted(set(loaded.labels) - set(self.labels)):
             raise Unavailable(
                 f"the {self.scheme} tagger gives {', '.join(further)}, "
                 f"which {self.scheme}_labels does not list"
             )
-        return found
+        return loaded
 
     @property
     def parameters(self) -> Mapping[str, str]:
@@ -428,22 +428,22 @@ class Labelling:
         return self._labelled(texts, marked_only=self.treatment == ORIGINAL)
 
     def _labelled(self, texts: Sequence[Text | None], *, marked_only: bool) -> list[Labelled | None]:
-        found: list[Labelled | None] = [None] * len(texts)
+        tagged: list[Labelled | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):
             if text is None:
                 continue
             if self._option(LABELS) == SUPPLIED and self.scheme in text.labels:
-                found[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
+                tagged[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
             elif self.tagger is None:
-                found[place] = Labelled((), Source.NOBODY)
+                tagged[place] = Labelled((), Source.NOBODY)
             else:
                 to_tag[place] = counted_sentences(text.text, self.splitter, marked_only=marked_only)
         if self.tagger is not None and to_tag:
-            tags = iter(self.tagger.tag([sentence for own in to_tag.values() for sentence in own]))
+            tags = iter(self.tagger.tag([sentence for text in to_tag.values() for sentence in text]))
             for place, sentences in to_tag.items():
-                found[place] = Labelled([next(tags) for _ in sentences], Source.TAGGED)
-        return found
+                tagged[place] = Labelled([next(tags) for _ in sentences], Source.TAGGED)
+        return tagged
 
 
 class Source(IntEnum):
@@ -475,10 +475,10 @@ def count_matrix(
 
     None is a text that is not there, which is nobody's omission.
     """
-    known = list(dict.fromkeys(datasets))
+    names = list(dict.fromkeys(datasets))
     column = {label: place for place, label in enumerate(labels)}
     width = len(labels) + 1
-    counts = np.zeros((len(datasets), max(1, len(known)), len(SIDES), width))
+    counts = np.zeros((len(datasets), max(1, len(names)), len(SIDES), width))
     tail = np.zeros((len(datasets), len(SIDES), len(Source)))
     for row, (dataset, texts) in enumerate(zip(datasets, sides, strict=True)):
         for side, text in enumerate(texts):
@@ -486,7 +486,7 @@ def count_matrix(
                 continue
             tail[row, side, text.source] = 1
             for label in text.labels:
-                counts[row, known.index(dataset), side, column.get(label, width - 1)] += 1
+                counts[row, names.index(dataset), side, column.get(label, width - 1)] += 1
     return np.hstack([counts.reshape(len(datasets), -1), tail.reshape(len(datasets), -1)])
 
 

@@ -158,7 +158,7 @@ class ShareEntailed(CitationMetric):
         """What is put to the judge of one row."""
 
     @abstractmethod
-    def size(self, gold: Any, asked: int) -> int | None:
+    def size(self, gold: Any, sentences: int) -> int | None:
         """Of how many sentences a row's share is, so many of them asked; None where it does not count."""
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
@@ -192,7 +192,7 @@ class ClaimRecall(ShareEntailed):
             return []
         return [Case(claim, (premise,)) for claim in answer.question.claims]
 
-    def size(self, gold: Question | None, asked: int) -> int | None:
+    def size(self, gold: Question | None, sentences: int) -> int | None:
         return len(gold.claims) if gold and gold.claims else None
 
 
@@ -217,5 +217,5 @@ class Consistency(ShareEntailed):
         sentences = (without_marks(sentence).strip() for sentence in SPLITTERS[SPLITTER](answer.text))
         return [Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))]
 
-    def size(self, gold: Instance | None, asked: int) -> int | None:
-        return None if gold is None else asked
+    def size(self, gold: Instance | None, sentences: int) -> int | None:
+        return None if gold is None else sentences

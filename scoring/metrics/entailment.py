@@ -110,7 +110,7 @@ class WordOverlap:
             [set(self._WORD.findall(text.lower())) for text in (pair.premise, pair.hypothesis)]
             for pair in pairs
         ]
-        return [bool(asked) and len(asked & there) / len(asked) >= 0.6 for there, asked in words]
+        return [bool(claim) and len(claim & there) / len(claim) >= 0.6 for there, claim in words]
 
 
 class Watched:
@@ -177,8 +177,8 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
     if not case.has_several:
         return Verdict(None, (None,), (case.joint,), (case.joint,))
     views = {passage: _View(case, passage, answers) for passage in case.first_places}
-    asked = (case.joint, *(pair for view in views.values() for pair in view.asked))
-    pending = tuple(dict.fromkeys(pair for pair in asked if answers[pair] is None))
+    pairs = (case.joint, *(pair for view in views.values() for pair in view.asked))
+    pending = tuple(dict.fromkeys(pair for pair in pairs if answers[pair] is None))
     if entailed is None:
         return Verdict(None, (None,) * count, pending, (case.joint,))
     waiting = dict.fromkeys(pair for view in views.values() for pair in view.waiting)
@@ -292,7 +292,7 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
     Raises InputRefused with every line that is no label, or contradicts one before it.
     """
     problems: list[Problem] = []
-    found = LabelFile("")
+    labels = LabelFile("")
     models: dict[str, tuple[str, int]] = {}
     for file in open_input(path, shown=shown):
         default = ""
@@ -309,9 +309,9 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
                     premise or sha256(record["premise"]),
                     record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
                 )
-                if found.entailed.setdefault(key, value) != value:
+                if labels.entailed.setdefault(key, value) != value:
                     faults.append(("an earlier line decides this pair otherwise", "one label for each pair"))
-                found.places.setdefault(key, (file.shown, line))
+                labels.places.setdefault(key, (file.shown, line))
             problems += [
                 Problem(file=file.shown, line=line, message=message, expected=expected, quote=quoted(raw))
                 for message, expected in faults
@@ -324,13 +324,13 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
         problems.append(Problem(file=name, line=line, message=message, expected="a file for each model"))
     if problems:
         raise InputRefused(problems)
-    return LabelFile(next(iter(models), ""), found.entailed, found.places)
+    return LabelFile(next(iter(models), ""), labels.entailed, labels.places)
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, digest: str) -> EntailmentLabels:
-    found = read_entailment_labels(path)
-    return EntailmentLabels(found.entailed, found.model or f"labels-{digest}")
+    labels = read_entailment_labels(path)
+    return EntailmentLabels(labels.entailed, labels.model or f"labels-{digest}")
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -348,10 +348,10 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "“hypothesis_sha256” is no such digest", "lower-case hexadecimal digits"
     value = _value(record)
     if value not in (0, 1):
-        found = (
+        label = (
             "missing" if value is None else json_kind(value) if not isinstance(value, int | float) else value
         )
-        yield f"the label is {found}", "“entailed”: 1 or 0"
+        yield f"the label is {label}", "“entailed”: 1 or 0"
     if record.get("model") is not None and not isinstance(record["model"], str):
         yield f"“model” is {json_kind(record['model'])}", "a text"
 

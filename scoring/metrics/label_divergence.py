@@ -61,8 +61,8 @@ class Divergence(Metric):
 
     def instance_stats(self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]) -> Floats:
         """(n, D·2·(L+1) + 6), see `count_matrix`; answers without gold are left out."""
-        given = [answer if gold_answer else None for gold_answer, answer in zip(gold, answers, strict=True)]
-        sides = zip(self.labelling.of_run(given), self.labelling.of_gold(gold), strict=True)
+        paired = [answer if gold_answer else None for gold_answer, answer in zip(gold, answers, strict=True)]
+        sides = zip(self.labelling.of_run(paired), self.labelling.of_gold(gold), strict=True)
         first = next((gold_answer.dataset for gold_answer in gold if gold_answer), "")
         datasets = [gold_answer.dataset if gold_answer else first for gold_answer in gold]
         return count_matrix(self.labelling.labels, datasets, list(sides))
@@ -142,9 +142,9 @@ def macro_average(counts: Floats) -> Floats:
 
     NaN where all are empty.
     """
-    own = shares(counts)
-    is_empty = np.asarray(np.isnan(own).any(axis=-1))
-    mean = np.where(is_empty[..., None], 0.0, own).mean(axis=-2)
+    share = shares(counts)
+    is_empty = np.asarray(np.isnan(share).any(axis=-1))
+    mean = np.where(is_empty[..., None], 0.0, share).mean(axis=-2)
     return np.where(np.asarray(is_empty.all(axis=-1))[..., None], np.nan, mean)
 
 

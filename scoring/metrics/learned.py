@@ -51,11 +51,11 @@ class Learned(MeanMetric):
     def instance_stats(self, gold: Sequence[Text | None], answers: Sequence[Text | None]) -> Floats:
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.zeros(len(counts)), counts])
-        asked = np.flatnonzero(counts)
+        scored_places = np.flatnonzero(counts)
         references, texts = texts_of(gold), texts_of(answers)
-        if len(asked):
-            pairs = [(references[place], texts[place]) for place in asked.tolist()]
-            stats[asked, 0] = judged(self.model.folder, pairs)
+        if len(scored_places):
+            pairs = [(references[place], texts[place]) for place in scored_places.tolist()]
+            stats[scored_places, 0] = judged(self.model.folder, pairs)
         return stats
 
 
@@ -68,7 +68,7 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     order = sorted(range(len(pairs)), key=lambda place: (sum(map(len, pairs[place])), pairs[place]))
     for start in range(0, len(order), AT_ONCE):
         places = order[start : start + AT_ONCE]
-        given = tokenizer(
+        encoded = tokenizer(
             [pairs[place][0] for place in places],
             [pairs[place][1] for place in places],
             padding=True,
@@ -77,7 +77,7 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
             return_tensors="pt",
         )
         with torch.inference_mode():
-            scores[places] = model(**given.to(model.device)).logits[:, 0].double().cpu().numpy()
+            scores[places] = model(**encoded.to(model.device)).logits[:, 0].double().cpu().numpy()
     return scores
 
 

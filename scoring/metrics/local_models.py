@@ -119,14 +119,14 @@ class NamedModel:
         return looked_for(kind, self.name, lambda: (str(self.folder), self.signed))
 
 
-def layer_of(model: str, asked: str) -> int:
+def layer_of(model: str, chosen: str) -> int:
     """The number of the layer whose vectors count. Raises Unavailable where the model does not have it."""
     folder = folder_of(model)
     if folder is None:
         raise Unavailable(f"BERTScore: {missing(model)}")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     layers = int(config.get("num_hidden_layers") or config.get("n_layers") or config.get("num_layers") or 0)
-    layer = int(asked) if asked else BEST_LAYERS.get(model, layers)
+    layer = int(chosen) if chosen else BEST_LAYERS.get(model, layers)
     if not 0 <= layer <= layers:
         raise Unavailable(f"BERTScore: {model} has {layers} layers, not {layer}")
     return layer
@@ -205,8 +205,8 @@ class Encoder:
                 vectors /= vectors.norm(dim=-1, keepdim=True)
                 vectors = vectors.cpu()
             for row, place in enumerate(batch):
-                own = vectors[row, : len(ids[place])].numpy()
-                embedded[place] = Embedded(np.array(ids[place]), own)
+                text_vectors = vectors[row, : len(ids[place])].numpy()
+                embedded[place] = Embedded(np.array(ids[place]), text_vectors)
         return [embedded[place] for place in range(len(ids))]
 
     @cached_property
@@ -226,16 +226,16 @@ VARIABLE = "CITEBOARD_DEVICE"
 AUTO = "auto"
 
 
-def chosen_device(asked: str = AUTO) -> str:
+def chosen_device(device: str = AUTO) -> str:
     """As torch calls it. Raises Unavailable where a GPU was asked for by name and torch finds none."""
     import torch
 
-    asked = os.environ.get(VARIABLE) or AUTO if asked == AUTO else asked
-    if asked == AUTO:
+    device = os.environ.get(VARIABLE) or AUTO if device == AUTO else device
+    if device == AUTO:
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if asked.startswith("cuda") and not torch.cuda.is_available():
-        raise Unavailable(f"the device {asked} was asked for, and torch finds no GPU on this machine")
-    return asked
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise Unavailable(f"the device {device} was asked for, and torch finds no GPU on this machine")
+    return device
 
 
 def is_gpu(device: str) -> bool:

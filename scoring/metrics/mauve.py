@@ -95,8 +95,8 @@ def area(first: Floats, second: Floats) -> float:
 
 
 def _divergences(shares: Floats, mixed: Floats) -> Floats:
-    held = shares > 0
-    return np.asarray((shares[held] * np.log(shares[held] / mixed[:, held])).sum(axis=1))
+    occurring = shares > 0
+    return np.asarray((shares[occurring] * np.log(shares[occurring] / mixed[:, occurring])).sum(axis=1))
 
 
 #: What the package takes unless told otherwise.
@@ -125,7 +125,7 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     labels = np.arange(len(points))
     if len(points) > count:
         starts = (_drawn(points, count, SEED + 3 + number * _STRIDE) for number in range(TRIES))
-        labels = min((_k_means(points, centres) for centres in starts), key=lambda found: found[1])[0]
+        labels = min((_k_means(points, centres) for centres in starts), key=lambda distance: distance[1])[0]
     return labels[len(second) :], labels[: len(second)]
 
 
@@ -198,10 +198,10 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
 
     model, tokenizer, longest = _loaded(folder)
     places = [place for place, text in enumerate(texts) if text.strip()]
-    given = [texts[place] for place in places]
-    read = tokenizer(given, truncation=True, max_length=longest)["input_ids"] if given else []
-    ids = {place: own for place, own in zip(places, read, strict=True) if own}
-    found: dict[int, Floats] = {}
+    read_texts = [texts[place] for place in places]
+    read = tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"] if read_texts else []
+    ids = {place: ids for place, ids in zip(places, read, strict=True) if ids}
+    vectors: dict[int, Floats] = {}
     waiting = sorted(ids, key=lambda place: (-len(ids[place]), place))
     while waiting:
         count = max(1, BATCH_TOKENS // len(ids[waiting[0]]))
@@ -215,8 +215,8 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
         with torch.inference_mode():
             layer = model(input_ids=tokens, attention_mask=mask).last_hidden_state
         for row, place in enumerate(batch):
-            found[place] = layer[row, lengths[row] - 1].double().numpy()
-    return found
+            vectors[place] = layer[row, lengths[row] - 1].double().numpy()
+    return vectors
 
 
 @lru_cache(maxsize=1)

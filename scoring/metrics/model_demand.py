@@ -12,10 +12,10 @@ def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) ->
 
 
 @lru_cache(maxsize=256)
-def _needs_models(slug: str, rules: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> bool:
+def _needs_models(slug: str, rules: tuple[str, ...], values: tuple[tuple[str, str], ...]) -> bool:
     kind = task_type(slug)
     try:
-        options = kind.checked_options(dict(given))
+        options = kind.checked_options(dict(values))
     except OptionRefused:
         # Its jobs fail with these words, on any worker.
         return False

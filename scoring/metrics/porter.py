@@ -37,10 +37,10 @@ Rules = Mapping[str, tuple[tuple[str, str], ...]]
 
 
 def _by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    by_ending: dict[str, tuple[tuple[str, str], ...]] = {}
     for suffix, replacement in rules:
-        found[suffix[-2:]] = (*found.get(suffix[-2:], ()), (suffix, replacement))
-    return found
+        by_ending[suffix[-2:]] = (*by_ending.get(suffix[-2:], ()), (suffix, replacement))
+    return by_ending
 
 
 STEP_2 = (

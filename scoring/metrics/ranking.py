@@ -88,18 +88,18 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     # In the order of the ranks, so that the first of a row is its best and sums are those of other programs.
     order = np.lexsort((ranks[hits], rows))
     rows, at = rows[order], ranks[hits][order].astype(np.float64)
-    found = np.bincount(rows, minlength=count)
+    right = np.bincount(rows, minlength=count)
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
-    nth = np.arange(len(rows)) - np.repeat(firsts, found[rows[firsts]]) + 1
+    nth = np.arange(len(rows)) - np.repeat(firsts, right[rows[firsts]]) + 1
     size = np.maximum(sizes, 1)
-    stats[:, 0] = found / size
+    stats[:, 0] = right / size
     stats[rows[firsts], 1] = 1 / at[firsts]
     last = max(int(at.max(initial=0)), min(cut, int(sizes.max(initial=0))), 1)
     # What a hit at each rank is worth, from rank 0, which is worth nothing.
     discounts = np.array([0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))])
     gain = np.bincount(rows, weights=discounts[at.astype(np.int64)], minlength=count)
     stats[:, 2] = gain / np.cumsum(discounts)[np.minimum(size, cut)]
-    stats[:, 3] = found > 0
+    stats[:, 3] = right > 0
     stats[:, 4] = np.bincount(rows, weights=nth / at, minlength=count) / size
     return stats
 
@@ -204,9 +204,9 @@ class RankingF1(MeanMetric):
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)[(ranks > 0) & (ranks <= self.cut)]
-        found = np.bincount(rows, minlength=len(wanted))
+        right = np.bincount(rows, minlength=len(wanted))
         counts = wanted.present & (sizes > 0)
-        shares = (found / self.cut, found / np.maximum(sizes, 1), 2 * found / (self.cut + sizes))
+        shares = (right / self.cut, right / np.maximum(sizes, 1), 2 * right / (self.cut + sizes))
         return np.column_stack([*shares, counts]).astype(np.float64)
 
 

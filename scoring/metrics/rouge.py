@@ -35,25 +35,25 @@ def rouge(
     """
     if len(references) != len(predictions):
         raise ValueError(f"{len(references)} references and {len(predictions)} predictions")
-    gold, given = encoded_gold(tuple(references)), encoded(predictions)
+    gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
-        gold, given = gold.stemmed(), given.stemmed()
+        gold, peer = gold.stemmed(), peer.stemmed()
     # By kind the hits of each pair, and by how much a text has fewer units than tokens.
-    found: dict[str, tuple[Numbers, int]] = {}
+    counted: dict[str, tuple[Numbers, int]] = {}
     if "1" in kinds or "2" in kinds:
         unigrams, bigrams = (np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2))
-        for block in blocks(gold, given):
+        for block in blocks(gold, peer):
             unigrams[block.pairs] = unigram_hits(block)
             bigrams[block.pairs] = bigram_hits(block)
-        found |= {"1": (unigrams, 0), "2": (bigrams, 1)}
+        counted |= {"1": (unigrams, 0), "2": (bigrams, 1)}
     if "l" in kinds:
-        found["l"] = lcs_lengths(gold, given), 0
+        counted["l"] = lcs_lengths(gold, peer), 0
     if "lsum" in kinds:
-        found["lsum"] = union_hits(gold, given), 0
+        counted["lsum"] = union_hits(gold, peer), 0
     scores = {}
     for kind in kinds:
-        hits, less = found[kind]
-        precision = hits / np.maximum(given.lengths - less, 1)
+        hits, less = counted[kind]
+        precision = hits / np.maximum(peer.lengths - less, 1)
         recall = hits / np.maximum(gold.lengths - less, 1)
         scores[kind] = np.column_stack([precision, recall, harmonic_mean(precision, recall)])
     return scores
@@ -84,7 +84,7 @@ class Rouge(TextMean):
         super().__init__(name, rules, column=f"{kind}_{part}")
         self.choose_engine(options)
         self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
-        self.columns = tuple(f"{own}_{part}" for own in self.kinds for part in PARTS)
+        self.columns = tuple(f"{measure}_{part}" for measure in self.kinds for part in PARTS)
         self.is_stemmed = is_stemmed
         family = "rouge" if kind in PLAIN else "rouge_lsum"
         self.statistic = f"{family}_stemmed" if is_stemmed else family
@@ -166,16 +166,16 @@ class Vocabulary(dict[bytes, int]):
         self._stem_of.update(zip(words, stems, strict=True))
 
     def stem(self, word: bytes) -> bytes:
-        found = self._stem_of.get(word)
-        if found is not None:
-            return found
+        stem = self._stem_of.get(word)
+        if stem is not None:
+            return stem
         return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
 
     def stems(self) -> Numbers:
         """For each word's number the number of its stem, shared by words of one stem."""
-        known = self._stem_numbers
+        numbers = self._stem_numbers
         unknown = islice(self, len(self._stems), None)
-        new = [known.setdefault(self.stem(word), len(known)) for word in unknown]
+        new = [numbers.setdefault(self.stem(word), len(numbers)) for word in unknown]
         self._stems = np.concatenate([self._stems, np.array(new, dtype=np.int64)])
         return self._stems
 
@@ -213,8 +213,8 @@ def encoded(texts: Sequence[str]) -> Encoded:
     # What is not ASCII even in lower case separates, as everything does that is no letter or digit.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
     joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
-    found = joined.translate(_TABLE).split()
-    numbers = np.fromiter(map(vocabulary.__getitem__, found), np.int64, len(found))
+    tokens = joined.translate(_TABLE).split()
+    numbers = np.fromiter(map(vocabulary.__getitem__, tokens), np.int64, len(tokens))
     is_word = numbers > 1
     before = np.concatenate([[0], np.cumsum(is_word)])
     ends = np.flatnonzero(~is_word)
@@ -304,11 +304,11 @@ def blocks(references: Encoded, predictions: Encoded, among: Numbers | None = No
     while start < len(order) and (width := int(totals[order[start]])):
         pairs = order[start : start + max(1, BLOCK // width)]
         start += len(pairs)
-        own = references.lengths[pairs]
+        sizes = references.lengths[pairs]
         columns = np.arange(width)
-        places = np.where(columns < own[:, None], firsts[pairs, None], (seconds[pairs] - own)[:, None])
+        places = np.where(columns < sizes[:, None], firsts[pairs, None], (seconds[pairs] - sizes)[:, None])
         tokens = words.take(places + columns, mode="clip")
-        yield Block(pairs, tokens, own, predictions.lengths[pairs])
+        yield Block(pairs, tokens, sizes, predictions.lengths[pairs])
 
 
 def unigram_hits(block: Block) -> Numbers:
@@ -447,11 +447,11 @@ class _Sentences:
         self.run_row = starts // width
         numbers = np.where(is_shared, counted - before[self.run_row], 0)
         self.sizes = np.diff(np.append(before, counted[-1:])) + 1
-        own = places.ravel()[is_token]
+        token_words = places.ravel()[is_token]
         self.run = np.zeros(rows * width, dtype=np.int64)
         self.shared = np.zeros(rows * width, dtype=np.int64)
-        self.run[own] = np.repeat(np.arange(len(starts)), sizes)[is_token]
-        self.shared[own] = np.repeat(numbers, sizes)[is_token]
+        self.run[token_words] = np.repeat(np.arange(len(starts)), sizes)[is_token]
+        self.shared[token_words] = np.repeat(numbers, sizes)[is_token]
 
     def hits(self) -> Numbers:
         marked = np.concatenate([np.zeros(0, np.int64), *(self._marked(*width) for width in WIDTHS)])

@@ -108,16 +108,16 @@ def rouge155(
             by_model.append({measure: package_counts(of_model, of_peer, measure) for measure in measures})
             continue
         encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
-        wanted, given = _renumbered(encoded[0].words, encoded[1].words)
+        wanted, peer_words = _renumbered(encoded[0].words, encoded[1].words)
         by_model.append({})
         for measure in measures:
             if measure.kind == "l":
-                found = Counts(len(wanted), len(given), int(union_hits(*encoded)[0]))
+                count = Counts(len(wanted), len(peer_words), int(union_hits(*encoded)[0]))
             elif measure.kind == "n":
-                found = _clipped(*_ngrams(wanted, given, measure.size))
+                count = _clipped(*_ngrams(wanted, peer_words, measure.size))
             else:
-                found = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(given, measure))
-            by_model[-1][measure] = found
+                count = _clipped(_skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure))
+            by_model[-1][measure] = count
     combined = {}
     for measure in measures:
         counts = [of_model[measure] for of_model in by_model]
@@ -144,17 +144,17 @@ def package_counts(model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]]
     return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
 
 
-def _renumbered(wanted: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
-    numbers = np.unique(np.concatenate([wanted, given]), return_inverse=True)[1]
+def _renumbered(wanted: Numbers, peer: Numbers) -> tuple[Numbers, Numbers]:
+    numbers = np.unique(np.concatenate([wanted, peer]), return_inverse=True)[1]
     return numbers[: len(wanted)], numbers[len(wanted) :]
 
 
-def _ngrams(wanted: Numbers, given: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """A number for each n-gram of either side: that of its first words, and its last one."""
-    grams = wanted, given
+    grams = wanted, peer
     for end in range(1, size):
-        longer = zip(grams, (wanted, given), strict=True)
-        grams = _renumbered(*(_PAIR * own[: len(words) - end] + words[end:] for own, words in longer))
+        longer = zip(grams, (wanted, peer), strict=True)
+        grams = _renumbered(*(_PAIR * numbers[: len(words) - end] + words[end:] for numbers, words in longer))
     return grams
 
 
@@ -165,12 +165,12 @@ def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     return np.concatenate([words[:0], *([words[:-1]] if measure.with_words else []), *pairs])
 
 
-def _clipped(wanted: Numbers, given: Numbers) -> Counts:
+def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
     units, counts = np.unique(wanted, return_counts=True)
-    other_units, other_counts = np.unique(given, return_counts=True)
+    other_units, other_counts = np.unique(peer, return_counts=True)
     _, places, other_places = np.intersect1d(units, other_units, assume_unique=True, return_indices=True)
     hits = np.minimum(counts[places], other_counts[other_places]).sum()
-    return Counts(len(wanted), len(given), int(hits))
+    return Counts(len(wanted), len(peer), int(hits))
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")

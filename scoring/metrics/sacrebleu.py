@@ -83,18 +83,18 @@ class Bleu(Counted):
     def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
         # sacreBLEU has its tokens by this method alone; its version is pinned.
         tokens = self.counter()._preprocess_segment  # noqa: SLF001
-        given, wanted = ([tokens(text).split() for text in texts] for texts in (answers, gold))
-        counts = gram_counts(given, wanted, ORDER)
+        answered, wanted = ([tokens(text).split() for text in texts] for texts in (answers, gold))
+        counts = gram_counts(answered, wanted, ORDER)
         return np.column_stack([counts[:, 0, :2], counts[..., 2], counts[..., 0]])
 
     def corpus_value(self, counts: Floats) -> Floats:
-        given, wanted = counts[..., 0], counts[..., 1]
+        answered, wanted = counts[..., 0], counts[..., 1]
         correct, total = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
         misses = np.cumsum(correct == 0, axis=-1)
         smoothed = ratio(np.full_like(total, 100.0), 2.0**misses * total)
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         logs = np.log(precisions, out=np.full(precisions.shape, LOG_OF_ZERO), where=precisions > 0)
-        penalty = np.where(given > 0, np.exp(np.minimum(0.0, 1 - ratio(wanted, given))), 0.0)
+        penalty = np.where(answered > 0, np.exp(np.minimum(0.0, 1 - ratio(wanted, answered))), 0.0)
         # Where the answers have no n-grams of an order at all, the program takes the logarithm of 0.
         values = penalty * np.exp(logs.sum(axis=-1) / ORDER)
         return np.where(correct.any(axis=-1), values, 0.0)
@@ -120,8 +120,8 @@ class Chrf(Counted):
         return CHRF(word_order=self.words)
 
     def counts_of(self, answers: Sequence[str], gold: Sequence[str]) -> Floats:
-        given, wanted = (["".join(text.split()) for text in texts] for texts in (answers, gold))
-        counts = gram_counts(given, wanted, CHARACTERS)
+        answered, wanted = (["".join(text.split()) for text in texts] for texts in (answers, gold))
+        counts = gram_counts(answered, wanted, CHARACTERS)
         if self.words:
             words = self.counter()._remove_punctuation  # noqa: SLF001
             of_words = gram_counts([*map(words, answers)], [*map(words, gold)], self.words)
@@ -131,10 +131,10 @@ class Chrf(Counted):
         return counts.reshape(len(counts), -1)
 
     def corpus_value(self, counts: Floats) -> Floats:
-        given, wanted, matches = (counts[..., column::3] for column in range(3))
-        occurs = (given > 0) & (wanted > 0)
+        answered, wanted, matches = (counts[..., column::3] for column in range(3))
+        occurs = (answered > 0) & (wanted > 0)
         orders = occurs.sum(axis=-1)
-        precision = ratio((ratio(matches, given) * occurs).sum(axis=-1), orders)
+        precision = ratio((ratio(matches, answered) * occurs).sum(axis=-1), orders)
         recall = ratio((ratio(matches, wanted) * occurs).sum(axis=-1), orders)
         both = BETA_SQUARED * precision + recall
         return 100 * ratio((1 + BETA_SQUARED) * precision * recall, both)
@@ -154,7 +154,7 @@ def gram_counts(answers: Sequence[Sequence[str]], gold: Sequence[Sequence[str]],
     A symbol is one item of a text: a character of a string, a word of a list. Numbers stand for the n-grams,
     different ones for different n-grams (no hashing).
     """
-    found = np.zeros((len(gold), orders, 3))
+    counts = np.zeros((len(gold), orders, 3))
     numbers: dict[str, int] = {}
     for start in range(0, len(gold), PAIRS):
         part = slice(start, start + PAIRS)
@@ -163,16 +163,16 @@ def gram_counts(answers: Sequence[Sequence[str]], gold: Sequence[Sequence[str]],
             np.array([numbers.setdefault(symbol, len(numbers)) for symbol in text], dtype=np.int64)
             for text in (*answers[part], *gold[part])
         ]
-        _count(texts, len(numbers), found[part])
-    return found
+        _count(texts, len(numbers), counts[part])
+    return counts
 
 
-def _count(texts: Sequence[Integers], symbols: int, found: Any) -> None:
-    """Into ``found`` for the first half of the texts beside the second half, of ``symbols`` symbols."""
-    pairs, orders = found.shape[:2]
+def _count(texts: Sequence[Integers], symbols: int, counts: Any) -> None:
+    """Into ``counts`` for the first half of the texts beside the second half, of ``symbols`` symbols."""
+    pairs, orders = counts.shape[:2]
     lengths = np.array([len(text) for text in texts])
     for order in range(1, orders + 1):
-        found[:, order - 1, :2] = np.maximum(lengths - order + 1, 0).reshape(2, pairs).T
+        counts[:, order - 1, :2] = np.maximum(lengths - order + 1, 0).reshape(2, pairs).T
     if not symbols:
         return
     line = np.concatenate(texts)
@@ -199,4 +199,4 @@ def _count(texts: Sequence[Integers], symbols: int, found: Any) -> None:
         starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         gold = np.add.reduceat(of_gold, starts)
         same = np.minimum(gold, np.diff(np.r_[starts, len(keys)]) - gold)
-        found[:, order - 1, 2] = np.bincount(keys[starts] >> bits, weights=same, minlength=pairs)
+        counts[:, order - 1, 2] = np.bincount(keys[starts] >> bits, weights=same, minlength=pairs)

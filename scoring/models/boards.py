@@ -162,8 +162,8 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
         packed = content.encode()
         same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
         same["digest"] = hashlib.sha256(packed).hexdigest()
-        if found := self.filter(**same).first():
-            return found
+        if same_one := self.filter(**same).first():
+            return same_one
         if same["occasion"] == Snapshot.Occasion.CITED:
             since = timezone.now() - dt.timedelta(hours=1)
             cited = self.filter(phase=same["phase"], occasion=same["occasion"], created_at__gt=since)
@@ -220,8 +220,8 @@ class Snapshot(models.Model):
 
     @property
     def content(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        facts: dict[str, Any] = json.loads(self.text)
+        return facts
 
 
 class OutsideMeasure(models.Model):

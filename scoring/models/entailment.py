@@ -17,8 +17,8 @@ MAX_DIGEST = 64
 class EntailmentModelQuerySet(models.QuerySet["EntailmentModel"]):
     def deciding(self, name: str, season: Season | None) -> EntailmentModelQuerySet:
         """Whose labels decide runs of the season: its own, and after them those that all seasons share."""
-        own = models.Q(season=None) | models.Q(season=season) if season else models.Q(season=None)
-        return self.filter(own, name=name).order_by(models.F("season_id").asc(nulls_last=True))
+        season_own = models.Q(season=None) | models.Q(season=season) if season else models.Q(season=None)
+        return self.filter(season_own, name=name).order_by(models.F("season_id").asc(nulls_last=True))
 
 
 class EntailmentModel(models.Model):

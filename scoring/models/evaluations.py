@@ -26,16 +26,16 @@ class SharedManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
         """In this order; rows are added by digest, so that two transactions never wait for each other."""
         wanted = {row.set_digest(): row for row in rows}
-        known = self._known(wanted)
-        missing = sorted(wanted.keys() - known.keys())
+        numbers = self._known(wanted)
+        missing = sorted(wanted.keys() - numbers.keys())
         if missing:
             self.bulk_create([wanted[digest] for digest in missing], ignore_conflicts=True)
-            known = self._known(wanted)
-        return [known[row.digest] for row in rows]
+            numbers = self._known(wanted)
+        return [numbers[row.digest] for row in rows]
 
     def _known(self, digests: dict[str, Row]) -> dict[str, int]:
-        found = self.filter(digest__in=list(digests)).order_by()
-        return dict(found.values_list("digest", "pk"))
+        rows = self.filter(digest__in=list(digests)).order_by()
+        return dict(rows.values_list("digest", "pk"))
 
 
 class SharedRow(models.Model):
@@ -234,14 +234,14 @@ class Breakdown(models.Model):
         return str(self.classes)
 
     @classmethod
-    def of(cls, evaluation: Evaluation, dimension: str, said: Classes) -> Self:
+    def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
         """With classes that have no primary key yet. A class may lack a metric that others have."""
-        metrics = list(dict.fromkeys(metric for own in said.values() for metric in own))
-        classes = BreakdownClasses(dimension=dimension, labels=list(said), metrics=metrics)
-        supports = np.full((len(metrics), len(said)), -1, SUPPORT)
+        metrics = list(dict.fromkeys(metric for one in classes_told.values() for metric in one))
+        classes = BreakdownClasses(dimension=dimension, labels=list(classes_told), metrics=metrics)
+        supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT)
         numbers = np.full((3, *supports.shape), np.nan, NUMBER)
-        for place, own in enumerate(said.values()):
-            for metric, number in own.items():
+        for place, metrics_here in enumerate(classes_told.values()):
+            for metric, number in metrics_here.items():
                 row = metrics.index(metric)
                 supports[row, place] = number["n"]
                 value = np.nan if number["value"] is None else number["value"]
@@ -253,9 +253,9 @@ class Breakdown(models.Model):
         supports, numbers = self.unpacked()
         for place, label in enumerate(self.classes.labels):
             for row, metric in enumerate(self.classes.metrics):
-                found = ends.get(label, {}).get(metric)
-                if found is not None and np.isfinite(numbers[VALUE, row, place]):
-                    numbers[LOW:, row, place] = found
+                ends_here = ends.get(label, {}).get(metric)
+                if ends_here is not None and np.isfinite(numbers[VALUE, row, place]):
+                    numbers[LOW:, row, place] = ends_here
         self.numbers = _packed(supports, numbers)
         return not np.isnan(numbers[LOW:]).all()
 
@@ -264,14 +264,14 @@ class Breakdown(models.Model):
         count = shape[0] * shape[1]
         data = zlib.decompress(self.numbers)
         supports = np.frombuffer(data, SUPPORT, count).reshape(shape)
-        known = np.frombuffer(data, NUMBER, offset=supports.nbytes).reshape(-1, *shape)
+        stored = np.frombuffer(data, NUMBER, offset=supports.nbytes).reshape(-1, *shape)
         numbers = np.full((3, *shape), np.nan)
-        numbers[: len(known)] = known
+        numbers[: len(stored)] = stored
         return supports, numbers
 
     def metrics_with_numbers(self) -> list[str]:
-        known = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
-        return [metric for metric, is_known in zip(self.classes.metrics, known, strict=True) if is_known]
+        defined = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
+        return [metric for metric, is_known in zip(self.classes.metrics, defined, strict=True) if is_known]
 
     def sizes(self) -> dict[str, int]:
         """By class the support of the metric that counts fewest instances; none where none counts any."""
@@ -297,23 +297,23 @@ class Breakdown(models.Model):
 
     def by_class(self) -> dict[str, dict[str, ClassNumber]]:
         labels = self.classes.labels
-        found: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
+        by_label: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
         supports, numbers = self.unpacked()
         for row, metric in enumerate(self.classes.metrics):
             for place, number in _numbers(supports[row], numbers[:, row]):
-                found[labels[place]][metric] = number
-        return found
+                by_label[labels[place]][metric] = number
+        return by_label
 
 
 def class_numbers(
     evaluations: Collection[int], dimension: str, metric: str
 ) -> list[tuple[str, int, ClassNumber]]:
-    found = Breakdown.objects.filter(
+    rows = Breakdown.objects.filter(
         evaluation__in=evaluations, classes__dimension=dimension
     ).prefetch_related("classes")
     numbers = [
         (place, label, row.evaluation_id, number)
-        for row in found
+        for row in rows
         for place, label, number in row.of_metric(metric)
     ]
     numbers.sort(key=lambda number: number[0])
@@ -327,16 +327,16 @@ def save_breakdowns(rows: Sequence[Breakdown]) -> None:
 
 
 def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
-    known = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
-    return zlib.compress(supports.astype(SUPPORT).tobytes() + known.astype(NUMBER).tobytes(), 9)
+    written = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
+    return zlib.compress(supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9)
 
 
 def _numbers(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> Iterator[tuple[int, ClassNumber]]:
     columns = zip(supports.tolist(), *numbers.tolist(), strict=True)
     for place, (n, value, low, high) in enumerate(columns):
         if n >= 0:
-            known = value if isfinite(value) else None
-            yield place, ClassNumber(known, isinf(value), _or_none(low), _or_none(high), n)
+            finite = value if isfinite(value) else None
+            yield place, ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n)
 
 
 def _or_none(value: float) -> float | None:

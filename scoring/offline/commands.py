@@ -30,17 +30,17 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         return command
 
     pairs = added(
-        "pairs", lambda given: export_pairs(given, options_of), "write what has to be decided for a run"
+        "pairs", lambda args: export_pairs(args, options_of), "write what has to be decided for a run"
     )
     pairs.add_argument("--json", action="store_true", help="one list in place of a line for each pair")
     pairs.add_argument("--next", action="store_true", help="only what has to be decided in any case")
     agreeing = added(
-        "agreement", lambda given: show_agreement(given, options_of), "compare people with automatic labels"
+        "agreement", lambda args: show_agreement(args, options_of), "compare people with automatic labels"
     )
     agreeing.add_argument("--judgements", type=Path, required=True, metavar="FILE")
     agreeing.add_argument("--json", action="store_true", help="as without it")
     powering = added(
-        "power", lambda given: show_power(given, options_of), "say how small a difference a test set can show"
+        "power", lambda args: show_power(args, options_of), "say how small a difference a test set can show"
     )
     powering.add_argument("--json", action="store_true")
     for command in (pairs, agreeing, powering):
@@ -68,27 +68,27 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     verifying.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def export_pairs(given: argparse.Namespace, options_of: OptionsOf) -> int:
+def export_pairs(args: argparse.Namespace, options_of: OptionsOf) -> int:
     """One line on standard output for each pair that is not decided yet."""
     from scoring.offline.entailment_exchange import pair_line, pending_pairs
 
-    metrics, runs = _read(given, options_of)
-    pending = {pair: None for run in runs for pair in pending_pairs(metrics, run, is_next_only=given.next)}
+    metrics, runs = _read(args, options_of)
+    pending = {pair: None for run in runs for pair in pending_pairs(metrics, run, is_next_only=args.next)}
     lines = [pair_line(pair) for pair in pending]
-    for line in [lines] if given.json else lines:
+    for line in [lines] if args.json else lines:
         print(json.dumps(line, ensure_ascii=False))
     print(f"{len(pending)} pairs are pending", file=sys.stderr)
     return 0
 
 
-def decide_pairs(given: argparse.Namespace) -> int:
+def decide_pairs(args: argparse.Namespace) -> int:
     from scoring.metrics.entailment import ModelJudge
     from scoring.offline.entailment_exchange import decide, read_pairs
 
-    if given.batch < 1:
-        raise OptionRefused(f"--batch {given.batch}: expected at least 1")
-    judge = ModelJudge(given.model, batch=given.batch, device=given.device)
-    pairs = read_pairs(given.pairs)
+    if args.batch < 1:
+        raise OptionRefused(f"--batch {args.batch}: expected at least 1")
+    judge = ModelJudge(args.model, batch=args.batch, device=args.device)
+    pairs = read_pairs(args.pairs)
     with bar("deciding", len(pairs), "pairs") as at:
 
         def progress(done: int, total: int) -> None:
@@ -98,56 +98,56 @@ def decide_pairs(given: argparse.Namespace) -> int:
             else:
                 print(json.dumps({"step": "deciding", "done": done / total}), file=sys.stderr, flush=True)
 
-        now, before = decide(pairs, judge, given.labels, progress)
-    if given.json:
+        now, before = decide(pairs, judge, args.labels, progress)
+    if args.json:
         print(json.dumps({"decided": now, "before": before, "model": judge.name}))
     else:
         print(f"{now} pairs decided by {judge.name}; {before} were decided before")
     return 0
 
 
-def show_agreement(given: argparse.Namespace, options_of: OptionsOf) -> int:
+def show_agreement(args: argparse.Namespace, options_of: OptionsOf) -> int:
     from scoring.offline.evaluate import details_of
     from scoring.stats.people_and_labels import agreement, automatic_labels, items_of, read_judgements
 
-    metrics, runs = _read(given, options_of)
+    metrics, runs = _read(args, options_of)
     if len(runs) != 1:
         raise OptionRefused(f"judgements are of one run, {len(runs)} given")
     details = details_of(metrics, runs[0].answers)
-    judgements = read_judgements(given.judgements, items_of(details).__contains__)
+    judgements = read_judgements(args.judgements, items_of(details).__contains__)
     print(json.dumps(agreement(judgements, automatic_labels(details)), ensure_ascii=False))
     return 0
 
 
-def _read(given: argparse.Namespace, options_of: OptionsOf) -> tuple[list[CitationMetric], list[Pairs]]:
+def _read(args: argparse.Namespace, options_of: OptionsOf) -> tuple[list[CitationMetric], list[Pairs]]:
     from scoring.metrics import metrics_of
     from scoring.metrics.entailed import CitationMetric
     from scoring.offline.scoring import read_split
     from tasks.types.files import open_input
     from tasks.types.problems import fatal
 
-    chosen = task_type(given.type)
-    rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
+    chosen = task_type(args.type)
+    rules, options = chosen.checked_rules(args.rules), options_of(chosen, args.option)
     declared = metrics_of(chosen, rules, options)
     metrics = [metric for metric in declared if isinstance(metric, CitationMetric)]
     if not metrics:
         raise OptionRefused(f"no metric of {chosen.slug} asks what entails what")
-    split = read_split(chosen, given.gold, options)
-    read = [read_run(chosen, open_input(run), split.index, options) for run in given.run]
+    split = read_split(chosen, args.gold, options)
+    read = [read_run(chosen, open_input(run), split.index, options) for run in args.run]
     if problems := fatal([problem for _, of_run in read for problem in of_run]):
         raise InputRefused(problems)
     return metrics, [chosen.pair(split, answers, rules, options) for answers, _ in read]
 
 
-def show_power(given: argparse.Namespace, options_of: OptionsOf) -> int:
+def show_power(args: argparse.Namespace, options_of: OptionsOf) -> int:
     from scoring.offline.compare import power, read_runs
 
-    if len(given.run) < 2:
+    if len(args.run) < 2:
         raise OptionRefused("differences are between runs: give two or more, such as baselines, with --run")
-    chosen = task_type(given.type)
-    rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
-    result = power(read_runs(chosen, given.gold, given.run, rules=rules, options=options), unit=chosen.unit)
-    if given.json:
+    chosen = task_type(args.type)
+    rules, options = chosen.checked_rules(args.rules), options_of(chosen, args.option)
+    result = power(read_runs(chosen, args.gold, args.run, rules=rules, options=options), unit=chosen.unit)
+    if args.json:
         print(as_json(result))
         return 0
     print(f"{result['units']} {result['unit']}s; the smallest p of two runs is {result['smallest_p']:.3g}")
@@ -158,12 +158,12 @@ def show_power(given: argparse.Namespace, options_of: OptionsOf) -> int:
     return 0
 
 
-def verify_archive(given: argparse.Namespace) -> int:
+def verify_archive(args: argparse.Namespace) -> int:
     from scoring.offline.verify import verify
 
     with bar("verifying", 1.0) as at:
-        verified = verify(given.archive, at)
-    if given.json:
+        verified = verify(args.archive, at)
+    if args.json:
         print(as_json(verified.as_dict()))
     else:
         *details, last = verified.summary()

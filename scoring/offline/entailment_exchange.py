@@ -30,11 +30,11 @@ def pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
 ) -> list[Pair]:
     """The distinct pairs that the metrics may still have to ask, or those that they have to ask next."""
-    found: dict[Pair, None] = {}
+    pending: dict[Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
         for verdict in judged(metric.cases(pairs.gold, pairs.answers), metric.judge):
-            found |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
-    return list(found)
+            pending |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
+    return list(pending)
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
@@ -62,11 +62,11 @@ def pair_line(pair: Pair) -> dict[str, str]:
 def read_pairs(path: Path) -> list[Pair]:
     """Distinct pairs in their order. Raises InputRefused with every line that is none."""
     problems: list[Problem] = []
-    found: dict[Pair, None] = {}
+    pairs: dict[Pair, None] = {}
     for file in open_input(path):
         for line, record, raw in json_lines(file, problems):
             if all(isinstance(record.get(part), str) for part in ("premise", "hypothesis")):
-                found[Pair(record["premise"], record["hypothesis"])] = None
+                pairs[Pair(record["premise"], record["hypothesis"])] = None
             else:
                 problems.append(
                     Problem(
@@ -75,7 +75,7 @@ def read_pairs(path: Path) -> list[Pair]:
                 )
     if problems:
         raise InputRefused(problems)
-    return list(found)
+    return list(pairs)
 
 
 def decide(
@@ -85,16 +85,16 @@ def decide(
 
     May be stopped at any time: the next call goes on behind the last whole line.
     """
-    known = _known(path, judge.name)
-    asked = list(dict.fromkeys(pairs))
-    new = [pair for pair in asked if known is None or pair not in known]
+    labels = _known(path, judge.name)
+    distinct = list(dict.fromkeys(pairs))
+    new = [pair for pair in distinct if labels is None or pair not in labels]
     done = 0
     with path.open("a", encoding="utf-8") as file:
         for batch in judge.decided(new):
             _keep(file, [label_line(pair, entailed=entailed, model=judge.name) for pair, entailed in batch])
             done += len(batch)
             progress(done, len(new))
-    return done, len(asked) - len(new)
+    return done, len(distinct) - len(new)
 
 
 def _known(path: Path, model: str) -> EntailmentLabels | None:
@@ -108,10 +108,10 @@ def _known(path: Path, model: str) -> EntailmentLabels | None:
             file.truncate(whole)
     if not whole:
         return None
-    known = stored_labels(path)
-    if len(known) and known.model != model:
-        raise OptionRefused(f"{path} holds labels of {known.model}, not of {model}; give each model a file")
-    return known
+    labels = stored_labels(path)
+    if len(labels) and labels.model != model:
+        raise OptionRefused(f"{path} holds labels of {labels.model}, not of {model}; give each model a file")
+    return labels
 
 
 def _keep(file: IO[str], lines: Sequence[Mapping[str, Any]]) -> None:

@@ -219,16 +219,16 @@ def save_statistics(
     details: Details | None = None,
     instances: Iterable[ShownInstance] = (),
 ) -> None:
-    columns = {name: own for name, own in pairs.features.items() if isinstance(own, Classes)}
+    columns = {name: column for name, column in pairs.features.items() if isinstance(column, Classes)}
     texts = {
         "unit_names": scores.unit_names,
-        "features": {name: list(own) for name, own in pairs.features.items() if name not in columns},
-        "labels": {name: own.labels for name, own in columns.items()},
+        "features": {name: list(column) for name, column in pairs.features.items() if name not in columns},
+        "labels": {name: column.labels for name, column in columns.items()},
     }
     arrays: dict[str, NDArray[Any]] = {
         f"statistic:{name}": matrix for name, matrix in scores.statistics.items()
     }
-    arrays |= {f"classes:{name}": own.codes for name, own in columns.items()}
+    arrays |= {f"classes:{name}": column.codes for name, column in columns.items()}
     arrays |= packed(details or {}, scores.unit_names)
     arrays |= packed_instances(instances)
     if pairs.names is not None:
@@ -247,10 +247,10 @@ def load_statistics(source: Path | IO[bytes], only: Collection[str] | None = Non
             units=kept["units"],
             unit_names=texts["unit_names"],
             features={
-                **{name: [tuple(own) for own in labels] for name, labels in texts["features"].items()},
+                **{name: [tuple(row) for row in labels] for name, labels in texts["features"].items()},
                 **{
-                    name: Classes(own, kept[f"classes:{name}"])
-                    for name, own in texts.get("labels", {}).items()
+                    name: Classes(labels, kept[f"classes:{name}"])
+                    for name, labels in texts.get("labels", {}).items()
                 },
             },
         )
@@ -275,11 +275,11 @@ _DECODER = json.JSONDecoder()
 
 def details_of(metrics: Sequence[Metric], answers: Sequence[Any]) -> dict[str, dict[str, Any]]:
     """By unit what the metrics tell, each statistic once."""
-    found: dict[str, dict[str, Any]] = {}
+    by_unit: dict[str, dict[str, Any]] = {}
     for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
-        for unit, own in metric.details(answers).items():
-            found.setdefault(unit, {}).update(own)
-    return found
+        for unit, facts in metric.details(answers).items():
+            by_unit.setdefault(unit, {}).update(facts)
+    return by_unit
 
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -296,7 +296,7 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
 def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:
     return {
         text: np.frombuffer(b"".join(texts), dtype=np.uint8),
-        ends: np.cumsum([len(own) for own in texts], dtype=np.int64),
+        ends: np.cumsum([len(text) for text in texts], dtype=np.int64),
     }
 
 

@@ -61,11 +61,11 @@ class Verified:
             self.differing.append(line)
 
     def compare(
-        self, place: str, found: Mapping[str, Any], expected: Mapping[str, Any], *, is_model: bool = False
+        self, place: str, archived: Mapping[str, Any], expected: Mapping[str, Any], *, is_model: bool = False
     ) -> None:
         """Number by number; one that only one of the two has differs."""
-        for name in dict.fromkeys([*found, *expected]):
-            one, other = found.get(name), expected.get(name)
+        for name in dict.fromkeys([*archived, *expected]):
+            one, other = archived.get(name), expected.get(name)
             if is_same(name, one, other, is_model=is_model):
                 self.equal += 1
             else:
@@ -108,7 +108,7 @@ def verify(archive: Path, progress: Callable[[float], None] = lambda done: None)
     printed: dict[tuple[int, str], Evaluation] = {}
     try:
         gold = {
-            (task["slug"], own["sha256"]): own["file"] for task in season["tasks"] for own in task["gold"]
+            (task["slug"], row["sha256"]): row["file"] for task in season["tasks"] for row in task["gold"]
         }
         for done, run in enumerate(season["runs"]):
             progress(done / len(season["runs"]))
@@ -240,14 +240,14 @@ def _check_board(
         verified.unchecked["teams report them"] += len(row["team_reported"])
         evaluation = printed.get((row["submission"], board["rules"]))
         for name, cell in row["scores"].items():
-            own = evaluation["metrics"].get(metrics[name]) if evaluation else None
-            if evaluation is None or own is None:
+            metric = evaluation["metrics"].get(metrics[name]) if evaluation else None
+            if evaluation is None or metric is None:
                 verified.unchecked[NO_SCORER if evaluation else NO_RUN] += len(cell)
             elif evaluation["gold"]["sha256"] != board["gold"]["sha256"]:
                 verified.unchecked[OTHER_GOLD] += len(cell)
             else:
                 place = f"{path} {row['system']} {name}"
-                verified.compare(place, _parts(cell, "low", "high"), _parts(own, "low", "high"))
+                verified.compare(place, _parts(cell, "low", "high"), _parts(metric, "low", "high"))
 
 
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]]:
@@ -257,8 +257,8 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, tuple[Numbers, bool]]
         models[name] = bool(MODELS & provenance_of(metric["signature"]).keys())
         yield f"metrics {name}", (_parts(metric, "low", "high", "n"), models[name])
     for dimension, classes in evaluation["breakdowns"].items():
-        for label, own in classes.items():
-            for name, cell in own.items():
+        for label, cells in classes.items():
+            for name, cell in cells.items():
                 yield f"breakdowns {dimension} {label} {name}", (_parts(cell, "n"), models.get(name, False))
 
 
@@ -335,11 +335,11 @@ def changed_files(archive: Path) -> Iterator[str]:
         digest, _, name = line.partition("  ")
         try:
             with existing(archive, name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
         except FileMissing as missing:
             yield str(missing)
             continue
-        if found != digest:
+        if actual != digest:
             yield f"{name}: not the file whose checksum {CHECKSUMS} has"
 
 

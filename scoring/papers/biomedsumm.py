@@ -57,11 +57,11 @@ class Document:
 
     @classmethod
     def read(cls, file: InputFile) -> Document:
-        found = cls(decoded(file.read()).replace("\r", ""))
-        for paragraph in _PARAGRAPH.finditer(found.text):
+        paper = cls(decoded(file.read()).replace("\r", ""))
+        for paragraph in _PARAGRAPH.finditer(paper.text):
             spans = sentence_spans(paragraph[0])
-            found.sentences += [Spot(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
-        return found
+            paper.sentences += [Spot(paragraph.start() + a, paragraph.start() + b) for a, b in spans]
+        return paper
 
     def quoted(self, sid: int) -> str:
         spot = self.sentences[sid]
@@ -69,12 +69,12 @@ class Document:
 
     def touched(self, start: int, end: int) -> list[int]:
         """The sentences of a range: those of which it has a few letters, or all."""
-        found = []
+        sids = []
         for sid, spot in enumerate(self.sentences):
             shared = len(_letters(self.text[max(start, spot.start) : min(end, spot.end)]))
             if spot.start < end and start < spot.end and shared >= min(FEWEST, spot.end - spot.start):
-                found.append(sid)
-        return found
+                sids.append(sid)
+        return sids
 
     def place(self, words: str) -> tuple[int, int] | None:
         """Where the words stand, whatever lies between their letters."""
@@ -100,12 +100,12 @@ def convert(data: Path, out: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     written: dict[Path, str] = {}
     for topic in topics(open_inputs([data])):
-        own = {out / name: text for name, text in _files(topic, problems, counts)}
-        if both := sorted(own.keys() & written.keys()):
+        files = {out / name: text for name, text in _files(topic, problems, counts)}
+        if both := sorted(files.keys() & written.keys()):
             message = f"an earlier topic would be written as {both[0].relative_to(out)} too"
             expected = "one topic of each reference paper"
             problems.append(Problem(file=topic.name, message=message, expected=expected))
-        written |= own
+        written |= files
     if not written and not problems:
         problems.append(Problem(file=str(data), message="no topic was found", expected=LAYOUT))
     if problems:
@@ -117,25 +117,25 @@ def convert(data: Path, out: Path) -> Counter[str]:
 
 
 def topics(files: Sequence[InputFile]) -> list[Topic]:
-    found: dict[str, Topic] = {}
+    topics: dict[str, Topic] = {}
     for file in sorted(files, key=lambda one: one.name):
         if len(file.parts) < 2 or file.suffix != ".txt":
             continue
         kind, above = file.parts[-2], file.name.rpartition("/")[0].rpartition("/")[0]
-        topic = found.setdefault(above, Topic(above.rpartition("/")[2]))
+        topic = topics.setdefault(above, Topic(above.rpartition("/")[2]))
         if kind == ANNOTATION:
             topic.annotations.append(file)
         elif kind == DOCUMENTS:
             topic.documents[_article(file.parts[-1])] = file
         elif kind == SUMMARY:
             topic.summaries.append(file)
-    return [topic for topic in found.values() if topic.annotations]
+    return [topic for topic in topics.values() if topic.annotations]
 
 
 def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     documents = {name: Document.read(file) for name, file in topic.documents.items()}
     names = file_names([file.parts[-1].removesuffix(".txt") for file in topic.documents.values()])
-    names = {_article(name): own for name, own in names.items()}
+    names = {_article(name): file for name, file in names.items()}
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
     references: set[str] = set()
     for file in topic.annotations:
@@ -149,9 +149,9 @@ def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[t
             values |= {"Reference Article": names[articles[0]], "Citing Article": names[articles[1]]}
             rows[_annotator(file)].append(_row(values, documents[articles[0]], counts))
     if len(references) > 1:
-        found = ", ".join(sorted(references))
+        several = ", ".join(sorted(references))
         problems.append(
-            Problem(file=topic.name, message=f"several reference papers: {found}", expected="one")
+            Problem(file=topic.name, message=f"several reference papers: {several}", expected="one")
         )
     if not rows or len(references) > 1:
         return
@@ -160,8 +160,8 @@ def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[t
         part = "Reference_XML" if names[article] == name else "Citance_XML"
         lines = [document.quoted(sid) for sid in range(len(document.sentences))]
         yield f"{name}/{part}/{names[article]}.xml", "\n".join(["<PAPER>", *lines, "</PAPER>", ""])
-    for annotator, own in rows.items():
-        yield f"{name}/gold/Task1/{name}_{annotator}.csv", _csv(own)
+    for annotator, marked in rows.items():
+        yield f"{name}/gold/Task1/{name}_{annotator}.csv", _csv(marked)
     for file in topic.summaries:
         yield f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt", decoded(file.read())
 
@@ -193,13 +193,13 @@ def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[
     ranges = [(int(a), int(b)) for a, b in _RANGE.findall(values["Reference Offset"])]
     for place, (start, end) in enumerate(ranges):
         words = pieces[place] if len(pieces) == len(ranges) else ""
-        found: tuple[int, int] | None = (start, end)
+        span: tuple[int, int] | None = (start, end)
         if words and _letters(paper.text[start:end]) != _letters(words):
-            found = paper.place(words)
-            counts["by their words" if found else "without a place"] += 1
+            span = paper.place(words)
+            counts["by their words" if span else "without a place"] += 1
         else:
             counts["as given"] += 1
-        ids |= dict.fromkeys(paper.touched(*found) if found else ())
+        ids |= dict.fromkeys(paper.touched(*span) if span else ())
     marker = _RANGE.search(values["Citation Marker Offset"])
     text = values.get("Citation Text", "")
     return {

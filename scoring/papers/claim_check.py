@@ -61,22 +61,22 @@ def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
                     yield {**facts, "marks": list(claim.marks), "rewritten": ""}
 
 
-def read_sheet(path: Path, known: Mapping[Claim, Question]) -> dict[Claim, str]:
+def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, str]:
     problems: list[Problem] = []
-    found: dict[Claim, str] = {}
+    claims: dict[Claim, str] = {}
     for file in open_input(path):
         for number, line, raw in json_lines(file, problems):
-            if fault := _fault(line, known, found):
+            if fault := _fault(line, questions, claims):
                 problem = Problem(message=fault[0], expected=fault[1], file=file.shown, line=number)
                 problems.append(replace(problem, quote=quoted(raw)))
             elif line["rewritten"].strip():
-                found[_claim(line)] = line["rewritten"].strip()
-    if not found and not fatal(problems):
+                claims[_claim(line)] = line["rewritten"].strip()
+    if not claims and not fatal(problems):
         expected = "a text in “rewritten”"
         problems.append(Problem(file=str(path), message="no claim is rewritten", expected=expected))
     if fatal(problems):
         raise InputRefused(problems)
-    return found
+    return claims
 
 
 def _claim(line: Mapping[str, Any]) -> Claim:
@@ -84,7 +84,7 @@ def _claim(line: Mapping[str, Any]) -> Claim:
 
 
 def _fault(
-    line: Mapping[str, Any], known: Mapping[Claim, Question], found: Mapping[Claim, str]
+    line: Mapping[str, Any], questions: Mapping[Claim, Question], claims: Mapping[Claim, str]
 ) -> tuple[str, str] | None:
     for key in ("id", "claim", "rewritten"):
         if not isinstance(line.get(key), str):
@@ -92,41 +92,41 @@ def _fault(
     marks = line.get("marks")
     if not isinstance(marks, list) or not all(type(mark) is int for mark in marks):
         return "“marks” is no list of numbers", EXAMPLE
-    if _claim(line) not in known:
+    if _claim(line) not in questions:
         return f"the run has no such claim of “{quoted(line['id'])}”", "a line of this run's own sheet"
-    if _claim(line) in found:
+    if _claim(line) in claims:
         return "the claim was rewritten on an earlier line", "each claim once"
     return None
 
 
 def pairs_of(
-    rewritten: Mapping[Claim, str], known: Mapping[Claim, Question]
+    rewritten: Mapping[Claim, str], questions: Mapping[Claim, Question]
 ) -> list[tuple[Claim, Pair, Pair]]:
     """Each rewritten claim with what is asked before and after: do all passages of its marks entail it?"""
-    asked = []
+    triples = []
     for claim, text in rewritten.items():
-        before, after = (case_of(known[claim], words, claim.marks).joint for words in (claim.text, text))
-        asked.append((claim, before, after))
-    return asked
+        before, after = (case_of(questions[claim], words, claim.marks).joint for words in (claim.text, text))
+        triples.append((claim, before, after))
+    return triples
 
 
-def pending(asked: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
-    wanted = list(dict.fromkeys(pair for _, *both in asked for pair in both))
+def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
+    wanted = list(dict.fromkeys(pair for _, *both in triples for pair in both))
     return [pair for pair, label in zip(wanted, judge.decide(wanted), strict=True) if label is None]
 
 
 def checked(
-    asked: Sequence[tuple[Claim, Pair, Pair]], known: Mapping[Claim, Question], judge: Judge
+    triples: Sequence[tuple[Claim, Pair, Pair]], questions: Mapping[Claim, Question], judge: Judge
 ) -> list[Checked]:
     """A line for each data set in the order of the claims, and one for all where there are several."""
-    before = judge.decide([pair for _, pair, _ in asked])
-    after = judge.decide([pair for _, _, pair in asked])
+    before = judge.decide([pair for _, pair, _ in triples])
+    after = judge.decide([pair for _, _, pair in triples])
     groups: dict[str, list[tuple[bool | None, bool | None, bool]]] = {}
-    for (claim, first, second), old, new in zip(asked, before, after, strict=True):
-        groups.setdefault(known[claim].dataset, []).append((old, new, first == second))
+    for (claim, first, second), old, new in zip(triples, before, after, strict=True):
+        groups.setdefault(questions[claim].dataset, []).append((old, new, first == second))
     if len(groups) > 1:
         groups[ALL] = [labels for group in groups.values() for labels in group]
-    found = []
+    counted = []
     for name, group in groups.items():
         decided = [(old, new) for old, new, _ in group if old is not None and new is not None]
         counts = Checked(
@@ -138,5 +138,5 @@ def checked(
             pending=len(group) - len(decided),
             unchanged_texts=sum(same for _, _, same in group),
         )
-        found.append(counts)
-    return found
+        counted.append(counts)
+    return counted

@@ -135,13 +135,13 @@ def weighted_by(shares: Shares, count: int) -> Choice:
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
         contexts = (weights.vectors(citance_sentences(topic, citance)) for citance in topic.citances)
-        return [ranked(cosines(own, vectors).sum(axis=0) * factors)[:count] for own in contexts]
+        return [ranked(cosines(row, vectors).sum(axis=0) * factors)[:count] for row in contexts]
 
     return choose
 
 
-def taln_answers(files: Sequence[InputFile], given: Options, *, count: int) -> Iterator[Answer]:
-    options = checked_options(TALN_NAME, (ANNOTATION,), given)
+def taln_answers(files: Sequence[InputFile], values: Options, *, count: int) -> Iterator[Answer]:
+    options = checked_options(TALN_NAME, (ANNOTATION,), values)
     topics = read_input_topics(files, options)
     cited = cited_sentences(files, options[ANNOTATION.name])
     for topic in topics:
@@ -151,7 +151,7 @@ def taln_answers(files: Sequence[InputFile], given: Options, *, count: int) -> I
 
 
 def _answering(count: int, options: Options) -> Answering:
-    return partial(taln_answers, given=options, count=count)
+    return partial(taln_answers, values=options, count=count)
 
 
 def _declared(count: int) -> Baseline:
@@ -197,14 +197,14 @@ def features(topic: InputTopic, options: Options) -> Floats:
     others = [sentence.text for sentence in topic.sentences]
     citances, sentences = list(map(words, texts)), list(map(words, others))
     wordnet = wordnet_reader(options[WORDNET.name])
-    found = [likeness(topic, paper_alone).cosines[..., np.newaxis], subsequences(citances, sentences)]
+    parts = [likeness(topic, paper_alone).cosines[..., np.newaxis], subsequences(citances, sentences)]
     if wordnet:
-        found.append(sentence_likeness(citances, sentences, wordnet))
+        parts.append(sentence_likeness(citances, sentences, wordnet))
     if (parser := options[PARSER.name]) != NO_PARSER:
-        found.append(
+        parts.append(
             dependency_overlap(pipeline_parses(texts, parser), pipeline_parses(others, parser), wordnet)
         )
-    return np.concatenate(found, axis=2)
+    return np.concatenate(parts, axis=2)
 
 
 def subsequences(citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]) -> Floats:
@@ -221,7 +221,7 @@ def dependency_overlap(citances: Sequence[Parse], sentences: Sequence[Parse], wo
     """(citances, sentences, 1): ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)``, of two sets of dependencies."""
     first, second = ([dependencies(parse, wordnet) for parse in side] for side in (citances, sentences))
     common = np.array([[len(one & other) for other in second] for one in first], float)
-    counts = [np.array([len(own) for own in side], float) for side in (first, second)]
+    counts = [np.array([len(one) for one in side], float) for side in (first, second)]
     by_counts = ratio(np.outer(*counts), np.add.outer(*counts))
     return np.asarray(2 * common.reshape(by_counts.shape) * by_counts)[..., np.newaxis]
 
@@ -250,8 +250,8 @@ def features_used(options: Options) -> str:
     return f"Its features: {', '.join(used)}."
 
 
-def supervised_answers(files: Sequence[InputFile], given: Options) -> Iterator[Answer]:
-    options = checked_options(SUPERVISED, OPTIONS, given)
+def supervised_answers(files: Sequence[InputFile], values: Options) -> Iterator[Answer]:
+    options = checked_options(SUPERVISED, OPTIONS, values)
     return learned(files, options[ANNOTATION.name], partial(features, options=options))
 
 
@@ -261,10 +261,10 @@ LITERAL_SUPERVISED = (
         summary="clair_umich supervised to the letter: the paper's nine features by its formulas, trained on "
         "the other topics.",
         source=PILOT,
-        answers=partial(supervised_answers, given={}),
+        answers=partial(supervised_answers, values={}),
         learns_from_gold=True,
         options=OPTIONS,
-        configured=lambda options: partial(supervised_answers, given=options),
+        configured=lambda options: partial(supervised_answers, values=options),
         rests_on=features_used,
     ),
 )

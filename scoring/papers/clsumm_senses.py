@@ -58,7 +58,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     )
     by_sentence = [_likest(table, other.places) for other in second]
     turned = table.transpose(0, 2, 1)
-    found = np.zeros((len(first), len(second), len(MEASURES)))
+    values = np.zeros((len(first), len(second), len(MEASURES)))
     for row, one in enumerate(first):
         to_citance = _likest(turned, one.places)
         for column, other in enumerate(second):
@@ -67,12 +67,12 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
                 if len(one.places) <= len(other.places)
                 else (other, one, to_citance)
             )
-            found[row, column] = len(one.senses & other.senses) + likest[:, shorter.unshared(longer)].sum(
+            values[row, column] = len(one.senses & other.senses) + likest[:, shorter.unshared(longer)].sum(
                 axis=1
             )
     lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]
     by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
-    return found * ratio(*by_length)[:, :, np.newaxis]
+    return values * ratio(*by_length)[:, :, np.newaxis]
 
 
 def _places(words: Sequence[str]) -> dict[str, int]:
@@ -110,16 +110,16 @@ class Senses:
 
     def of(self, word: str) -> frozenset[Any]:
         if word not in self._of:
-            found = (self._wordnet.synsets(word, pos=part) for part in PARTS_OF_SPEECH)
-            self._of[word] = frozenset(sense for senses in found for sense in senses)
+            groups = (self._wordnet.synsets(word, pos=part) for part in PARTS_OF_SPEECH)
+            self._of[word] = frozenset(sense for senses in groups for sense in senses)
         return self._of[word]
 
     def ancestors(self, sense: Any) -> Mapping[Any, int]:
         """Itself and all above it, each with the fewest steps to it."""
         if sense not in self._ancestors:
-            own = self._ancestors[sense] = {}
+            steps_to = self._ancestors[sense] = {}
             for ancestor, steps in sense.hypernym_distances():
-                own[ancestor] = min(steps, own.get(ancestor, steps))
+                steps_to[ancestor] = min(steps, steps_to.get(ancestor, steps))
         return self._ancestors[sense]
 
     def information(self, sense: Any) -> float:
@@ -133,8 +133,8 @@ class Senses:
             for ancestor, way in self._ways(word).items():
                 if ancestor in below:
                     columns, steps, information = below[ancestor]
-                    found = self._measures(ancestor, way, steps, information)
-                    table[:, row, columns] = np.maximum(table[:, row, columns], found)
+                    values = self._measures(ancestor, way, steps, information)
+                    table[:, row, columns] = np.maximum(table[:, row, columns], values)
         return table
 
     def _count(self, word: str, count: int) -> None:
@@ -149,28 +149,28 @@ class Senses:
         for sense in self.of(word):
             information = self.information(sense)
             for ancestor, steps in self.ancestors(sense).items():
-                known = ways.get(ancestor, Way(steps, information))
-                ways[ancestor] = Way(min(known.steps, steps), min(known.information, information))
+                before = ways.get(ancestor, Way(steps, information))
+                ways[ancestor] = Way(min(before.steps, steps), min(before.information, information))
         return ways
 
     def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
-        found: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
+        paths: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
         for place, word in enumerate(words):
             for ancestor, way in self._ways(word).items():
-                found[ancestor].append((place, way))
+                paths[ancestor].append((place, way))
         return {
             ancestor: (
                 np.array([place for place, _ in ways]),
                 np.array([way.steps for _, way in ways], float),
                 np.array([way.information for _, way in ways]),
             )
-            for ancestor, ways in found.items()
+            for ancestor, ways in paths.items()
         }
 
-    def _measures(self, ancestor: Any, own: Way, steps: Floats, information: Floats) -> Floats:
-        way = own.steps + steps
+    def _measures(self, ancestor: Any, first: Way, steps: Floats, information: Floats) -> Floats:
+        way = first.steps + steps
         depth = ancestor.max_depth() + 1
-        shared, both = self.information(ancestor), own.information + information
+        shared, both = self.information(ancestor), first.information + information
         everything = self._all[ancestor.pos()]
         least = -np.log((everything - LEAST) / everything)
         return np.stack(

@@ -156,15 +156,15 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     )
 
 
-def print_human_lines(given: Given) -> int:
+def print_human_lines(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
     from scoring.offline.scoring import as_json, read_split
     from scoring.papers.human_line import human_lines
 
-    chosen = task_type(given.type)
-    rules, options = chosen.checked_rules(given.rules), given.options_of(chosen, given.option)
-    split = read_split(chosen, given.gold, options)
-    resampling = Resampling(resamples=given.intervals, seed=given.seed, method=given.method)
+    chosen = task_type(args.type)
+    rules, options = chosen.checked_rules(args.rules), args.options_of(chosen, args.option)
+    split = read_split(chosen, args.gold, options)
+    resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     lines = human_lines(chosen, split, rules=rules, options=options, resampling=resampling)
     facts = {"task_type": chosen.slug, "rules": rules, "lines": [line.as_dict() for line in lines]}
     words = [] if lines else ["no topic has two annotators"]
@@ -174,241 +174,241 @@ def print_human_lines(given: Given) -> int:
             words.append(
                 f"{line.annotator or 'together':<16} {name:<40} {value.value:.6f}  with own {with_own:.6f}"
             )
-    return say(given, as_json(facts), *words)
+    return say(args, as_json(facts), *words)
 
 
-def print_human_line(given: Given) -> int:
+def print_human_line(args: Given) -> int:
     from scoring.offline.evaluate import Resampling
     from scoring.offline.scoring import Scoring, as_json, keep_statistics, printed, read_split
     from scoring.papers.human_line import as_one_run
 
-    chosen = task_type(given.type)
+    chosen = task_type(args.type)
     scoring = Scoring(
         task_type=chosen,
-        gold=given.gold,
+        gold=args.gold,
         run=Path(),
-        rules=chosen.checked_rules(given.rules),
-        options=given.options_of(chosen, given.option),
-        resamples=given.intervals,
-        seed=given.seed,
-        method=given.method,
+        rules=chosen.checked_rules(args.rules),
+        options=args.options_of(chosen, args.option),
+        resamples=args.intervals,
+        seed=args.seed,
+        method=args.method,
     )
     split = read_split(chosen, scoring.gold, scoring.options)
-    resampling = Resampling(resamples=given.intervals, seed=given.seed, method=given.method)
+    resampling = Resampling(resamples=args.intervals, seed=args.seed, method=args.method)
     scores, pairs = as_one_run(
         chosen, split, rules=scoring.rules, options=scoring.options, resampling=resampling
     )
-    if given.statistics:
-        keep_statistics(scoring, given.statistics, scores, pairs)
+    if args.statistics:
+        keep_statistics(scoring, args.statistics, scores, pairs)
     return say(
-        given,
+        args,
         as_json(printed(scoring, split, scores) | {"run": {"sha256": ""}}),
-        *(f"{name:<40} {own.value:.6f}\n{'':<40} {own.signature}" for name, own in scores.metrics.items()),
+        *(f"{name:<40} {row.value:.6f}\n{'':<40} {row.signature}" for name, row in scores.metrics.items()),
     )
 
 
-def write_pilot_page(given: Given) -> int:
+def write_pilot_page(args: Given) -> int:
     from scoring.papers.pilot import pilot_page
     from tasks.types.files import open_inputs
 
-    paper = json.loads(given.paper.read_text(encoding="utf-8"))
-    given.out.write_text(pilot_page(open_inputs(given.gold), paper), encoding="utf-8")
-    return say(given, {"out": str(given.out)}, f"wrote {given.out}")
+    paper = json.loads(args.paper.read_text(encoding="utf-8"))
+    args.out.write_text(pilot_page(open_inputs(args.gold), paper), encoding="utf-8")
+    return say(args, {"out": str(args.out)}, f"wrote {args.out}")
 
 
-def place_marks(given: Given) -> int:
+def place_marks(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
     from scoring.papers.mark_places import at_sentence_ends, by_labels, by_overlap, marked_anew
     from tasks.types.files import open_inputs
     from tasks.types.positional_citations.gold import read_questions
 
-    outputs, options = _outputs(given)
-    if given.how == LABELS and options["entailment"] == "none":
+    outputs, options = _outputs(args)
+    if args.how == LABELS and options["entailment"] == "none":
         print("python -m scoring: --how labels needs --option entailment=labels:PATH", file=sys.stderr)
         return 2
-    questions = {question.id: question for question in read_questions(open_inputs(given.gold))}
-    if given.how == SENTENCE_ENDS:
+    questions = {question.id: question for question in read_questions(open_inputs(args.gold))}
+    if args.how == SENTENCE_ENDS:
         moved = {name: at_sentence_ends(output) for name, output in outputs.items()}
     else:
-        marking = by_overlap if given.how == OVERLAP else by_labels(judge_of(options))
+        marking = by_overlap if args.how == OVERLAP else by_labels(judge_of(options))
         moved = {name: marked_anew(output, questions[name], marking) for name, output in outputs.items()}
-    count = write_lines(given.out, ({"id": name, "output": output} for name, output in moved.items()))
-    return say(given, {"lines": count}, f"{given.out}: {count} lines")
+    count = write_lines(args.out, ({"id": name, "output": output} for name, output in moved.items()))
+    return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
-def print_mixtures(given: Given) -> int:
+def print_mixtures(args: Given) -> int:
     from scoring.offline.scoring import as_json
     from scoring.papers.mark_places import mixtures
 
-    outputs, options = _outputs(given)
-    found = list(mixtures(outputs, steps=given.steps, seed=given.seed, options=options))
+    outputs, options = _outputs(args)
+    mixed = list(mixtures(outputs, steps=args.steps, seed=args.seed, options=options))
     lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
-    for mixture in found:
+    for mixture in mixed:
         count = f"{mixture.positional} of {mixture.answers}"
         lines.append(f"{mixture.share:>6.2f} {count:>14} {mixture.cvcp:>8.4f} {mixture.pooled:>8.4f}")
-    return say(given, as_json({"mixtures": [asdict(mixture) for mixture in found]}), *lines)
+    return say(args, as_json({"mixtures": [asdict(mixture) for mixture in mixed]}), *lines)
 
 
-def _outputs(given: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    _, run, options = _positional_run(given)
+def _outputs(args: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    _, run, options = _positional_run(args)
     return run.outputs, options
 
 
-def _positional_run(given: Given) -> tuple[Split, Any, Mapping[str, str]]:
+def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
     from scoring.offline.scoring import read_split
     from tasks.types.files import open_input
     from tasks.types.problems import fatal
     from tasks.types.runs import read_run
 
     chosen = task_type(POSITIONAL)
-    options = given.options_of(chosen, given.option)
-    split = read_split(chosen, given.gold, options)
-    run, problems = read_run(chosen, open_input(given.run), split.index, options)
+    options = args.options_of(chosen, args.option)
+    split = read_split(chosen, args.gold, options)
+    run, problems = read_run(chosen, open_input(args.run), split.index, options)
     if fatal(problems):
         raise InputRefused(problems)
     return split, run, options
 
 
-def _claims(given: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
+def _claims(args: Given) -> tuple[Pairs, bool, Mapping[str, str]]:
     chosen = task_type(POSITIONAL)
-    rules = chosen.checked_rules(given.rules)
-    split, run, options = _positional_run(given)
+    rules = chosen.checked_rules(args.rules)
+    split, run, options = _positional_run(args)
     return chosen.pair(split, run, rules, options), rules == OFFICIAL, options
 
 
-def write_claims(given: Given) -> int:
+def write_claims(args: Given) -> int:
     from scoring.papers.claim_check import sheet
 
-    rows, is_official, _ = _claims(given)
-    count = write_lines(given.out, list(sheet(rows, is_official=is_official)))
-    return say(given, {"claims": count}, f"{given.out}: {count} claims")
+    rows, is_official, _ = _claims(args)
+    count = write_lines(args.out, list(sheet(rows, is_official=is_official)))
+    return say(args, {"claims": count}, f"{args.out}: {count} claims")
 
 
-def check_claims(given: Given) -> int:
+def check_claims(args: Given) -> int:
     from scoring.metrics.entailment import judge_of
     from scoring.offline.entailment_exchange import pair_line
     from scoring.papers.claim_check import Claim, checked, pairs_of, pending, read_sheet, sheet
 
-    rows, is_official, options = _claims(given)
+    rows, is_official, options = _claims(args)
     questions = {question.id: question for question in rows.gold if question is not None}
-    known = {
+    question_of = {
         Claim(line["id"], line["claim"], tuple(line["marks"])): questions[line["id"]]
         for line in sheet(rows, is_official=is_official)
     }
-    rewritten = pairs_of(read_sheet(given.sheet, known), known)
+    rewritten = pairs_of(read_sheet(args.sheet, question_of), question_of)
     judge = judge_of(options)
-    if given.pairs:
-        write_lines(given.pairs, map(pair_line, pending(rewritten, judge)))
-    found = checked(rewritten, known, judge)
+    if args.pairs:
+        write_lines(args.pairs, map(pair_line, pending(rewritten, judge)))
+    counts = checked(rewritten, question_of, judge)
     heads = f"{'claims':>8} {'same':>8} {'share':>8} {'lost':>6} {'gained':>6} {'pending':>8}"
     lines = [f"labels by {judge.name}", f"{'data set':<20} {heads}"]
-    for data_set in found:
+    for data_set in counts:
         decided = data_set.claims - data_set.pending
         share = f"{100 * data_set.same / decided:.2f} %" if decided else "-"
         lines.append(
             f"{data_set.dataset:<20} {data_set.claims:>8} {data_set.same:>8} {share:>8} "
             f"{data_set.no_longer_entailed:>6} {data_set.entailed_now:>6} {data_set.pending:>8}"
         )
-    facts = {"entailment": judge.name, "data_sets": [asdict(data_set) for data_set in found]}
-    return say(given, facts, *lines)
+    facts = {"entailment": judge.name, "data_sets": [asdict(data_set) for data_set in counts]}
+    return say(args, facts, *lines)
 
 
-def write_contexts(given: Given) -> int:
+def write_contexts(args: Given) -> int:
     from scoring.papers.context_check import sampled, titles, write_sheet
     from tasks.types.files import open_inputs
 
-    files = open_inputs(given.gold)
-    contexts = sampled(files, given.contexts, given.seed)
-    count = write_sheet(given.out, contexts, titles(files, contexts))
+    files = open_inputs(args.gold)
+    contexts = sampled(files, args.contexts, args.seed)
+    count = write_sheet(args.out, contexts, titles(files, contexts))
     facts = {"contexts": len(contexts), "lines": count}
-    return say(given, facts, f"{given.out}: {len(contexts)} contexts, {count} lines")
+    return say(args, facts, f"{args.out}: {len(contexts)} contexts, {count} lines")
 
 
-def check_contexts(given: Given) -> int:
+def check_contexts(args: Given) -> int:
     from scoring.papers.context_check import answers, checked, known, read_table
     from tasks.types.files import open_inputs
 
-    tables = {path: read_table(path) for path in given.sheet}
-    may_be = known(open_inputs(given.gold), tables.values())
-    found = list(checked([answers(path, table, may_be) for path, table in tables.items()]))
+    tables = {path: read_table(path) for path in args.sheet}
+    may_be = known(open_inputs(args.gold), tables.values())
+    checks = list(checked([answers(path, table, may_be) for path, table in tables.items()]))
     more = f" {'agree':>8} {'95 %':>16} {'alpha':>6}" if len(tables) > 1 else ""
     lines = [f"{'asked':<16} {'contexts':>8} {'answers':>8} {'right':>8} {'95 %':>16}{more}"]
-    for line in found:
+    for line in checks:
         if len(tables) > 1:
             nominal = "-" if math.isnan(line.alpha) else f"{line.alpha:.3f}"
             more = f" {line.agreeing} {nominal:>6}"
         lines.append(f"{line.asked:<16} {line.contexts:>8} {line.right.of:>8} {line.right}{more}")
-    return say(given, {"people": len(tables), "checked": [line.as_dict() for line in found]}, *lines)
+    return say(args, {"people": len(tables), "checked": [line.as_dict() for line in checks]}, *lines)
 
 
-def convert_biomedsumm(given: Given) -> int:
+def convert_biomedsumm(args: Given) -> int:
     from scoring.papers.biomedsumm import convert
 
-    counts = dict(sorted(convert(given.data, given.out).items()))
+    counts = dict(sorted(convert(args.data, args.out).items()))
     lines = (f"  {count:,} references {how}" for how, count in counts.items())
-    return say(given, {"references": counts}, f"topics in {given.out}", *lines)
+    return say(args, {"references": counts}, f"topics in {args.out}", *lines)
 
 
-def describe_topics(given: Given) -> int:
+def describe_topics(args: Given) -> int:
     from scoring.tools.builders.topics import statistics, statistics_rows
     from tasks.types.base import checked_options
     from tasks.types.clsumm.options import ANNOTATION
     from tasks.types.clsumm.topics import read_input_topics, read_topics
     from tasks.types.files import open_inputs
 
-    options = checked_options("describe-topics", (ANNOTATION,), {"annotation": given.annotation})
-    files = open_inputs(given.gold or given.inputs)
-    gold = read_topics(files, options).topics if given.gold else []
+    options = checked_options("describe-topics", (ANNOTATION,), {"annotation": args.annotation})
+    files = open_inputs(args.gold or args.inputs)
+    gold = read_topics(files, options).topics if args.gold else []
     inputs = read_input_topics(files, options)
     if not inputs:
         raise InputRefused([Problem(message="no topic with a reference paper was found")])
     facts = statistics(inputs, gold)
-    return say(given, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts)))
+    return say(args, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts)))
 
 
-def describe_citation_texts(given: Given) -> int:
+def describe_citation_texts(args: Given) -> int:
     from scoring.tools.builders.citation_text import as_markdown, counter_of
     from tasks.types.citation_text.instances import data_sets, read_instances
     from tasks.types.files import open_inputs
 
-    count = counter_of(given.tokenizer) if given.tokenizer else None
-    found = data_sets(read_instances(open_inputs(given.gold), with_targets=True), count)
+    count = counter_of(args.tokenizer) if args.tokenizer else None
+    sets = data_sets(read_instances(open_inputs(args.gold), with_targets=True), count)
     unit = "tokens" if count else "words"
-    facts = {"counted_in": unit, "data_sets": [asdict(data_set) for data_set in found]}
-    return say(given, facts, *list(as_markdown(found, unit))[:-1])
+    facts = {"counted_in": unit, "data_sets": [asdict(data_set) for data_set in sets]}
+    return say(args, facts, *list(as_markdown(sets, unit))[:-1])
 
 
-def tagger_overlap(given: Given) -> int:
+def tagger_overlap(args: Given) -> int:
     from scoring.papers.tagger_overlap import overlaps
     from scoring.tools.training import read_labelled
     from tasks.types.citation_text.instances import read_instances
     from tasks.types.files import open_inputs
 
-    if given.words < 1:
-        raise OptionRefused(f"--words {given.words}: expected 1 or more")
-    sentences = [sentence.text for sentence in read_labelled(given.labelled)]
-    instances = read_instances(open_inputs(given.gold), with_targets=True)
-    found = overlaps(sentences, instances, length=given.words)
+    if args.words < 1:
+        raise OptionRefused(f"--words {args.words}: expected 1 or more")
+    sentences = [sentence.text for sentence in read_labelled(args.labelled)]
+    instances = read_instances(open_inputs(args.gold), with_targets=True)
+    sets = overlaps(sentences, instances, length=args.words)
     lines = (
-        f"{own.dataset}: {own.texts_sharing} of {own.texts} texts share {given.words} words in a row with"
-        f" a training sentence, {own.texts_holding} hold one as a whole; that is {own.sentences_shared}"
-        f" and {own.sentences_held} of {own.sentences} sentences of so many words"
-        for own in found
+        f"{one.dataset}: {one.texts_sharing} of {one.texts} texts share {args.words} words in a row with"
+        f" a training sentence, {one.texts_holding} hold one as a whole; that is {one.sentences_shared}"
+        f" and {one.sentences_held} of {one.sentences} sentences of so many words"
+        for one in sets
     )
-    return say(given, {"words": given.words, "data_sets": [asdict(own) for own in found]}, *lines)
+    return say(args, {"words": args.words, "data_sets": [asdict(one) for one in sets]}, *lines)
 
 
-def sweep_corpus(given: Given) -> int:
+def sweep_corpus(args: Given) -> int:
     from scoring.papers.resolution_sweep import NOTHING, as_data, as_markdown, read_printed, sweep
     from scoring.tools.builders.resolution import ResolutionRules
 
     rules = ResolutionRules(
-        fewest_references=given.fewest_references,
-        collection=given.collection,
-        inlinks_without=given.inlinks_without,
-        around=given.around,
+        fewest_references=args.fewest_references,
+        collection=args.collection,
+        inlinks_without=args.inlinks_without,
+        around=args.around,
     )
-    printed = read_printed(given.published) if given.published else NOTHING
-    found = sweep(given.corpus, rules, form=given.form)
-    facts = json.dumps(as_data(found, printed), ensure_ascii=False, indent=1)
-    return say(given, facts, *as_markdown(found, printed))
+    printed = read_printed(args.published) if args.published else NOTHING
+    swept = sweep(args.corpus, rules, form=args.form)
+    facts = json.dumps(as_data(swept, printed), ensure_ascii=False, indent=1)
+    return say(args, facts, *as_markdown(swept, printed))

@@ -54,7 +54,7 @@ def sampled(files: Sequence[InputFile], contexts: int, seed: int) -> list[Mappin
 def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
     wanted = {row["id"] for table in tables for _, row in table}
     rows = (row for row in _rows(files) if _plain(str(row["id"])) in wanted)
-    return {(_plain(name), asked, _plain(own)) for row in rows for name, asked, own in _asked(row)}
+    return {(_plain(name), field, _plain(value)) for row in rows for name, field, value in _asked(row)}
 
 
 def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> int:
@@ -65,52 +65,52 @@ def write_sheet(path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mappi
         for context in contexts:
             shown = [str(context.get(key, "")) for key in ("before", "sentence", "after", "marker")]
             cited = "; ".join(titles.get(name, name) for name in _names(context["cited_id"]))
-            for asked in _asked(context):
-                writer.writerow([*map(_plain, (*asked, *shown, cited)), "", ""])
+            for cells in _asked(context):
+                writer.writerow([*map(_plain, (*cells, *shown, cited)), "", ""])
                 count += 1
     return count
 
 
 def titles(files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     wanted = {name for context in contexts for name in _names(context["cited_id"])}
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     problems: list[Problem] = []
     rows = Rows(the_file(files, CANDIDATES, "the candidates"), problems)
     for row in rows:
         name = rows.name(row, "ref_id")
-        if name in wanted and name not in found:
-            found[name] = str(row.get("raw") or row.get("title") or name)
+        if name in wanted and name not in names:
+            names[name] = str(row.get("raw") or row.get("title") or name)
     if problems:
         raise InputRefused(problems)
-    return found
+    return names
 
 
 def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
     problems: list[Problem] = []
-    found: dict[Asked, bool] = {}
+    checks: dict[Asked, bool] = {}
     for number, row in table:
-        asked = (row["id"], row["asked"], row["class"])
+        check = (row["id"], row["asked"], row["class"])
         answer = row["answer"].strip().casefold()
-        if asked not in may_be:
+        if check not in may_be:
             message = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
             fault = (message, "a line of this gold's own sheet", row["id"])
         elif answer and answer not in ANSWERS:
             fault = (f"the answer is “{row['answer'][:100]}”", "yes, no, or nothing", row["answer"])
-        elif asked in found:
+        elif check in checks:
             fault = ("this was answered on an earlier line", "each line once", row["id"])
         else:
             if answer:
-                found[asked] = ANSWERS[answer]
+                checks[check] = ANSWERS[answer]
             continue
         message, expected, quote = fault
         problems.append(
             Problem(file=str(path), line=number, message=message, expected=expected, quote=quoted(quote))
         )
-    if not found and not problems:
+    if not checks and not problems:
         raise refusal("nothing is answered", path, "yes or no in “answer”")
     if problems:
         raise InputRefused(problems)
-    return found
+    return checks
 
 
 def read_table(path: Path) -> Table:
@@ -158,9 +158,9 @@ def _asked(context: Mapping[str, Any]) -> Iterator[Asked]:
     yield name, CITATION, ""
     counts_in = context.get(SAMPLED_FOR, DIMENSIONS)
     for dimension in DIMENSIONS:
-        own = context.get(dimension)
-        if dimension in counts_in and own not in (None, "") and dimension not in UNSEEN:
-            yield name, dimension, str(own)
+        value = context.get(dimension)
+        if dimension in counts_in and value not in (None, "") and dimension not in UNSEEN:
+            yield name, dimension, str(value)
 
 
 def _names(cited: object) -> list[str]:
@@ -222,26 +222,26 @@ class Checked:
 def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
     answers: dict[Asked, list[bool]] = defaultdict(list)
     for sheet in sheets:
-        for asked, answer in sheet.items():
-            answers[asked].append(answer)
+        for check, answer in sheet.items():
+            answers[check].append(answer)
     for name in (SENTENCE, CITATION, *DIMENSIONS):
-        if own := {asked: given for asked, given in answers.items() if asked[1] == name}:
-            yield _checked(name, own)
+        if checks := {check: right for check, right in answers.items() if check[1] == name}:
+            yield _checked(name, checks)
     yield _checked(ALL, answers)
 
 
 def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
     right: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     agreeing: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for (context, *_), given in answers.items():
-        pairs = [one == other for one, other in combinations(given, 2)]
-        right[context] = _sum(right[context], given)
+    for (context, *_), marks in answers.items():
+        pairs = [one == other for one, other in combinations(marks, 2)]
+        right[context] = _sum(right[context], marks)
         agreeing[context] = _sum(agreeing[context], pairs)
     return Checked(
         asked=name,
         contexts=len(right),
         right=_share(list(right.values())),
-        agreeing=_share([own for own in agreeing.values() if own[1]]),
+        agreeing=_share([unit for unit in agreeing.values() if unit[1]]),
         alpha=alpha(list(answers.values()), "nominal"),
     )
 
@@ -251,6 +251,6 @@ def _sum(before: tuple[int, int], more: Sequence[bool]) -> tuple[int, int]:
 
 
 def _share(units: Sequence[tuple[int, int]]) -> Share:
-    part, of = (sum(own[place] for own in units) for place in (0, 1))
+    part, of = (sum(unit[place] for unit in units) for place in (0, 1))
     low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (None, None)
     return Share(part=part, of=of, low=low, high=high)

@@ -41,8 +41,8 @@ def marked_anew(output: str, question: Question, marking: Marking) -> str:
 
 def by_overlap(sentence: str, question: Question) -> list[int]:
     """The passage with most of the sentence's words, the first of several; none where it has not half."""
-    own = set(normalised(sentence).split())
-    shares = [word_share(own, passage) for passage in question.passages]
+    words = set(normalised(sentence).split())
+    shares = [word_share(words, passage) for passage in question.passages]
     best = max(shares, default=0.0)
     return [shares.index(best) + 1] if best >= ENOUGH else []
 
@@ -51,8 +51,8 @@ def by_labels(judge: Judge) -> Marking:
     """Every passage that entails the sentence, as far as a label says so."""
 
     def marking(sentence: str, question: Question) -> list[int]:
-        asked = [Pair(passage_text(passage), sentence) for passage in question.passages]
-        return [place for place, label in enumerate(judge.decide(asked), start=1) if label]
+        pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
+        return [place for place, label in enumerate(judge.decide(pairs), start=1) if label]
 
     return marking
 

@@ -259,7 +259,7 @@ def _mq_systems(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterato
     yield "## Table 6: MQ's systems for task 1A\n"
     yield "ROUGE-L precision, recall and F1, means over citances.\n"
     rows = [
-        [name, *_printed(paper[name]), *(v for own in versions for v in values_of(own.spans(choose), ROUGE))]
+        [name, *_printed(paper[name]), *(v for one in versions for v in values_of(one.spans(choose), ROUGE))]
         for name, choose in SPAN_SYSTEMS.items()
     ]
     yield table(["system", *heads_of("paper", *VERSIONS)], rows)
@@ -284,9 +284,9 @@ def _per_topic(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterator
     rows = {topic: [topic] for topic in published["MQ"]}
     for team, scores in ours.items():
         heads += [f"{team} paper", *(f"{team} {version}" for version in VERSIONS)]
-        last += [number(means[team]), *(values_of(own, ["rouge_l_f1"])[0] for own in scores)]
+        last += [number(means[team]), *(values_of(one, ["rouge_l_f1"])[0] for one in scores)]
         for topic, row in rows.items():
-            values = (own.breakdowns["topic"][topic]["rouge_l_f1"]["value"] for own in scores)
+            values = (one.breakdowns["topic"][topic]["rouge_l_f1"]["value"] for one in scores)
             row.extend(map(number, (published[team][topic], *values)))
     yield table(heads, [*rows.values(), last])
 
@@ -299,8 +299,8 @@ def _thresholds(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterato
             *(str(threshold), *_printed(paper[str(threshold)])),
             *(
                 v
-                for own in versions
-                for v in values_of(own.spans(above(threshold), CORRECTED, OVERLAP), OVERLAP)
+                for one in versions
+                for v in values_of(one.spans(above(threshold), CORRECTED, OVERLAP), OVERLAP)
             ),
         ]
         for threshold in THRESHOLDS
@@ -315,16 +315,16 @@ def _classifiers(versions: Sequence[Scored], paper: Mapping[str, Any]) -> Iterat
     for protocol in PROTOCOLS:
         for classifier in CLASSIFIERS:
             published = paper[classifier]["weighted"] if protocol == PUBLISHED else None
-            values = [own.facets[protocol, classifier].weighted_f1 for own in versions]
+            values = [one.facets[protocol, classifier].weighted_f1 for one in versions]
             rows.append([f"{classifier}, {protocol}", *map(number, (published, *values))])
     line = f"always {MAJORITY}"
-    rows.append([line, *map(number, (None, *(own.facets["", line].weighted_f1 for own in versions)))])
+    rows.append([line, *map(number, (None, *(one.facets["", line].weighted_f1 for one in versions)))])
     yield table(["classifier and protocol", "paper", *VERSIONS], rows)
     yield "By facet, random folds as published:\n"
     rows = []
     for classifier in CLASSIFIERS:
         for facet in FACETS:
-            values = [own.facets[PUBLISHED, classifier].facets[facet][2] for own in versions]
+            values = [one.facets[PUBLISHED, classifier].facets[facet][2] for one in versions]
             rows.append([f"{classifier}, {facet}", *map(number, (paper[classifier][facet], *values))])
     yield table(["classifier and facet", "paper", *VERSIONS], rows)
 
@@ -354,13 +354,13 @@ def summary_scores(files: Sequence[InputFile], summarize: Summarizer) -> dict[st
     topics = read_input_topics(files, {"annotation": "auto"})
     by_topic = scored(chosen, split, summarised(topics, summarize), OFFICIAL_2014).breakdowns["topic"]
     return {
-        topic: float(own["rouge_l_f1.abstract"]["value"])
-        for topic, own in by_topic.items()
+        topic: float(row["rouge_l_f1.abstract"]["value"])
+        for topic, row in by_topic.items()
         if topic != NO_SUMMARY
     }
 
 
-def _literal_systems(own: Scored, paper: Mapping[str, Any]) -> Iterator[str]:
+def _literal_systems(one: Scored, paper: Mapping[str, Any]) -> Iterator[str]:
     yield "## The systems to the letter\n"
     yield prose(LITERAL)
     printed = paper["table6_task1a_MQ_rougeL"]
@@ -370,20 +370,20 @@ def _literal_systems(own: Scored, paper: Mapping[str, Any]) -> Iterator[str]:
         "context": of_long_sentences(with_citing_papers, context=CONTEXT),
     }
     rows = [
-        [name, *_printed(printed[name]), *_rouge(own.spans(SPAN_SYSTEMS[name])), *_rouge(own.spans(choose))]
+        [name, *_printed(printed[name]), *_rouge(one.spans(SPAN_SYSTEMS[name])), *_rouge(one.spans(choose))]
         for name, choose in literal.items()
     ]
     by_count = {
-        count: _rouge(own.of_answers(taln_answers(own.files, {ANNOTATION.name: own.version}, count=count)))
+        count: _rouge(one.of_answers(taln_answers(one.files, {ANNOTATION.name: one.version}, count=count)))
         for count in NUMBERS
     }
     published = _printed(paper["table2_task1a_rougeL"]["TALN.UPF"])
-    rows.append(["TALN.UPF", *published, *_rouge(own.spans(taln)), *by_count[MQ_SENTENCES]])
+    rows.append(["TALN.UPF", *published, *_rouge(one.spans(taln)), *by_count[MQ_SENTENCES]])
     yield table(["system", *heads_of("paper", "tuned", "literal")], rows)
     yield prose(SECTIONS)
-    shares = section_shares(own.topics, cited_sentences(own.files, own.version))
+    shares = section_shares(one.topics, cited_sentences(one.files, one.version))
     rows = [
-        [str(count), *values, *_rouge(own.spans(weighted_by(shares, count)))]
+        [str(count), *values, *_rouge(one.spans(weighted_by(shares, count)))]
         for count, values in by_count.items()
     ]
     yield table(["sentences", *heads_of("other topics", "own gold too")], rows)
@@ -391,12 +391,12 @@ def _literal_systems(own: Scored, paper: Mapping[str, Any]) -> Iterator[str]:
     rows = []
     for threshold in THRESHOLDS:
         figures = _printed(paper["table7_clair_umich_threshold"][str(threshold)])
-        scores = own.spans(above(threshold, paper_alone), CORRECTED, OVERLAP)
+        scores = one.spans(above(threshold, paper_alone), CORRECTED, OVERLAP)
         rows.append([str(threshold), *figures, *values_of(scores, OVERLAP)])
     yield table(["threshold", *heads_of("paper", "literal")], rows)
     yield "MQ's summary by TF.IDF, ROUGE-L F1 against the abstract, mean over topics:\n"
     systems = (mq_summary_tfidf, summary_by_weights)
-    means = [_mean(summary_scores(own.files, summarize)) for summarize in systems]
+    means = [_mean(summary_scores(one.files, summarize)) for summarize in systems]
     average = paper["table5_task2_rougeL_f1"]["TF.IDF"]["Average"]
     yield table(["system", "paper", "tuned", "literal"], [["TF.IDF", *map(number, (average, *means))]])
 

@@ -121,8 +121,8 @@ def sweep(
         for row in store.rows(_CANDIDATES):
             candidates[row["paper_id"]].append(row["target"])
         contexts = list(resolvable(store))
-    known = {part for document in documents.values() for part in parts_of(document)}
-    chosen = [method for method in methods() if method.requirements <= known]
+    there = {part for document in documents.values() for part in parts_of(document)}
+    chosen = [method for method in methods() if method.requirements <= there]
     cells = {(method, window): Cell() for method in chosen for window in windows}
     papers, counts, elsewhere = 0, [], []
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
@@ -145,13 +145,13 @@ def sweep(
     )
 
 
-def as_data(found: Sweep, printed: Printed = NOTHING) -> dict[str, Any]:
+def as_data(swept: Sweep, printed: Printed = NOTHING) -> dict[str, Any]:
     """The table as data, in the form in which published tables stand: a row for each method and window.
 
     ``printed`` is added where a published table has the cell.
     """
     rows = []
-    for (method, window), cell in found.cells.items():
+    for (method, window), cell in swept.cells.items():
         row: dict[str, Any] = {"system": method.name, "group": method.family, "window": str(window)}
         if isinstance(window, Window):
             row |= {"window_left": window.left, "window_right": window.right}
@@ -159,23 +159,23 @@ def as_data(found: Sweep, printed: Printed = NOTHING) -> dict[str, Any]:
         if (key := (method.name, str(window))) in printed:
             row["printed"] = printed[key]
         rows.append(row)
-    facts = {name: getattr(found, name) for name in ("papers", "contexts", "candidates", "cited_elsewhere")}
+    facts = {name: getattr(swept, name) for name in ("papers", "contexts", "candidates", "cited_elsewhere")}
     return {**facts, "rows": rows}
 
 
-def as_markdown(found: Sweep, printed: Printed = NOTHING) -> Iterator[str]:
+def as_markdown(swept: Sweep, printed: Printed = NOTHING) -> Iterator[str]:
     """The table as the paper prints it: methods in groups by windows, the best of each group set off.
 
     Behind it, where there is one, the published table, and by how much each cell here is higher.
     """
-    windows = list(dict.fromkeys(window for _, window in found.cells))
+    windows = list(dict.fromkeys(window for _, window in swept.cells))
     yield (
-        f"{found.contexts:,} contexts of {found.papers} papers, {found.candidates:.1f} candidates a context; "
-        f"{found.cited_elsewhere:.1%} of the candidates are cited by another paper of the collection.\n"
+        f"{swept.contexts:,} contexts of {swept.papers} papers, {swept.candidates:.1f} candidates a context; "
+        f"{swept.cited_elsewhere:.1%} of the candidates are cited by another paper of the collection.\n"
     )
     yield f"| method | {' | '.join(map(str, windows))} |\n| --- |{' ---: |' * len(windows)}"
-    for family in dict.fromkeys(method.family for method, _ in found.cells):
-        group = {key: cell for key, cell in found.cells.items() if key[0].family == family}
+    for family in dict.fromkeys(method.family for method, _ in swept.cells):
+        group = {key: cell for key, cell in swept.cells.items() if key[0].family == family}
         best = max(cell.accuracy for cell in group.values())
         yield f"| *{family}* |{' |' * len(windows)}"
         for method in dict.fromkeys(method for method, _ in group):
@@ -185,14 +185,14 @@ def as_markdown(found: Sweep, printed: Printed = NOTHING) -> Iterator[str]:
     yield ""
     if not printed:
         return
-    cells = {(method.name, str(window)): cell for (method, window), cell in found.cells.items()}
+    cells = {(method.name, str(window)): cell for (method, window), cell in swept.cells.items()}
     heads = list(dict.fromkeys(window for _, window in printed))
     rows = []
     for name in dict.fromkeys(name for name, _ in printed):
         row = [name]
         for head in heads:
-            value, own = printed.get((name, head)), cells.get((name, head))
-            beside = f" ({own.accuracy - value:+.3f})" if own and value is not None else ""
+            value, ours = printed.get((name, head)), cells.get((name, head))
+            beside = f" ({ours.accuracy - value:+.3f})" if ours and value is not None else ""
             row.append(f"{value:.3f}{beside}" if value is not None else "")
         rows.append(row)
     yield "As printed, and by how much the table above is higher:\n"

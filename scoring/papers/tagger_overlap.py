@@ -41,10 +41,10 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
     targets: dict[str, list[str]] = defaultdict(list)
     for instance in instances:
         targets[instance.dataset].append(instance.target)
-    found = []
+    overlaps = []
     for dataset, texts in targets.items():
         shared: set[int] = set()
-        held: set[int] = set()
+        whole: set[int] = set()
         sharing = holding = 0
         for text in texts:
             words = _words(text)
@@ -54,7 +54,7 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
             sharing += bool(sharing_now)
             holding += bool(held_now)
             shared |= sharing_now
-            held |= held_now
+            whole |= held_now
         overlap = Overlap(
             dataset=dataset,
             texts=len(texts),
@@ -62,10 +62,10 @@ def overlaps(sentences: Sequence[str], instances: Sequence[Instance], *, length:
             texts_holding=holding,
             sentences=len(trained),
             sentences_shared=len(shared),
-            sentences_held=len(held),
+            sentences_held=len(whole),
         )
-        found.append(overlap)
-    return found
+        overlaps.append(overlap)
+    return overlaps
 
 
 def _words(text: str) -> Run:

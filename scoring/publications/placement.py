@@ -105,8 +105,8 @@ def judged_placement(
     keys = [publication.paper.key for publication in publications]
     name = entry.paper or (keys[0] if len(keys) == 1 else "")
     if name not in keys:
-        said = f"“{name}” is not among the season's publications" if name else "“paper” is missing"
-        here.refuse("paper", said, one_of(keys) if keys else "“published” in [season] names its file")
+        fault = f"“{name}” is not among the season's publications" if name else "“paper” is missing"
+        here.refuse("paper", fault, one_of(keys) if keys else "“published” in [season] names its file")
         return None
     publication = publications[keys.index(name)]
     printed = next((table for table in publication.tables if table.name == entry.table), None)
@@ -142,42 +142,42 @@ def judged_placement(
 
 
 def _judge_recomputed(
-    here: Table, said: Recomputed, printed: PrintedTable, metrics: Mapping[str, Sequence[str]]
+    here: Table, entry: Recomputed, printed: PrintedTable, metrics: Mapping[str, Sequence[str]]
 ) -> None:
-    if said.rules not in metrics:
-        here.refuse("rules", f"the task has no rules “{said.rules}”", one_of(metrics) if metrics else "")
+    if entry.rules not in metrics:
+        here.refuse("rules", f"the task has no rules “{entry.rules}”", one_of(metrics) if metrics else "")
         return
     systems = list(dict.fromkeys(row.system for row in printed.rows if row.system))
     names = [measure.name for measure in printed.measures]
-    for key, given, known in (("systems", said.systems, systems), ("metrics", said.metrics, names)):
-        if not given and not (key == "systems" and said.runs):
+    for key, picked, there in (("systems", entry.systems, systems), ("metrics", entry.metrics, names)):
+        if not picked and not (key == "systems" and entry.runs):
             here.refuse(key, f"“{key}” is empty", "what is printed, and what of the board stands beside it")
-        for name in given:
-            if name not in known:
-                here.refuse(key, f"{printed.name} has no “{name}”{near(name, known)}", one_of(known))
-    for name in said.metrics.values():
-        if name not in metrics[said.rules]:
-            here.refuse("metrics", f"{said.rules} has no metric “{name}”", one_of(metrics[said.rules]))
+        for name in picked:
+            if name not in there:
+                here.refuse(key, f"{printed.name} has no “{name}”{near(name, there)}", one_of(there))
+    for name in entry.metrics.values():
+        if name not in metrics[entry.rules]:
+            here.refuse("metrics", f"{entry.rules} has no metric “{name}”", one_of(metrics[entry.rules]))
 
 
-def _judge_class_names(here: Table, said: Recomputed, printed: PrintedTable, placement: Placement) -> None:
-    if said.runs and not placement.by:
+def _judge_class_names(here: Table, entry: Recomputed, printed: PrintedTable, placement: Placement) -> None:
+    if entry.runs and not placement.by:
         here.refuse("runs", "“runs” names classes of a table that stands by system", "“by”")
         return
     systems = dict.fromkeys(row.system for row in printed.rows if placement.takes(row.features))
-    if said.runs and len(systems) > 1:
+    if entry.runs and len(systems) > 1:
         here.refuse("runs", f"“runs” is for a table of one system, and {printed.name} has {len(systems)}")
         return
-    if said.runs and said.systems:
+    if entry.runs and entry.systems:
         here.refuse("runs", "“runs” and “systems” both say which system of the board it is", "one of them")
-    known = list(
+    classes = list(
         dict.fromkeys(_class(row, placement) for row in printed.rows if placement.takes(row.features))
     )
-    for key, names in (("classes", said.classes), ("runs", said.runs)):
+    for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
-            if name not in known:
-                message = f"{printed.name} has no class “{name}” here{near(name, known)}"
-                here.refuse(key, message, one_of(known))
+            if name not in classes:
+                message = f"{printed.name} has no class “{name}” here{near(name, classes)}"
+                here.refuse(key, message, one_of(classes))
 
 
 def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> None:

@@ -98,15 +98,15 @@ class PublishedTable:
 
     @property
     def doubts(self) -> list[tuple[str, str]]:
-        found = []
+        doubts = []
         for row in self.rows:
             for figure in row.figures.values():
                 where = ", ".join(part for part in (row.system, row.label, figure.metric) if part)
                 if figure.suspect:
-                    found.append((where, figure.suspect))
+                    doubts.append((where, figure.suspect))
             if row.doubt:
-                found.append((", ".join(part for part in (row.system, row.label) if part), row.doubt))
-        return found
+                doubts.append((", ".join(part for part in (row.system, row.label) if part), row.doubt))
+        return doubts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +139,8 @@ def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
         task.pk: [placement for placement in _placements(task) if not placement.by or placement.overall][:1]
         for task in tasks
     }
-    found = _published_by(leading)
-    return {task: own.headlines[0] for task, own in found.items() if own.headlines}
+    placed = _published_by(leading)
+    return {task: shown.headlines[0] for task, shown in placed.items() if shown.headlines}
 
 
 def _placements(task: Task) -> list[Placement]:
@@ -205,12 +205,12 @@ def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[Published
         by_key[figure.key].append(figure)
     return [
         PublishedRow(
-            system=own[0].system,
-            line=own[0].line,
-            figures={figure.metric: figure for figure in own},
-            label=", ".join(str(own[0].features.get(name)) for name in table.row_key if name != "system"),
+            system=row[0].system,
+            line=row[0].line,
+            figures={figure.metric: figure for figure in row},
+            label=", ".join(str(row[0].features.get(name)) for name in table.row_key if name != "system"),
         )
-        for own in by_key.values()
+        for row in by_key.values()
     ]
 
 

@@ -430,15 +430,15 @@ _PRINTED = re.compile(
 
 
 def content_of(path: Path, largest: int) -> dict[str, Any]:
-    told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    tables = told.pop("tables", [])
+    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    tables = content.pop("tables", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ValueError("“tables” is not a list of [[tables]]")
     return {
-        "schema": told.pop("schema", SCHEMA),
-        "paper": told.pop("paper", {}),
+        "schema": content.pop("schema", SCHEMA),
+        "paper": content.pop("paper", {}),
         "tables": [_csv_table(path.parent, dict(table), largest) for table in tables],
-        **told,
+        **content,
     }
 
 
@@ -452,7 +452,7 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
     head, lines = _read(folder / name)
     metrics = [column for column in head if column not in features]
     described = table.pop("metrics", {})
-    if not isinstance(described, dict) or not all(isinstance(own, dict) for own in described.values()):
+    if not isinstance(described, dict) or not all(isinstance(facts, dict) for facts in described.values()):
         raise ValueError(f"“metrics” of {name}: expected [tables.metrics.COLUMN] with what is other in it")
     if unknown := [column for column in described if column not in metrics]:
         raise ValueError(f"{name} has no column “{unknown[0]}”; it has {', '.join(metrics)}")

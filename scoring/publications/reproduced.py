@@ -95,10 +95,10 @@ class Reproduced:
         ]
         series = [
             Series(name=f"{name}, {word}", values=values)
-            for name, own in pairs
+            for name, row in pairs
             for word, values in (
-                (_("reported"), [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in own]),
-                (_("recomputed"), [Measured(value=pair.own, text=pair.texts["own"]) for pair in own]),
+                (_("reported"), [Measured(value=pair.reported, text=pair.texts["reported"]) for pair in row]),
+                (_("recomputed"), [Measured(value=pair.own, text=pair.texts["own"]) for pair in row]),
             )
         ]
         return Bars(
@@ -120,21 +120,21 @@ def tables_of(tasks: Sequence[Task], viewer: object) -> list[Reproduced]:
 def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
     results = published_of(task)
     for shown in [*results.by_class, *(table for table in results.headlines if not table.placement.by)]:
-        said = shown.placement.recomputed
-        if said is None:
+        plan = shown.placement.recomputed
+        if plan is None:
             continue
-        board, rows = _board(task, said, viewer)
-        if shown.placement.by and not said.runs:
-            heads, lines = _by_class(shown, said, board, rows)
+        board, rows = _board(task, plan, viewer)
+        if shown.placement.by and not plan.runs:
+            heads, lines = _by_class(shown, plan, board, rows)
         else:
-            heads, lines = _by_metric(shown, said, board, rows)
-        named, systems = said.systems, dict.fromkeys(row.system for row in shown.rows)
-        if said.runs:
-            named, systems = said.runs, dict.fromkeys(row.label for row in shown.rows)
+            heads, lines = _by_metric(shown, plan, board, rows)
+        named, systems = plan.systems, dict.fromkeys(row.system for row in shown.rows)
+        if plan.runs:
+            named, systems = plan.runs, dict.fromkeys(row.label for row in shown.rows)
         yield Reproduced(
             task=task,
             shown=shown,
-            said=said,
+            said=plan,
             phase=board.phase if board else None,
             heads=heads,
             lines=lines,
@@ -143,42 +143,42 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
 
 
 def _by_class(
-    shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
     leading = shown.leading
     figures = {(row.label, row.system): row.figures.get(leading.name) for row in shown.rows}
-    systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in said.systems]
+    systems = [system for system in dict.fromkeys(row.system for row in shown.rows) if system in plan.systems]
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    values = _class_values(board, rows, shown, said, labels)
+    values = _class_values(board, rows, shown, plan, labels)
     lines = [
         Line(
             label=label,
             own="",
             line=min(row.line for row in shown.rows if row.label == label),
             pairs=[
-                Pair(figure=figures.get((label, system)), own=values.get((label, said.systems[system])))
+                Pair(figure=figures.get((label, system)), own=values.get((label, plan.systems[system])))
                 for system in systems
             ],
         )
         for label in labels
     ]
-    return [Head(system, said.systems[system]) for system in systems], lines
+    return [Head(system, plan.systems[system]) for system in systems], lines
 
 
 def _by_metric(
-    shown: PublishedTable, said: Recomputed, board: Board | None, rows: Mapping[str, Row]
+    shown: PublishedTable, plan: Recomputed, board: Board | None, rows: Mapping[str, Row]
 ) -> tuple[list[Head], list[Line]]:
-    measures = [column for column in shown.columns if column.name in said.metrics]
+    measures = [column for column in shown.columns if column.name in plan.metrics]
     columns = {column.name: column for column in board.columns} if board else {}
-    names = said.runs or said.systems
+    names = plan.runs or plan.systems
     lines = []
-    for row in shown.rows if said.runs else sorted(shown.rows, key=lambda row: row.line):
-        label = row.label if said.runs else row.system
+    for row in shown.rows if plan.runs else sorted(shown.rows, key=lambda row: row.line):
+        label = row.label if plan.runs else row.system
         if label in names:
-            own, pairs = rows.get(names[label]), []
+            row_here, pairs = rows.get(names[label]), []
             for measure in measures:
-                column = columns.get(said.metrics[measure.name])
-                cell = own.scores.get(column.name) if own and column else None
+                column = columns.get(plan.metrics[measure.name])
+                cell = row_here.scores.get(column.name) if row_here and column else None
                 value = None
                 if column and cell and cell.value is not None:
                     value = _on_scale(cell.value, column.scale, measure)
@@ -187,11 +187,11 @@ def _by_metric(
     return [Head(measure.label, "") for measure in measures], lines
 
 
-def _board(task: Task, said: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
-    wanted = {*said.systems.values(), *said.runs.values()}
+def _board(task: Task, plan: Recomputed, viewer: object) -> tuple[Board | None, dict[str, Row]]:
+    wanted = {*plan.systems.values(), *plan.runs.values()}
     for phase in task.phases.all():
         phase.task = task
-        board = standings(phase, viewer, said.rules) if said.rules in task.rules else None
+        board = standings(phase, viewer, plan.rules) if plan.rules in task.rules else None
         if board is None or board.visibility != Visibility.SCORES:
             continue
         # The best of several runs of a name stands first.
@@ -205,17 +205,17 @@ def _class_values(
     board: Board | None,
     rows: Mapping[str, Row],
     shown: PublishedTable,
-    said: Recomputed,
+    plan: Recomputed,
     labels: Sequence[str],
 ) -> dict[tuple[str, str], float]:
-    metric = said.metrics.get(shown.leading.name, "")
+    metric = plan.metrics.get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}
     #: By dimension of the board what its classes, in small letters, are called in print.
     printed: dict[str, dict[str, str]] = {}
     for label in labels:
-        dimension, name = said.dimension or shown.placement.by, said.classes.get(label, label)
-        if label in said.classes and ":" in name:
+        dimension, name = plan.dimension or shown.placement.by, plan.classes.get(label, label)
+        if label in plan.classes and ":" in name:
             dimension, _colon, name = name.partition(":")
         printed.setdefault(dimension.strip(), {})[name.strip().casefold()] = label
     values = {}

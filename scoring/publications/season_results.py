@@ -50,11 +50,11 @@ class SeasonResults:
         brought = {publication.paper.key for publication in self.publications}
         named = {entry.paper for listed in entries.values() for entry in listed if entry.paper}
         of_the_site = [known_publication(key) for key in sorted(named - brought)]
-        known = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
+        works = [*self.publications, *(publication for publication in of_the_site if publication is not None)]
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
-            found = (judged_placement(entry, known, metrics) for entry in entries[slug])
-            placed[slug] = [placement.as_json() for placement in found if placement is not None]
+            fits = (judged_placement(entry, works, metrics) for entry in entries[slug])
+            placed[slug] = [placement.as_json() for placement in fits if placement is not None]
         return placed
 
     def store(self) -> list[str]:

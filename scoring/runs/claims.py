@@ -45,9 +45,9 @@ def page_of(
             units = described_units(kept)
             number = units.index(name) // AT_A_TIME + 1 if name in units else number
             kept.seek(0)
-        found, total = load_page(kept, (number - 1) * AT_A_TIME, AT_A_TIME)
+        page, total = load_page(kept, (number - 1) * AT_A_TIME, AT_A_TIME)
     responses = []
-    for unit, detail in found:
+    for unit, detail in page:
         passages = detail.get("passages", {}) if shows_passages else {}
         sentences = detail.get("sentences", ())
         responses.append(

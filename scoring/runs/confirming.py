@@ -25,8 +25,8 @@ State = ResultConfirmation.State
 
 
 def result_of(submission: Submission) -> Result | None:
-    found = (result for result in results_of(submission.phase) if result.run.submission == submission.pk)
-    return next(found, None)
+    results = (result for result in results_of(submission.phase) if result.run.submission == submission.pk)
+    return next(results, None)
 
 
 def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
@@ -79,7 +79,7 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             },
         )
         bump_version(phase.pk)
-        said = before.message if before else ""
+        earlier = before.message if before else ""
         audit.record(
             f"result-{state.value}",
             actor=by,
@@ -94,12 +94,12 @@ def _say(submission: Submission, state: State, message: str, by: User, seen: str
             },
             changes=[
                 audit.Change("result", before.state if before else None, state.value),
-                *([audit.Change("message", said or None, message or None)] if said != message else []),
+                *([audit.Change("message", earlier or None, message or None)] if earlier != message else []),
             ],
         )
-    found = result_of(submission)
-    assert found is not None
-    return found
+    fresh = result_of(submission)
+    assert fresh is not None
+    return fresh
 
 
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
@@ -180,14 +180,14 @@ def ask_to_confirm() -> int:
         closes__lte=timezone.now(),
         task__season__is_public=True,
     ).exclude(confirmation_told=F("version"))
-    told = 0
+    count = 0
     for number in list(asking.values_list("pk", flat=True)):
         with transaction.atomic():
             phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
             phase = phases.get(pk=number)
             if phase.confirmation_ended_at is None and not why_not(phase):
-                told += tell_waiting(phase)
-    return told
+                count += tell_waiting(phase)
+    return count
 
 
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
@@ -195,11 +195,11 @@ def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
     results = results_of(phase)
     waiting = {result.run.submission for result in results if by is not None or result.said is None}
     runs: dict[Team, list[Submission]] = defaultdict(list)
-    found = Submission.objects.filter(pk__in=waiting, team__isnull=False).select_related("team")
-    for run in found.order_by("team_id", "number"):
+    runs_here = Submission.objects.filter(pk__in=waiting, team__isnull=False).select_related("team")
+    for run in runs_here.order_by("team_id", "number"):
         assert run.team is not None
         runs[run.team].append(run)
-    told = tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
+    count = tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
     if results:
         Phase.objects.filter(pk=phase.pk).update(confirmation_told=F("version"))
-    return told
+    return count

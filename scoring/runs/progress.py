@@ -198,11 +198,11 @@ def _waits_for(job: Job | None) -> str:
 
 def _unwritten(submission: Submission) -> list[Step]:
     """A built-in baseline was asked for and not received; its run comes first."""
-    asked = Step(name=_("asked for"), state="done", at=submission.submitted_at)
+    first = Step(name=_("asked for"), state="done", at=submission.submitted_at)
     if not submission.is_moving:
-        return [asked, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
+        return [first, Step(name=submission.get_status_display(), state="failed", at=submission.status_since)]
     ahead = [Step(name=name, state="ahead") for name in (_("queued"), _("scoring"), _("scored"))]
-    return [asked, Step(name=_("computing the run"), state="now", at=submission.status_since), *ahead]
+    return [first, Step(name=_("computing the run"), state="now", at=submission.status_since), *ahead]
 
 
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:

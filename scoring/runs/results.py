@@ -54,11 +54,11 @@ def latest_evaluations(submission: Submission, at: dt.datetime | None = None) ->
     """By rule set in the task's order, each against the newest gold that it has been scored against, or had
     been by then.
     """
-    found: dict[str, Evaluation] = {}
+    newest: dict[str, Evaluation] = {}
     evaluations = submission.evaluations.known_at(at).select_related("gold").prefetch_related("scores")
     for evaluation in evaluations.order_by("-gold__number", "-id"):
-        found.setdefault(evaluation.rules, evaluation)
-    return {rules: found[rules] for rules in submission.phase.task.rules if rules in found}
+        newest.setdefault(evaluation.rules, evaluation)
+    return {rules: newest[rules] for rules in submission.phase.task.rules if rules in newest}
 
 
 def predecessor(submission: Submission, gold: Gold) -> Submission | None:
@@ -86,9 +86,9 @@ def numbers(submission: Submission, evaluations: Mapping[str, Evaluation]) -> li
     names = dict.fromkeys(name for group in by_rules.values() for name in group)
     lines = []
     for name in names:
-        own = [group.get(name) for group in by_rules.values()]
-        differs = len({number.value for number in own if number}) > 1
-        lines.append(Line(label=metric_label(name), numbers=own, differs=differs))
+        numbers = [group.get(name) for group in by_rules.values()]
+        differs = len({number.value for number in numbers if number}) > 1
+        lines.append(Line(label=metric_label(name), numbers=numbers, differs=differs))
     return lines
 
 
@@ -96,12 +96,12 @@ def commands(evaluations: Mapping[str, Evaluation], lines: Sequence[Line]) -> li
     return [
         (rules, command)
         for place, rules in enumerate(evaluations)
-        if (command := next((own.command for line in lines if (own := line.numbers[place])), ""))
+        if (command := next((one.command for line in lines if (one := line.numbers[place])), ""))
     ]
 
 
 def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
-    found = [
+    notes = [
         (
             rules,
             [
@@ -112,15 +112,15 @@ def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
         )
         for rules, evaluation in evaluations.items()
     ]
-    return [(rules, words) for rules, words in found if words]
+    return [(rules, words) for rules, words in notes if words]
 
 
 def without_value(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[tuple[str, int, str]]:
-    own = submission.phase.task.task_type
+    kind = submission.phase.task.task_type
     lacking = {
-        rules: own.without_value(rules, evaluation.options) for rules, evaluation in evaluations.items()
+        rules: kind.without_value(rules, evaluation.options) for rules, evaluation in evaluations.items()
     }
     return [
         (rules, len(names), listed(sorted(set(names.values())))) for rules, names in lacking.items() if names
@@ -140,8 +140,8 @@ def place(submission: Submission, viewer: object) -> Place:
                 rank=board.rank_of(row), teams=len(ranked), reason="" if row.rank else _("Not ranked.")
             )
     slug = submission.team.slug if submission.team else None
-    own = next((row for row in board.rows if row.team_slug == slug and not row.is_contrastive), None)
-    if own is None:
+    mine = next((row for row in board.rows if row.team_slug == slug and not row.is_contrastive), None)
+    if mine is None:
         chooses = submission.phase.counting == Phase.Counting.SELECTED
         return Place(
             reason=_("Nothing stands on the board for a team until it chooses a run.") if chooses else ""
@@ -153,7 +153,7 @@ def place(submission: Submission, viewer: object) -> Place:
         )
     return Place(
         reason=_("Run %(number)s, %(system)s, stands on the board for your team.")
-        % {"number": own.number, "system": own.system}
+        % {"number": mine.number, "system": mine.system}
     )
 
 
@@ -241,8 +241,8 @@ class Explained:
 
 
 def explained(score: Score, evaluation: Evaluation, task_type: str, filename: str) -> Explained:
-    own = the_type(task_type)
-    metric = known_metric(own, score.metric, evaluation.rules, own.checked_options(evaluation.options))
+    kind = the_type(task_type)
+    metric = known_metric(kind, score.metric, evaluation.rules, kind.checked_options(evaluation.options))
     parts = signature_parts(score.signature)
     return Explained(
         id=score.pk,
@@ -298,18 +298,18 @@ class Bin:
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
     """Chart and table; None where the run gave no probabilities or its matrices are gone."""
     bins = _bins(evaluation)
-    hidden = too_small({own.label: own.count for own in bins}, min_bin_size)
-    seen = [own for own in bins if own.label not in hidden]
+    hidden = too_small({one.label: one.count for one in bins}, min_bin_size)
+    seen = [one for one in bins if one.label not in hidden]
     if not bins:
         return None
     lines = [
         {
-            "label": own.label,
-            "count": own.count,
-            "confidence": shown(own.confidence),
-            "right": shown(own.right),
+            "label": one.label,
+            "count": one.count,
+            "confidence": shown(one.confidence),
+            "right": shown(one.right),
         }
-        for own in seen
+        for one in seen
     ]
     return {"lines": lines, "figure": reliability_chart(seen), "min_size": min_bin_size if hidden else 0}
 
@@ -345,13 +345,13 @@ def reliability_chart(bins: Sequence[Bin]) -> Scatter:
     """Confidence across, the share that is right upwards; on the diagonal both are the same."""
     places = [
         Point(
-            name=_("%(count)s instances") % {"count": in_decimals(f"{own.count:,}")},
+            name=_("%(count)s instances") % {"count": in_decimals(f"{one.count:,}")},
             x=Measured(
-                value=own.confidence, text=_("confidence %(value)s") % {"value": shown(own.confidence)}
+                value=one.confidence, text=_("confidence %(value)s") % {"value": shown(one.confidence)}
             ),
-            y=Measured(value=own.right, text=_("%(share)s right") % {"share": shown(own.right)}),
+            y=Measured(value=one.right, text=_("%(share)s right") % {"share": shown(one.right)}),
         )
-        for own in bins
+        for one in bins
     ]
     ends = [Point(name="", x=Measured(value=end), y=Measured(value=end)) for end in (0.0, 1.0)]
     return Scatter(

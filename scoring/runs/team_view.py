@@ -29,11 +29,11 @@ def as_told(run: Submission, viewer: object) -> Submission:
     """The run, or a copy of it that says only that it was received, for those who may see no more."""
     if not hides_outcome(run, viewer):
         return run
-    told = copy.copy(run)
-    told.status, told.status_since, told.reason = RECEIVED, run.submitted_at, ""
-    if hasattr(told, "progress"):
-        told.progress = None
-    return told
+    shown = copy.copy(run)
+    shown.status, shown.status_since, shown.reason = RECEIVED, run.submitted_at, ""
+    if hasattr(shown, "progress"):
+        shown.progress = None
+    return shown
 
 
 ENDS = {
@@ -55,15 +55,15 @@ class Event:
 
 def events(run: Submission, viewer: object) -> list[Event]:
     """First things first. Whoever is not told how far a run is reads of no scoring."""
-    found = [] if run.begun_at is None else [Event(at=run.begun_at, words=_("the upload began"))]
+    events = [] if run.begun_at is None else [Event(at=run.begun_at, words=_("the upload began"))]
     by = str(run.submitted_by) if run.submitted_by else ""
     name = f"{run.filename}, SHA-256 {run.sha256[:12]}" if run.filename else _("no file yet")
-    found.append(Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by))
+    events.append(Event(at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by))
     if not hides_outcome(run, viewer):
-        found += _steps(run)
+        events += _steps(run)
     for entry in about(run):
-        found.append(Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes))
-    return sorted(found, key=lambda event: event.at)
+        events.append(Event(at=entry.at, words=entry.words, by=entry.who, changes=entry.changes))
+    return sorted(events, key=lambda event: event.at)
 
 
 def _steps(run: Submission) -> Iterator[Event]:

@@ -31,8 +31,8 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
     if isinstance(labels, Classes):
         return {NO_CLASS if label is None else label: rows for label, rows in labels.rows_by_label()}
     places: dict[str, list[int]] = {}
-    for place, own in enumerate(labels):
-        for label in own or (NO_CLASS,):
+    for place, row_labels in enumerate(labels):
+        for label in row_labels or (NO_CLASS,):
             places.setdefault(label, []).append(place)
     if NO_CLASS in places:
         places[NO_CLASS] = places.pop(NO_CLASS)
@@ -42,8 +42,8 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
 def crossed(first: Labels, second: Labels) -> list[tuple[str, ...]]:
     """The classes of two dimensions crossed: `Method × 2`."""
     return [
-        tuple(f"{a}{CROSSED}{b}" for a in own or (NO_CLASS,) for b in other or (NO_CLASS,))
-        for own, other in zip(first, second, strict=True)
+        tuple(f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,))
+        for one, other in zip(first, second, strict=True)
     ]
 
 
@@ -96,11 +96,11 @@ def class_intervals(
 
     The metrics are decomposable.
     """
-    found = {}
+    by_class = {}
     for label, rows in classes(labels).items():
         measured = [
             (metric, unit_rows(metric, statistics[metric.statistic][rows], units[rows])) for metric in metrics
         ]
         names = (metric.name for metric in metrics)
-        found[label] = dict(zip(names, jackknife.intervals(measured), strict=True))
-    return found
+        by_class[label] = dict(zip(names, jackknife.intervals(measured), strict=True))
+    return by_class

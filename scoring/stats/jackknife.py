@@ -116,8 +116,8 @@ def _wilson(shares: Floats, trials: Floats, t: float) -> tuple[Floats, Floats]:
 
 
 def _nothing_of_width_0(low: Floats, high: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    known = errors > ROUNDING * np.maximum(1.0, np.abs(high))
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+    has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
+    return np.where(has_width, low, np.nan), np.where(has_width, high, np.nan)
 
 
 def difference_bounds(

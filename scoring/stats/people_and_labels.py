@@ -30,26 +30,26 @@ def automatic_labels(details: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
 
     A mark that a claim has twice is known by its first occurrence.
     """
-    found: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
-    for name, own in details.items():
-        for claim in (claim for sentence in own.get("sentences", ()) for claim in sentence["claims"]):
+    labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
+    for name, facts in details.items():
+        for claim in (claim for sentence in facts.get("sentences", ()) for claim in sentence["claims"]):
             if claim["entailed"] is not None:
-                found[RECALL].setdefault((name, claim["text"]), int(claim["entailed"]))
+                labels[RECALL].setdefault((name, claim["text"]), int(claim["entailed"]))
             for mark, credit in zip(claim["marks"], claim["credits"], strict=False):
                 if credit is not None:
-                    found[PRECISION].setdefault((name, claim["text"], mark), int(credit))
-    return found
+                    labels[PRECISION].setdefault((name, claim["text"], mark), int(credit))
+    return labels
 
 
 def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
     """Everything of a run that can be judged."""
-    found: set[Item] = {(name,) for name in details}
-    for name, own in details.items():
-        for claim in (claim for sentence in own.get("sentences", ()) for claim in sentence["claims"]):
+    items: set[Item] = {(name,) for name in details}
+    for name, facts in details.items():
+        for claim in (claim for sentence in facts.get("sentences", ()) for claim in sentence["claims"]):
             if claim["counts"]:
-                found.add((name, claim["text"]))
-                found |= {(name, claim["text"], mark) for mark in claim["marks"]}
-    return found
+                items.add((name, claim["text"]))
+                items |= {(name, claim["text"], mark) for mark in claim["marks"]}
+    return items
 
 
 def agreement(judgements: Judgements, automatic: Automatic) -> dict[str, dict[str, Any]]:
@@ -79,7 +79,7 @@ def _labels(judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, i
         "items": len(judged),
         "annotators": len(by_annotator),
         "pending": len(judged) - len(common),
-        "people": _mean(100 * _over_responses(own) for own in by_annotator.values()),
+        "people": _mean(100 * _over_responses(responses) for responses in by_annotator.values()),
         "automatic": _number(100 * _over_responses({item: automatic[item] for item in common})),
         "cohen": {name: _number(kappa) for name, kappa in kappas.items()},
         "cohen_mean": _mean(kappas.values()),
@@ -116,8 +116,8 @@ def _over_responses(answers: Mapping[Item, int]) -> float:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    known: Sequence[float] = [value for value in values if not math.isnan(value)]
-    return fmean(known) if known else None
+    defined: Sequence[float] = [value for value in values if not math.isnan(value)]
+    return fmean(defined) if defined else None
 
 
 def _number(value: float) -> float | None:
@@ -154,7 +154,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
     file. Raises InputRefused with every line that says nothing, or of something that the run does not have.
     """
     problems: list[Problem] = []
-    found = Judgements()
+    judgements = Judgements()
     for file in open_input(path, shown=shown):
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record)) or [
@@ -169,7 +169,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
                         "one judgement of each",
                     )
                     for kind, item, value in _stated(record)
-                    if found.answers[kind][item].setdefault(record["annotator"], value) != value
+                    if judgements.answers[kind][item].setdefault(record["annotator"], value) != value
                 ]
             for message, expected in faults:
                 problems.append(
@@ -177,7 +177,7 @@ def read_judgements(path: Path, is_known: Callable[[Item], bool], *, shown: str 
                 )
     if problems:
         raise InputRefused(problems)
-    return found
+    return judgements
 
 
 def _stated(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:

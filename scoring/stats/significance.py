@@ -96,22 +96,22 @@ def randomisation_tests(
     Pairs of which hardly any exchange is extreme are tried up to ``max_trials`` times, where that is more, so
     that their p-values are small enough for a correction for many comparisons.
     """
-    found: dict[int, PairedTest] = {}
+    tests: dict[int, PairedTest] = {}
     # Exchanges are shared by pairs that have as many units.
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         differing = np.flatnonzero((pair.a != pair.b).any(axis=1))
         if len(differing) <= MAX_EXACT_UNITS:
-            found[place] = _exact_test(pair, differing)
+            tests[place] = _exact_test(pair, differing)
         else:
             by_units.setdefault(len(pair.a), []).append(place)
     for places in by_units.values():
-        own = [pairs[place] for place in places]
-        found.update(zip(places, _approximate_tests(own, trials=trials, seed=seed), strict=True))
-        few = [place for place in places if may_need_more(found[place].p, trials, max_trials)]
-        own = [pairs[place] for place in few]
-        found.update(zip(few, _approximate_tests(own, trials=max_trials, seed=seed), strict=True))
-    return [found[place] for place in range(len(pairs))]
+        chosen = [pairs[place] for place in places]
+        tests.update(zip(places, _approximate_tests(chosen, trials=trials, seed=seed), strict=True))
+        few = [place for place in places if may_need_more(tests[place].p, trials, max_trials)]
+        chosen = [pairs[place] for place in few]
+        tests.update(zip(few, _approximate_tests(chosen, trials=max_trials, seed=seed), strict=True))
+    return [tests[place] for place in range(len(pairs))]
 
 
 def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
@@ -126,11 +126,11 @@ def smallest_p(units: int, trials: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for having been asked together (Holm 1979); NaN stays NaN and is not counted."""
-    asked = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    ordered = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
     adjusted = [math.nan] * len(p_values)
     largest = 0.0
-    for rank, (p, place) in enumerate(asked):
-        largest = max(largest, min(1.0, p * (len(asked) - rank)))
+    for rank, (p, place) in enumerate(ordered):
+        largest = max(largest, min(1.0, p * (len(ordered) - rank)))
         adjusted[place] = largest
     return adjusted
 
@@ -236,8 +236,8 @@ MAX_UNITS = 10_000_000
 def typical_error(pairs: Sequence[Paired]) -> float:
     """The median error of a difference over pairs of runs; NaN where no two of them differ measurably."""
     errors = [difference_error(pair) for pair in pairs]
-    known = [error for error in errors if error > 0]
-    return median(known) if known else math.nan
+    positive = [error for error in errors if error > 0]
+    return median(positive) if positive else math.nan
 
 
 def detectable_difference(
@@ -335,8 +335,8 @@ def differing(p: Floats, *, family: str = ROW, alpha: float = ALPHA) -> NDArray[
         # `holm` of each row, all rows at once; NaN stays NaN and is not counted.
         p = np.where(others, p, np.nan)
         order = np.argsort(p, axis=1, kind="stable")
-        asked = (~np.isnan(p)).sum(axis=1, keepdims=True)
-        corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (asked - np.arange(count)))
+        defined = (~np.isnan(p)).sum(axis=1, keepdims=True)
+        corrected = np.minimum(1.0, np.take_along_axis(p, order, axis=1) * (defined - np.arange(count)))
         adjusted = np.empty_like(p)
         np.put_along_axis(adjusted, order, np.maximum.accumulate(corrected, axis=1), axis=1)
     elif family == BOARD:

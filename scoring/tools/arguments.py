@@ -65,8 +65,8 @@ def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
     return number
 
 
-def say(given: Given, facts: Any, *lines: str) -> int:
-    if given.json:
+def say(args: Given, facts: Any, *lines: str) -> int:
+    if args.json:
         lines = (facts if isinstance(facts, str) else json.dumps(facts, ensure_ascii=False, default=str),)
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0

@@ -194,187 +194,187 @@ def _add_diagnostic_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def list_baselines(given: Given) -> int:
+def list_baselines(args: Given) -> int:
     from scoring.tools.baselines import baselines
 
-    found = baselines().values()
+    listed = baselines().values()
     facts = [
-        {"name": own.name, "task_types": list(own.task_types), "summary": own.summary, "source": own.source}
-        for own in found
+        {"name": one.name, "task_types": list(one.task_types), "summary": one.summary, "source": one.source}
+        for one in listed
     ]
-    lines = (f"{own.name:<32} {', '.join(own.task_types)}\n{'':<32} {own.summary}" for own in found)
-    return say(given, facts, *lines)
+    lines = (f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}" for one in listed)
+    return say(args, facts, *lines)
 
 
-def write_run(given: Given) -> int:
+def write_run(args: Given) -> int:
     from scoring.tools.baselines import UnknownBaseline, baseline
     from tasks.types.base import given_options
     from tasks.types.files import open_inputs
 
-    options = given_options(given.option)
+    options = given_options(args.option)
     try:
-        chosen = baseline(given.name).with_options(options)
+        chosen = baseline(args.name).with_options(options)
     except UnknownBaseline as unknown:
         print(f"python -m scoring: {unknown}", file=sys.stderr)
         return 2
     words = chosen.words(options)
-    count = chosen.write(open_inputs(given.gold), given.out)
-    lines = (f"{given.out}: {count} lines", *([words] if words else []))
-    return say(given, {"lines": count, "rests_on": words}, *lines)
+    count = chosen.write(open_inputs(args.gold), args.out)
+    lines = (f"{args.out}: {count} lines", *([words] if words else []))
+    return say(args, {"lines": count, "rests_on": words}, *lines)
 
 
-def write_texts(given: Given) -> int:
+def write_texts(args: Given) -> int:
     from scoring.tools.baselines.citation_text import Writing, model_answers
     from tasks.types.files import open_inputs
 
-    writing = Writing(**{field.name: getattr(given, field.name) for field in fields(Writing)})
-    answers = list(model_answers(open_inputs(given.inputs), writing))
-    count = write_lines(given.out, answers)
-    return say(given, {"lines": count}, f"{given.out}: {count} lines")
+    writing = Writing(**{field.name: getattr(args, field.name) for field in fields(Writing)})
+    answers = list(model_answers(open_inputs(args.inputs), writing))
+    count = write_lines(args.out, answers)
+    return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
-def build_diagnostic_split(given: Given) -> int:
+def build_diagnostic_split(args: Given) -> int:
     from scoring.tools.builders.classes import EACH, PER_STRATUM, Rules
     from scoring.tools.builders.diagnostic import BASELINES, agreement, build_diagnostic, placements, table
     from tasks.types.citation_recommendation import CONTEXTS
 
-    season = _season(given, "citation-recommendation")
-    if given.published:
-        season = replace(season, published=given.published, placements=list(placements(given.published)))
-    if given.drawn is not None and given.sampling == EACH:
+    season = _season(args, "citation-recommendation")
+    if args.published:
+        season = replace(season, published=args.published, placements=list(placements(args.published)))
+    if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
     rules = Rules(
-        seed=given.seed,
-        sampling=given.sampling,
-        per_stratum=PER_STRATUM[given.sampling] if given.per_stratum is None else given.per_stratum,
-        drawn=given.drawn or Rules.drawn,
-        most_per_class=given.most_per_class,
-        every_context=given.every_context,
-        length_thresholds=given.length_thresholds,
-        field_of=given.field_of,
+        seed=args.seed,
+        sampling=args.sampling,
+        per_stratum=PER_STRATUM[args.sampling] if args.per_stratum is None else args.per_stratum,
+        drawn=args.drawn or Rules.drawn,
+        most_per_class=args.most_per_class,
+        every_context=args.every_context,
+        length_thresholds=args.length_thresholds,
+        field_of=args.field_of,
     )
     built = build_diagnostic(
-        given.corpus,
+        args.corpus,
         season,
         rules,
-        form=given.form,
-        pipeline=None if given.tagger == "none" else given.tagger,
-        workers=_workers(given),
-        work=given.work,
-        sentences=given.sentences,
+        form=args.form,
+        pipeline=None if args.tagger == "none" else args.tagger,
+        workers=_workers(args),
+        work=args.work,
+        sentences=args.sentences,
     )
-    _write_season(season, () if given.no_baselines else BASELINES)
+    _write_season(season, () if args.no_baselines else BASELINES)
     selected, eligible = built.tables.selected, built.tables.eligible
-    facts = {"contexts": selected, "eligible": eligible, "out": str(given.out)}
-    words = [f"{selected:,} contexts of {eligible:,} that could be taken, in {given.out}"]
-    if given.agree_with:
-        compared = list(table(agreement(season.gold / CONTEXTS, given.agree_with)))
-        (given.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
+    facts = {"contexts": selected, "eligible": eligible, "out": str(args.out)}
+    words = [f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"]
+    if args.agree_with:
+        compared = list(table(agreement(season.gold / CONTEXTS, args.agree_with)))
+        (args.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
         words += compared
-    return say(given, facts, *words)
+    return say(args, facts, *words)
 
 
-def build_resolution_gold(given: Given) -> int:
+def build_resolution_gold(args: Given) -> int:
     from scoring.tools.builders.resolution import BASELINES, ResolutionRules, build_resolution
     from scoring.tools.builders.season import every_method
 
-    season = _season(given, "citation-resolution")
+    season = _season(args, "citation-resolution")
     rules = ResolutionRules(
-        fewest_references=given.fewest_references,
-        collection=given.collection,
-        with_texts=given.with_texts,
-        with_inlinks=given.with_inlinks,
-        around=given.around,
+        fewest_references=args.fewest_references,
+        collection=args.collection,
+        with_texts=args.with_texts,
+        with_inlinks=args.with_inlinks,
+        around=args.around,
     )
-    workers = _workers(given)
-    facts = build_resolution(given.corpus, season, rules, form=given.form, workers=workers, work=given.work)
-    names = BASELINES if facts["contexts"] and not given.no_baselines else ()
-    _write_season(season, names, every_method(season.gold) if names and given.every_method else {})
-    words = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {given.out}"
-    return say(given, {**facts, "out": str(given.out)}, words)
+    workers = _workers(args)
+    facts = build_resolution(args.corpus, season, rules, form=args.form, workers=workers, work=args.work)
+    names = BASELINES if facts["contexts"] and not args.no_baselines else ()
+    _write_season(season, names, every_method(season.gold) if names and args.every_method else {})
+    words = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
+    return say(args, {**facts, "out": str(args.out)}, words)
 
 
-def build_citation_texts(given: Given) -> int:
+def build_citation_texts(args: Given) -> int:
     from scoring.tools.builders.citation_text import BASELINES, add_data_set, counted, load
 
-    season = _season(given, "citation-text")
+    season = _season(args, "citation-text")
     loaded = load(
-        given.corpus, split=given.split, with_context=given.context, form=given.form, dataset=given.name or ""
+        args.corpus, split=args.split, with_context=args.context, form=args.form, dataset=args.name or ""
     )
     instances = add_data_set(loaded, season)
-    _write_season(season, () if given.no_baselines else BASELINES)
+    _write_season(season, () if args.no_baselines else BASELINES)
     faults = counted(loaded)
     counts = {"instances": len(loaded.instances), "in_all": len(instances), "faults": faults}
     return say(
-        given,
-        {**counts, "dataset": loaded.dataset, "form": loaded.form, "out": str(given.out)},
-        f"{len(loaded.instances):,} instances of {loaded.dataset} ({loaded.form}) in {given.out}",
+        args,
+        {**counts, "dataset": loaded.dataset, "form": loaded.form, "out": str(args.out)},
+        f"{len(loaded.instances):,} instances of {loaded.dataset} ({loaded.form}) in {args.out}",
         *(f"  {count:,} × {fault}, kept" for fault, count in faults.items()),
         f"{len(instances):,} instances in all",
     )
 
 
-def build_topics(given: Given) -> int:
+def build_topics(args: Given) -> int:
     from scoring.tools.builders import topics
 
-    chosen = {field.name: getattr(given, field.name) for field in fields(topics.TopicRules)}
+    chosen = {field.name: getattr(args, field.name) for field in fields(topics.TopicRules)}
     rules = topics.TopicRules(**{name: value for name, value in chosen.items() if value is not None})
-    facts = topics.build_topics(given.corpus, given.out, rules, form=given.form)
+    facts = topics.build_topics(args.corpus, args.out, rules, form=args.form)
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
-    made, eligible = len(facts["topics"]), facts["eligible"]
-    words = f"{made:,} topics of {eligible:,} that could be one, {citances:,} citances, in {given.out}"
-    return say(given, facts, words, *(f"  {n:,} left out: {why}" for why, n in facts["left_out"].items()))
+    built, eligible = len(facts["topics"]), facts["eligible"]
+    words = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
+    return say(args, facts, words, *(f"  {n:,} left out: {why}" for why, n in facts["left_out"].items()))
 
 
-def train_tagger(given: Given) -> int:
+def train_tagger(args: Given) -> int:
     """What is kept was trained on all of LABELLED; where a tenth is held out, the figures are of a tagger
     that was trained on the rest.
     """
     from scoring.metrics.discourse import MANIFEST
     from scoring.tools.training import Settings, evaluated, held_out, manifest, read_labelled, train
 
-    if given.strength <= 0 or given.least < 1:
-        raise OptionRefused(f"--strength {given.strength} --least {given.least}: expected more than 0")
-    settings = Settings(strength=given.strength, least=given.least)
-    sentences = read_labelled(given.labelled)
+    if args.strength <= 0 or args.least < 1:
+        raise OptionRefused(f"--strength {args.strength} --least {args.least}: expected more than 0")
+    settings = Settings(strength=args.strength, least=args.least)
+    sentences = read_labelled(args.labelled)
     tagger = train(sentences, settings)
-    if given.test:
-        figures = evaluated(tagger, sentences, read_labelled(given.test))
-        evaluation = {"on": given.test.name, **figures}
+    if args.test:
+        figures = evaluated(tagger, sentences, read_labelled(args.test))
+        evaluation = {"on": args.test.name, **figures}
     else:
-        rest, tested = held_out(sentences, given.seed)
+        rest, tested = held_out(sentences, args.seed)
         figures = evaluated(train(rest, settings), rest, tested)
-        evaluation = {"on": f"a tenth held out, seed {given.seed}", **figures}
-    tagger.save(given.out, manifest(sentences, settings, given.labelled, evaluation))
-    lines = [f"{given.out}: {len(sentences)} sentences, labels {', '.join(tagger.labels)}"]
+        evaluation = {"on": f"a tenth held out, seed {args.seed}", **figures}
+    tagger.save(args.out, manifest(sentences, settings, args.labelled, evaluation))
+    lines = [f"{args.out}: {len(sentences)} sentences, labels {', '.join(tagger.labels)}"]
     lines.append(f"sha256 {tagger.digest}")
     for name in ("test", "test_without_training_texts"):
         short = {key: evaluation[name][key] for key in ("sentences", "accuracy", "macro_f1")}
         lines.append(f"{name:<28} {json.dumps(short)}")
-    return say(given, (given.out / MANIFEST).read_text().removesuffix("\n"), *lines)
+    return say(args, (args.out / MANIFEST).read_text().removesuffix("\n"), *lines)
 
 
-def _workers(given: Given) -> Workers:
+def _workers(args: Given) -> Workers:
     from scoring.tools.builders.parts import Workers
 
-    if given.cluster and not given.work:
+    if args.cluster and not args.work:
         message = "--cluster needs --work, a folder that all machines of the cluster see"
         raise InputRefused([Problem(message=message)])
-    return Workers(jobs=given.jobs, cluster=given.cluster)
+    return Workers(jobs=args.jobs, cluster=args.cluster)
 
 
-def _season(given: Given, task_type: str) -> SeasonFolder:
+def _season(args: Given, task_type: str) -> SeasonFolder:
     from scoring.tools.builders.season import SeasonFolder
 
-    slug = given.slug or re.sub(r"[^a-z0-9]+", "-", given.out.resolve().name.lower()).strip("-") or "built"
-    given.out.mkdir(parents=True, exist_ok=True)
+    slug = args.slug or re.sub(r"[^a-z0-9]+", "-", args.out.resolve().name.lower()).strip("-") or "built"
+    args.out.mkdir(parents=True, exist_ok=True)
     return SeasonFolder(
-        folder=given.out,
+        folder=args.out,
         slug=slug,
-        title=given.title or slug.replace("-", " ").capitalize(),
+        title=args.title or slug.replace("-", " ").capitalize(),
         task_type=task_type,
         rules=("corrected", "official"),
-        licence=given.licence,
+        licence=args.licence,
     )
 
 

@@ -44,12 +44,12 @@ class Settings:
 def read_labelled(path: Path) -> list[Labelled]:
     """JSON lines with `text` and `label`, or such files in a folder. Raises InputRefused."""
     problems: list[Problem] = []
-    found: list[Labelled] = []
+    labelled: list[Labelled] = []
     for file in open_input(path):
         for number, value, line in json_lines(file, problems):
             text, label = value.get("text"), value.get("label")
             if isinstance(text, str) and text.strip() and isinstance(label, str) and label.strip():
-                found.append(Labelled(text, label))
+                labelled.append(Labelled(text, label))
                 continue
             message, quote = "“text” or “label” is no text, or empty", quoted(line)
             problems.append(
@@ -57,7 +57,7 @@ def read_labelled(path: Path) -> list[Labelled]:
             )
     if fatal(problems):
         raise InputRefused(problems)
-    return found
+    return labelled
 
 
 def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
@@ -67,10 +67,10 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
     from sklearn.linear_model import LogisticRegression
 
     if len(sentences) < FEWEST or len({sentence.label for sentence in sentences}) < 2:
-        found = f"{len(sentences)} sentences of {len({sentence.label for sentence in sentences})} labels"
-        raise InputRefused([Problem(message=found, expected=f"at least {FEWEST}, of two labels")])
+        counts = f"{len(sentences)} sentences of {len({sentence.label for sentence in sentences})} labels"
+        raise InputRefused([Problem(message=counts, expected=f"at least {FEWEST}, of two labels")])
     texts = [sentence.text for sentence in sentences]
-    blocks = {name: TfidfVectorizer(min_df=settings.least, **own) for name, own in BLOCKS.items()}
+    blocks = {name: TfidfVectorizer(min_df=settings.least, **words) for name, words in BLOCKS.items()}
     inputs = hstack([block.fit_transform(texts) for block in blocks.values()], format="csr")
     model = LogisticRegression(C=settings.strength, class_weight="balanced", max_iter=2000)
     model.fit(inputs, [sentence.label for sentence in sentences])
@@ -99,12 +99,12 @@ def held_out(sentences: Sequence[Labelled], seed: int) -> tuple[list[Labelled], 
 
 def evaluated(tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]) -> dict[str, Any]:
     """The figures over all test sentences, and over those whose text was not trained on."""
-    known = {sentence.text for sentence in trained}
-    unseen = [sentence for sentence in tested if sentence.text not in known]
+    texts = {sentence.text for sentence in trained}
+    unseen = [sentence for sentence in tested if sentence.text not in texts]
     return {
         "test": figures(tagger, tested),
         "test_without_training_texts": figures(tagger, unseen),
-        "texts_in_both": len({sentence.text for sentence in tested} & known),
+        "texts_in_both": len({sentence.text for sentence in tested} & texts),
     }
 
 
@@ -143,7 +143,7 @@ def manifest(
             "strength": settings.strength,
             "least": settings.least,
             "class_weight": "balanced",
-            "blocks": {name: dict(own) for name, own in BLOCKS.items()},
+            "blocks": {name: dict(words) for name, words in BLOCKS.items()},
         },
         "packages": {name: version(name) for name in ("scikit-learn", "numpy", "scipy")},
         "evaluation": dict(evaluation),

@@ -83,7 +83,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
         given, faults = _given(request.POST, texts)
         if not faults:
             try:
-                save_ratings(annotator=annotator, given=given)
+                save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
             # The next instance; behind the last, the first that is not rated whole.
@@ -170,7 +170,7 @@ def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
     try:
         with received(file) as upload:
             given = read_ratings(upload.path, annotator.sheet, upload.filename, request.user)
-        count = save_ratings(annotator=annotator, given=given)
+        count = save_ratings(annotator=annotator, ratings=given)
     except RatingsRefused as refused:
         context = {**_context(annotator), "problems": refused.problems[:200]}
         return render(request, "human/annotate_refused.html", context, status=422)

@@ -68,14 +68,14 @@ def load_gold(
 def keep_uploaded_gold(*, task: Task, path: Path, filename: str, by: User | None) -> KeptGold:
     """What a file holds that came over the web, which is read in a confined process."""
     chosen = task.task_type
-    given = {
+    facts = {
         "task_type": chosen.slug,
         "options": chosen.checked_options(task.options),
         "filename": filename,
     }
     limits = limits_for_organisers()
     try:
-        with read_upload(PACK, path, given, owner=by, limits=limits) as done:
+        with read_upload(PACK, path, facts, owner=by, limits=limits) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
             prepared = PreparedGold(

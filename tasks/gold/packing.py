@@ -36,12 +36,12 @@ class PreparedGold:
         return index
 
 
-def pack(given: Mapping[str, Any]) -> dict[str, Any]:
+def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The program of a confined process: the packed files stand in its folder unless there is a problem."""
-    chosen, name = task_type(given["task_type"]), given["filename"]
+    chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
         files = open_input(Path(UPLOAD), shown=name)
-        prepared = prepare_gold(chosen, files, given["options"], Path())
+        prepared = prepare_gold(chosen, files, facts["options"], Path())
     except InputRefused as refused:
         return {"problems": as_values(refused.problems)}
     return {
@@ -57,8 +57,8 @@ def prepare_gold(
 ) -> PreparedGold:
     checked = task_type.checked_options(options)
     split = task_type.read_gold(files, checked)
-    own = [file for file in files if task_type.is_gold_file(file.name)]
-    _refuse_shared_names(own)
+    kept = [file for file in files if task_type.is_gold_file(file.name)]
+    _refuse_shared_names(kept)
     prepared = PreparedGold(
         digest=split.digest,
         instances=split.instances,
@@ -67,7 +67,7 @@ def prepare_gold(
         public=folder / PUBLIC,
         statistics=task_type.statistics(split) if task_type.statistics else [],
     )
-    write_archive(prepared.file, [(file.name, file.open) for file in own])
+    write_archive(prepared.file, [(file.name, file.open) for file in kept])
     prepared.index.write_text(
         json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
     )

@@ -50,9 +50,9 @@ class Option:
     #: Whether the metrics that are given it have no value where it is empty.
     is_needed: bool = False
 
-    def value_of(self, given: Options) -> str:
+    def value_of(self, options: Options) -> str:
         """What is given for it, as it is written today, or its default."""
-        value = given.get(self.name, self.default)
+        value = options.get(self.name, self.default)
         for before, now in self.former.items():
             if value.startswith(before):
                 return now + value.removeprefix(before)
@@ -186,11 +186,11 @@ class TaskType:
         """
         if rules not in self.rules:
             return {}
-        given = {option.name: option.value_of(options) for option in self.options}
-        lacking = [option.name for option in self.options if option.is_needed and not given[option.name]]
+        values = {option.name: option.value_of(options) for option in self.options}
+        lacking = [option.name for option in self.options if option.is_needed and not values[option.name]]
         return {
             metric.name: name
-            for metric in self.metrics_of(rules, given)
+            for metric in self.metrics_of(rules, values)
             for name in lacking
             if name in metric.options
         }
@@ -204,13 +204,13 @@ class TaskType:
             raise OptionRefused(f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}")
         return name
 
-    def checked_options(self, given: Options) -> dict[str, str]:
+    def checked_options(self, options: Options) -> dict[str, str]:
         """Every option with its value, the defaults filled in.
 
         Builds the metrics of every rule set, so that a value that one of them cannot take is found here.
         Raises OptionRefused for an unknown name or value, and names the known ones.
         """
-        checked = checked_options(self.slug, self.options, given)
+        checked = checked_options(self.slug, self.options, options)
         for rules in self.rules:
             for metric in self.metrics_of(rules, checked):
                 metric.build(rules, checked)
@@ -237,21 +237,21 @@ def given_options(pairs: Sequence[str]) -> dict[str, str]:
     return options
 
 
-def checked_options(owner: str, options: Sequence[Option], given: Options) -> dict[str, str]:
+def checked_options(owner: str, options: Sequence[Option], values: Options) -> dict[str, str]:
     """Every option with its value, the defaults filled in; the owner is named in the refusal.
 
     Raises OptionRefused.
     """
-    known = {option.name: option for option in options}
-    for name, value in given.items():
-        if name not in known:
-            names = ", ".join(known) or "none"
-            close = difflib.get_close_matches(name, known, n=1)
+    by_name = {option.name: option for option in options}
+    for name, value in values.items():
+        if name not in by_name:
+            names = ", ".join(by_name) or "none"
+            close = difflib.get_close_matches(name, by_name, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise OptionRefused(f"{owner} has no option “{name}”; it has {names}{hint}")
-        if known[name].choices and value not in known[name].choices:
-            raise OptionRefused(f"option {name}={value}: expected one of {', '.join(known[name].choices)}")
-    return {name: option.value_of(given) for name, option in known.items()}
+        if by_name[name].choices and value not in by_name[name].choices:
+            raise OptionRefused(f"option {name}={value}: expected one of {', '.join(by_name[name].choices)}")
+    return {name: option.value_of(values) for name, option in by_name.items()}
 
 
 def as_written(

@@ -40,14 +40,14 @@ class Baseline:
     #: What its answers are a run for; filled in from the task types that name it.
     task_types: tuple[str, ...] = ()
 
-    def with_options(self, given: Options) -> Baseline:
+    def with_options(self, options: Options) -> Baseline:
         """The same system under other options. Raises OptionRefused."""
-        checked = checked_options(self.name, self.options, given)
+        checked = checked_options(self.name, self.options, options)
         return replace(self, answers=self.configured(checked)) if self.configured else self
 
-    def words(self, given: Options) -> str:
+    def words(self, options: Options) -> str:
         """What a run under these options rests on here. Raises OptionRefused or Unavailable."""
-        checked = checked_options(self.name, self.options, given)
+        checked = checked_options(self.name, self.options, options)
         return self.rests_on(checked) if self.rests_on else ""
 
     @property

@@ -19,8 +19,8 @@ OUTSIDE = -2
 
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
     """Which rows hold something; columns know by themselves."""
-    own: NDArray[np.bool_] | None = getattr(values, "present", None)
-    return np.array([value is not None for value in values], dtype=bool) if own is None else own
+    column: NDArray[np.bool_] | None = getattr(values, "present", None)
+    return np.array([value is not None for value in values], dtype=bool) if column is None else column
 
 
 class Classes(Sequence[tuple[str, ...]]):
@@ -67,8 +67,8 @@ class Classes(Sequence[tuple[str, ...]]):
         order = np.argsort(self.codes, kind="stable")
         bounds = np.searchsorted(self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1))
         ranges = zip((None, *self.labels), bounds[:-1], bounds[1:], strict=True)
-        found = [(label, order[start:end]) for label, start, end in ranges if start < end]
-        yield from sorted(found, key=lambda entry: entry[0] is None)
+        groups = [(label, order[start:end]) for label, start, end in ranges if start < end]
+        yield from sorted(groups, key=lambda entry: entry[0] is None)
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
         """The labels that occur, and each row's number among them. Every row has a class."""

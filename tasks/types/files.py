@@ -123,16 +123,16 @@ def _digest(file: InputFile) -> str:
 
 
 def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
-    found = []
+    files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if path.is_symlink() or not path.is_file() or CLUTTER.intersection(name.parts):
             continue
         # The folder's own name is kept, since a topic folder is named for its topic.
-        found.append(InputFile(f"{folder.resolve().name}/{name.as_posix()}", str(path), _opener(path)))
-        if len(found) > limits.files:
+        files.append(InputFile(f"{folder.resolve().name}/{name.as_posix()}", str(path), _opener(path)))
+        if len(files) > limits.files:
             raise InputRefused([Problem(file=shown, message=f"more than {limits.files:,} files")])
-    return found
+    return files
 
 
 def _opener(path: Path) -> Callable[[], IO[bytes]]:

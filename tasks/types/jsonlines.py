@@ -204,8 +204,8 @@ _FORMS = "a list of objects, an object with such a list under “data”, or one
 
 
 def record_id(value: Mapping[str, Any]) -> str | None:
-    found = next((value[key] for key in _IDS if value.get(key) is not None), None)
-    return None if found is None or isinstance(found, bool | float | list | dict) else str(found)
+    name = next((value[key] for key in _IDS if value.get(key) is not None), None)
+    return None if name is None or isinstance(name, bool | float | list | dict) else str(name)
 
 
 def well_formed(text: str) -> str:

@@ -90,8 +90,8 @@ class LabelTask:
         self, files: Sequence[InputFile], index: Index, options: Options
     ) -> tuple[dict[str, str], list[Problem]]:
         """The labels by instance, and everything that is wrong with the files."""
-        known = dict.fromkeys(index["instances"])
-        return read_answers(files, known, lambda _, line: self.label_of(line), self.form)
+        names = dict.fromkeys(index["instances"])
+        return read_answers(files, names, lambda _, line: self.label_of(line), self.form)
 
     def label_of(self, line: Line) -> str | None:
         """The label on a line; None, and noted, where there is none."""
@@ -115,7 +115,7 @@ class LabelTask:
             gold=[instance.label for instance in instances],
             answers=answers,
             units=[instance.public()[self.unit] for instance in instances],
-            features={name: [(each.fields[name],) for each in instances] for name in self.dimensions},
+            features={name: [(one.fields[name],) for one in instances] for name in self.dimensions},
             names=names,
             notes={"missing_answers": answers.count(None)},
         )
@@ -125,33 +125,33 @@ class LabelTask:
     ) -> Iterator[ShownInstance]:
         rows = zip(split.content[:MAX_SHOWN], pairs.answers, strict=False)
         for instance, answer in rows:
-            given = "\n".join(f"{name}: {text}" for name, text in instance.fields.items())
-            yield ShownInstance(name=instance.id, given=given, gold=instance.label, answer=answer or "")
+            input_text = "\n".join(f"{name}: {text}" for name, text in instance.fields.items())
+            yield ShownInstance(name=instance.id, given=input_text, gold=instance.label, answer=answer or "")
 
     def instances(self, files: Sequence[InputFile], *, with_labels: bool) -> tuple[Labelled, ...]:
         """In the order of the files. Raises InputRefused with everything that is wrong with them."""
         problems = Problems()
-        found: dict[str, Labelled] = {}
+        by_id: dict[str, Labelled] = {}
         for file in files:
             for record in read_records(file, problems) if self.is_gold_file(file.name) else ():
-                faults = list(self._faults(record, found, with_labels=with_labels))
+                faults = list(self._faults(record, by_id, with_labels=with_labels))
                 problems += [record.problem(*fault) for fault in faults]
                 if not faults and record.id:
                     fields = {name: well_formed(str(record.value[name])) for name in self.fields}
                     label = str(record.value[LABEL]) if with_labels else ""
-                    found[record.id] = Labelled(well_formed(record.id), label, fields)
-        if not found and not problems.has_errors:
+                    by_id[record.id] = Labelled(well_formed(record.id), label, fields)
+        if not by_id and not problems.has_errors:
             problems.append(Problem(message="no instances are here", expected="JSON lines"))
         if problems.has_errors:
             raise InputRefused([*problems, *problems.rest()])
-        return tuple(found.values())
+        return tuple(by_id.values())
 
     def _faults(
-        self, record: Record, found: Mapping[str, object], *, with_labels: bool
+        self, record: Record, seen: Mapping[str, object], *, with_labels: bool
     ) -> Iterator[tuple[str, str]]:
         if not record.id:
             yield "“id” is missing", "a text or a whole number"
-        elif record.id in found:
+        elif record.id in seen:
             yield f"instance “{record.id}” is there twice", "an id for each instance"
         for name in self.fields:
             value = record.value.get(name)

@@ -28,9 +28,9 @@ class LabelWithProbabilities(str):
     probabilities: Probabilities | None
 
     def __new__(cls, label: str, probabilities: Probabilities | None = None) -> Self:
-        made = super().__new__(cls, label)
-        made.probabilities = probabilities
-        return made
+        label_text = super().__new__(cls, label)
+        label_text.probabilities = probabilities
+        return label_text
 
 
 def read_probabilities(
@@ -40,14 +40,14 @@ def read_probabilities(
 
     Raises ProbabilitiesRefused.
     """
-    given = record.get(FIELD)
-    if given is None:
+    values = record.get(FIELD)
+    if values is None:
         return None
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         example = f'an object such as {{"{labels[0]}": 0.8, "{labels[-1]}": 0.2}}'
-        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(given)}", example)
+        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(values)}", example)
     probabilities: dict[str, float] = {}
-    for spelling, value in given.items():
+    for spelling, value in values.items():
         label = label_of(spelling)
         if label is None or label not in labels:
             message = f"“{spelling[:100]}” in “{FIELD}” is no label"

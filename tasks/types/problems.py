@@ -95,8 +95,8 @@ class Problems(list[Problem]):
         """Take a problem that is only made if it is kept. Raises TooManyProblems."""
         if self._found[fatal] == self._max[fatal]:
             last, message = make(), f"not read any further, after {self._max[fatal]:,} errors"
-            told = Problem(file=last.file, line=last.line, message=message)
-            raise TooManyProblems([*self, *self.rest(), told])
+            last_words = Problem(file=last.file, line=last.line, message=message)
+            raise TooManyProblems([*self, *self.rest(), last_words])
         self._found[fatal] += 1
         if self._found[fatal] <= MAX_PROBLEMS:
             super().append(make())
@@ -114,7 +114,7 @@ class Problems(list[Problem]):
 
     def rest(self) -> list[Problem]:
         """What stands for those that were not kept."""
-        rest = {fatal: found - MAX_PROBLEMS for fatal, found in self._found.items()}
+        rest = {fatal: number - MAX_PROBLEMS for fatal, number in self._found.items()}
         return [
             Problem(message=f"{more:,} more {words} are not listed", fatal=fatal, count=more)
             for (fatal, more), words in zip(rest.items(), ("errors", "warnings"), strict=True)

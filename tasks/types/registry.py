@@ -43,13 +43,13 @@ def card_text(slug: str) -> str:
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
     """By slug the declaration and the package that holds it."""
-    found: dict[str, tuple[TaskType, str]] = {}
+    by_slug: dict[str, tuple[TaskType, str]] = {}
     for declared, package in (*_own(), *_installed()):
-        if declared.slug in found:
-            other = found[declared.slug][1]
+        if declared.slug in by_slug:
+            other = by_slug[declared.slug][1]
             raise BrokenTaskType(f"{package} and {other} both declare the task type “{declared.slug}”")
-        found[declared.slug] = declared, package
-    return dict(sorted(found.items()))
+        by_slug[declared.slug] = declared, package
+    return dict(sorted(by_slug.items()))
 
 
 def _own() -> Iterator[tuple[TaskType, str]]:

@@ -50,8 +50,8 @@ class RunForm:
 
     def fits(self, beginning: bytes) -> bool:
         if is_json(beginning):
-            found = {key.decode("utf-8", "replace") for key in _OBJECT_KEY.findall(beginning)}
-            return any(keys <= found for keys in self.keys)
+            there = {key.decode("utf-8", "replace") for key in _OBJECT_KEY.findall(beginning)}
+            return any(keys <= there for keys in self.keys)
         return self.is_line is not None and any(map(self.is_line, first_lines(beginning)))
 
 

@@ -134,8 +134,8 @@ class LimitsCache(BaseCache):
         super().__init__(params)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        found = Limit.objects.filter(pk=self._key(key, version), expires_at__gt=time.time())
-        value = found.values_list("value", flat=True).first()
+        rows = Limit.objects.filter(pk=self._key(key, version), expires_at__gt=time.time())
+        value = rows.values_list("value", flat=True).first()
         return default if value is None else json.loads(value)
 
     def set(
@@ -152,8 +152,8 @@ class LimitsCache(BaseCache):
     def add(
         self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
     ) -> bool:
-        given = [self._key(key, version), json.dumps(value), self._expires_at(timeout), time.time()]
-        is_new = self._row(ADD, given) is not None
+        values = [self._key(key, version), json.dumps(value), self._expires_at(timeout), time.time()]
+        is_new = self._row(ADD, values) is not None
         if is_new:
             # Rows that another process is removing are left to it.
             lock = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
@@ -179,7 +179,7 @@ class LimitsCache(BaseCache):
         seconds = self.get_backend_timeout(timeout)
         return NEVER if seconds is None else seconds
 
-    def _row(self, statement: str, given: list[Any]) -> Any:
+    def _row(self, statement: str, values: list[Any]) -> Any:
         with connection.cursor() as cursor:
-            cursor.execute(statement.format(table=connection.ops.quote_name(TABLE)), given)
+            cursor.execute(statement.format(table=connection.ops.quote_name(TABLE)), values)
             return cursor.fetchone()

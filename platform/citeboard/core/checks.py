@@ -42,11 +42,11 @@ def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return unknown_names(os.environ, [*settings.ENVIRONMENT.declared, *FOR_TESTS])
 
 
-def unknown_names(given: Iterable[str], known: list[str]) -> list[CheckMessage]:
+def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
     warnings: list[CheckMessage] = []
-    for name in sorted(given):
-        if name.startswith("CITEBOARD_") and name not in known:
-            close = get_close_matches(name, known, n=1)
+    for name in sorted(names):
+        if name.startswith("CITEBOARD_") and name not in declared:
+            close = get_close_matches(name, declared, n=1)
             hint = f"Did you mean {close[0]}?" if close else "docs/settings.md lists the settings there are."
             warnings.append(Caution(f"{name} is not a setting", hint=hint, id="citeboard.W001"))
     return warnings

@@ -44,9 +44,9 @@ def pool() -> Pool:
 def _pool(size: int, folder: Path, uses_kernel: bool) -> Pool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
     setup = Setup(path=path, readable=CODE, preload=PRELOAD, uses_kernel=uses_kernel)
-    made = Pool(size=size, work_folder=folder, setup=setup)
-    atexit.register(made.close)
-    return made
+    pool = Pool(size=size, work_folder=folder, setup=setup)
+    atexit.register(pool.close)
+    return pool
 
 
 def limits_for_runs() -> Limits:

@@ -103,8 +103,8 @@ def schema_state() -> SchemaState:
 
 
 def unknown_migrations(names: list[str], executor: MigrationExecutor | None = None) -> list[str]:
-    known = (executor or MigrationExecutor(None)).loader.disk_migrations
-    return [name for name in names if tuple(name.split(".", 1)) not in known]
+    there = (executor or MigrationExecutor(None)).loader.disk_migrations
+    return [name for name in names if tuple(name.split(".", 1)) not in there]
 
 
 def refuse_newer_schema() -> None:

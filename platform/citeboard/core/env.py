@@ -97,13 +97,13 @@ class Environment:
         def content(text: str) -> str:
             path = Path(text).expanduser()
             try:
-                found = path.read_bytes() if path.is_absolute() else b""
+                content = path.read_bytes() if path.is_absolute() else b""
             except OSError as missing:
                 raise ValueError from missing
-            said = found.decode("utf-8-sig")
-            if not said.strip() or len(found) > MAX_MARKDOWN:
+            decoded = content.decode("utf-8-sig")
+            if not decoded.strip() or len(content) > MAX_MARKDOWN:
                 raise ValueError
-            return said
+            return decoded
 
         return self._read(
             name, "", content, "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB"
@@ -229,7 +229,7 @@ class Bucket:
 def bucket_at(address: str) -> Bucket:
     """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed."""
     parts = urlsplit(address)
-    given = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
+    options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")
     is_sound = (
         parts.scheme == "s3"
@@ -237,13 +237,13 @@ def bucket_at(address: str) -> Bucket:
         and not {"@", ":"} & set(parts.netloc)
         and not parts.fragment
         and not {"", ".", ".."} & set(prefix.split("/") if prefix else ())
-        and set(given) <= {"endpoint", "region", "addressing"}
-        and given.get("addressing", "auto") in ADDRESSING
-        and _is_server(given.get("endpoint"))
+        and set(options) <= {"endpoint", "region", "addressing"}
+        and options.get("addressing", "auto") in ADDRESSING
+        and _is_server(options.get("endpoint"))
     )
     if not is_sound:
         raise ValueError
-    return Bucket(name=parts.netloc, prefix=prefix, **given)
+    return Bucket(name=parts.netloc, prefix=prefix, **options)
 
 
 def _is_server(address: str | None) -> bool:
@@ -301,8 +301,8 @@ def default_work_folder(data: Path) -> Path:
 
 def private_folder(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    state = path.lstat()
+    is_ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077
     if path.parent.stat().st_mode & stat.S_IWOTH and not is_ours:
         raise ImproperlyConfigured(
             f"{path} is not a folder of this user alone, and anybody can make one there; remove it, or name "

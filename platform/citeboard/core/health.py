@@ -85,8 +85,8 @@ def _trouble_of(address: str) -> str:
     patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
     try:
         if address:
-            with redis.from_url(address, **patience) as asked:
-                asked.ping()
+            with redis.from_url(address, **patience) as server:
+                server.ping()
     except redis.RedisError as trouble:
         return type(trouble).__name__
     return ""
@@ -101,27 +101,27 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    asked = request.GET.get("for", WEB)
-    if asked not in PARTS:
+    part_asked = request.GET.get("for", WEB)
+    if part_asked not in PARTS:
         return JsonResponse({"detail": f"There are {listed(PARTS)}."}, status=400)
     clock = clock_skew()
     lacking = missing(clock)
-    told: dict[str, object] = {
-        part: "waiting" if any(part in found.stops for found in lacking) else "ready" for part in PARTS
+    facts: dict[str, object] = {
+        part: "waiting" if any(part in lack.stops for lack in lacking) else "ready" for part in PARTS
     }
-    status = told[asked]
-    told |= {"clock_seconds": clock, "missing": [found.as_dict() for found in lacking]}
+    status = facts[part_asked]
+    facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
     # Probes come every few seconds.
-    for found in lacking:
-        note_outage(found.what, found.reason)
-    for what in PARTS_ASKED - {found.what for found in lacking}:
+    for lack in lacking:
+        note_outage(lack.what, lack.reason)
+    for what in PARTS_ASKED - {lack.what for lack in lacking}:
         note_recovery(what)
     reason = (
-        {"reason": next(found.reason for found in lacking if asked in found.stops)}
+        {"reason": next(lack.reason for lack in lacking if part_asked in lack.stops)}
         if status != "ready"
         else {}
     )
-    response = JsonResponse({"status": status, **reason, **told}, status=200 if status == "ready" else 503)
+    response = JsonResponse({"status": status, **reason, **facts}, status=200 if status == "ready" else 503)
     # Django writes no line of its own about the answer.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

@@ -16,16 +16,16 @@ class Notice:
 
 
 def notices() -> list[Notice]:
-    known = [
+    written = [
         Notice("privacy", "Privacy notice", settings.PRIVACY_NOTICE),
         Notice("imprint", "Imprint", settings.IMPRINT),
     ]
-    return [notice for notice in known if notice.text]
+    return [notice for notice in written if notice.text]
 
 
 @require_safe
 def notice(request: HttpRequest, name: str) -> HttpResponse:
-    found = next((own for own in notices() if own.name == name), None)
-    if found is None:
+    page = next((one for one in notices() if one.name == name), None)
+    if page is None:
         raise Http404("The site has no such page.")
-    return render(request, "notice.html", {"notice": found})
+    return render(request, "notice.html", {"notice": page})

@@ -34,8 +34,8 @@ class RefusalFilter(logging.Filter):
         refused = record.exc_info[1] if record.exc_info else None
         if refused is not None:
             words = one_line(refused)
-            said = record.getMessage()
-            record.msg, record.args = "%s", (said if not words or words in said else f"{said} ({words})",)
+            text = record.getMessage()
+            record.msg, record.args = "%s", (text if not words or words in text else f"{text} ({words})",)
             record.exc_info = record.exc_text = None
         return True
 

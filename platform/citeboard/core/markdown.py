@@ -41,7 +41,7 @@ def rendered(text: str, top: int = 2) -> SafeString:
         return format_html('<pre tabindex="0">{}</pre>', text)
     html = _WRITER.render(text)
     shift = top - min((int(level) for level in re.findall(r"<h([1-6])>", html)), default=top)
-    html = re.sub(r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + shift)}>", html)
+    html = re.sub(r"<(/?)h([1-6])>", lambda match: f"<{match[1]}h{min(6, int(match[2]) + shift)}>", html)
     clean = nh3.clean(
         html,
         tags=TAGS,
@@ -115,11 +115,11 @@ def guides() -> dict[str, Guide]:
 
 
 def groups() -> list[tuple[str, list[Guide]]]:
-    known = guides()
+    by_slug = guides()
     placed = {slug for group in GROUPS.values() for slug in group}
-    found = {title: [known[slug] for slug in group if slug in known] for title, group in GROUPS.items()}
-    found[list(GROUPS)[-1]] += [guide for slug, guide in known.items() if slug not in placed]
-    return [(gettext(title), own) for title, own in found.items() if own]
+    grouped = {title: [by_slug[slug] for slug in group if slug in by_slug] for title, group in GROUPS.items()}
+    grouped[list(GROUPS)[-1]] += [guide for slug, guide in by_slug.items() if slug not in placed]
+    return [(gettext(title), group) for title, group in grouped.items() if group]
 
 
 def search(text: str) -> list[Found]:
@@ -144,13 +144,13 @@ def _excerpt(text: str, words: Sequence[str]) -> str:
     return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT < len(text) else ''}"
 
 
-def _guide(slug: str, text: str, known: set[str]) -> Guide:
+def _guide(slug: str, text: str, slugs: set[str]) -> Guide:
     """The title is the page's heading, so that it is left out of the text."""
     tokens = _READER.parse(text)
     sections = tuple(_sections(tokens))
     for token in tokens:
         for child in token.children or ():
-            _lead_on(child, known)
+            _lead_on(child, slugs)
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     html = with_scrolling(_READER.renderer.render(body, _READER.options, {}))
     # The documents are part of the program, and nobody else writes them.
@@ -185,7 +185,7 @@ def _plain(token: Token) -> str:
     )
 
 
-def _lead_on(token: Token, known: set[str]) -> None:
+def _lead_on(token: Token, slugs: set[str]) -> None:
     """Links to other documents lead to their pages; other files of the repository are named alone."""
     if token.type == "image":
         name = str(token.attrGet("src")).removeprefix("img/")
@@ -196,7 +196,7 @@ def _lead_on(token: Token, known: set[str]) -> None:
         return
     path, _, anchor = str(token.attrGet("href")).partition("#")
     slug = path.removesuffix(".md")
-    if slug in known and path.endswith(".md"):
+    if slug in slugs and path.endswith(".md"):
         token.attrSet("href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else ""))
     elif path.startswith("../"):
         token.attrs = {"title": escape(f"In the program's folder: {path.removeprefix('../')}")}

@@ -35,8 +35,8 @@ class RequestIdMiddleware(Middleware):
     """Names the request in the log, on the answer as `X-Request-ID`, and to views as `request.id`."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
-        name = given if GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+        sent = request.headers.get("X-Request-ID", "")
+        name = sent if GIVEN_ID.fullmatch(sent) else uuid.uuid4().hex
         request.id = name  # type: ignore[attr-defined]
         token = request_id.set(name)
         try:
@@ -179,10 +179,10 @@ def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
 
 
 def stated_start(text: str) -> dt.datetime | None:
-    found = _STATED.fullmatch(text.strip())
-    if not found:
+    match = _STATED.fullmatch(text.strip())
+    if not match:
         return None
-    number = float(found[1])
+    number = float(match[1])
     for unit in (1e14, 1e11):
         if number >= unit:
             number /= 1e6 if unit == 1e14 else 1e3

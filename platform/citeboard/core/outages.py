@@ -44,9 +44,9 @@ class Outage:
 
 def outage_of(error: BaseException | None) -> Outage | None:
     while error is not None:
-        found = _of_database(error) or _of_files(error)
-        if found is not None:
-            return found
+        outage = _of_database(error) or _of_files(error)
+        if outage is not None:
+            return outage
         error = error.__cause__
     return None
 

@@ -45,16 +45,16 @@ def checked_description(text: str) -> str:
 
 
 def checked_links(links: Iterable[str]) -> list[str]:
-    found = list(dict.fromkeys(filter(None, map(one_line, links))))
-    if len(found) > MAX_LINKS:
+    lines = list(dict.fromkeys(filter(None, map(one_line, links))))
+    if len(lines) > MAX_LINKS:
         words = _("there are %(found)s links; at most %(most)s fit")
-        raise ValidationError({"links": words % {"found": len(found), "most": MAX_LINKS}})
+        raise ValidationError({"links": words % {"found": len(lines), "most": MAX_LINKS}})
     try:
-        for link in found:
+        for link in lines:
             checked_link(link)
     except ValueError as refused:
         raise ValidationError({"links": str(refused)}) from None
-    return found
+    return lines
 
 
 def checked_link(link: str) -> str:

@@ -97,9 +97,9 @@ class ProcessGroup:
         self._signal_all(signal.SIGKILL)
         self._process.wait()
         self._process = self.group_name = None
-        held = time.monotonic() - self._started
-        self._was_steady = self._was_steady or held > STEADY
-        self._failures = 0 if held > STEADY else self._failures + 1
+        seconds = time.monotonic() - self._started
+        self._was_steady = self._was_steady or seconds > STEADY
+        self._failures = 0 if seconds > STEADY else self._failures + 1
         pause = min(2.0 ** (self._failures - 2), MAX_PAUSE) if self._failures > 1 else 0.0
         self._not_before = time.monotonic() + pause
 
@@ -120,11 +120,11 @@ MAX_HOST = 32
 @cache
 def machine() -> str:
     """The host with a digest of its boot and of the namespace in which process ids count."""
-    known = [socket.gethostname()]
+    facts = [socket.gethostname()]
     with suppress(OSError):
-        known += [BOOT.read_text(encoding="ascii"), str(NAMESPACE.readlink())]
-    digest = hashlib.sha256("\n".join(known).encode()).hexdigest()
-    return f"{known[0][:MAX_HOST]}-{digest[:8]}"
+        facts += [BOOT.read_text(encoding="ascii"), str(NAMESPACE.readlink())]
+    digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+    return f"{facts[0][:MAX_HOST]}-{digest[:8]}"
 
 
 def host_of(name: str) -> str:

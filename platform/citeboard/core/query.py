@@ -23,30 +23,32 @@ class Query:
     """A subclass has a field for each parameter of its page, made by one of the functions below."""
 
     @classmethod
-    def of(cls, given: QueryDict) -> Self:
-        found: dict[str, Any] = {}
-        for own in fields(cls) if given else ():
+    def of(cls, sent: QueryDict) -> Self:
+        values_read: dict[str, Any] = {}
+        for part in fields(cls) if sent else ():
             values = [
-                value for text in given.getlist(own.metadata["name"]) if (value := own.metadata["read"](text))
+                value
+                for text in sent.getlist(part.metadata["name"])
+                if (value := part.metadata["read"](text))
             ]
             if values:
-                found[own.name] = tuple(values) if isinstance(own.default, tuple) else values[-1]
-            if values and isinstance(own.default, bool):
-                found[own.name] = not own.default
-        return cls(**found)
+                values_read[part.name] = tuple(values) if isinstance(part.default, tuple) else values[-1]
+            if values and isinstance(part.default, bool):
+                values_read[part.name] = not part.default
+        return cls(**values_read)
 
     def pairs(self, **changes: object) -> list[tuple[str, str]]:
         """The parameters of the same page with other choices, for an address or a form; no defaults."""
         wanted = replace(self, **changes)
         pairs: list[tuple[str, str]] = []
-        for own in fields(wanted):
-            value = getattr(wanted, own.name)
-            if value in (own.default, None, "", ()):
+        for part in fields(wanted):
+            value = getattr(wanted, part.name)
+            if value in (part.default, None, "", ()):
                 continue
             texts = value if isinstance(value, tuple) else (value,)
             if isinstance(value, bool):
-                texts = (own.metadata["word"],)
-            pairs += [(own.metadata["name"], str(text)) for text in texts]
+                texts = (part.metadata["word"],)
+            pairs += [(part.metadata["name"], str(text)) for text in texts]
         return pairs
 
     def with_(self, **changes: object) -> str:
@@ -70,18 +72,18 @@ class Query:
 def text_from(
     name: str, *, default: str | None = "", max_length: int = MAX_TEXT, choices: Collection[str] = ()
 ) -> Any:
-    def read(given: str) -> str:
-        return given[:max_length] if not choices or given in choices else ""
+    def read(text: str) -> str:
+        return text[:max_length] if not choices or text in choices else ""
 
     return _parameter(name, default, read)
 
 
 def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter(name, (), lambda given: given[:MAX_TEXT] if not choices or given in choices else "")
+    return _parameter(name, (), lambda text: text[:MAX_TEXT] if not choices or text in choices else "")
 
 
 def search_from(name: str) -> Any:
-    return _parameter(name, "", lambda given: " ".join(given.split())[:80])
+    return _parameter(name, "", lambda text: " ".join(text.split())[:80])
 
 
 def number_from(name: str, *, default: int | None = None) -> Any:
@@ -93,12 +95,12 @@ def numbers_from(name: str) -> Any:
 
 
 def switch_from(name: str, word: str, *, default: bool) -> Any:
-    return _parameter(name, default, lambda given: given == word, word)
+    return _parameter(name, default, lambda text: text == word, word)
 
 
 def _parameter(name: str, default: object, read: Callable[[str], object], word: str = "") -> Any:
     return field(default=default, metadata={"name": name, "read": read, "word": word})
 
 
-def whole_number(given: str) -> int:
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_DIGITS else 0
+def whole_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0

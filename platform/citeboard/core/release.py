@@ -59,16 +59,16 @@ class VendorFinder(BaseFinder):
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
         prefix, _, name = path.partition("/")
-        found = carried_file(name) if prefix == PREFIX else None
-        if found is None:
+        file = carried_file(name) if prefix == PREFIX else None
+        if file is None:
             return []
-        return [str(found)] if find_all else str(found)
+        return [str(file)] if find_all else str(file)
 
     def list(self, ignore_patterns: Any) -> Iterator[tuple[str, Any]]:
         for name in CARRIED:
-            found = carried_file(name)
-            if found is not None:
-                storage = _OneFile(location=str(found.parent), name=found.name)
+            file = carried_file(name)
+            if file is not None:
+                storage = _OneFile(location=str(file.parent), name=file.name)
                 yield name, storage
 
 

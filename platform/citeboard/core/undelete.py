@@ -68,10 +68,10 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
     rows = next(change["before"] for change in entry.changes if change["key"] == ROWS)
     try:
         with transaction.atomic():
-            for found in serializers.deserialize("python", rows, ignorenonexistent=True):
-                if type(found.object)._default_manager.filter(pk=found.object.pk).exists():  # noqa: SLF001
+            for row in serializers.deserialize("python", rows, ignorenonexistent=True):
+                if type(row.object)._default_manager.filter(pk=row.object.pk).exists():  # noqa: SLF001
                     raise NotRestored(_("%(name)s is there already") % {"name": entry.subject})
-                found.save(force_insert=True)
+                row.save(force_insert=True)
             facts = {"name": entry.subject}
             AuditEntry.objects.create(
                 actor=by,

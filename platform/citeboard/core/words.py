@@ -86,7 +86,7 @@ def setting(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(setting, value)) or pgettext("setting", "none")
     if isinstance(value, dict):
-        return ", ".join(f"{key}={setting(own)}" for key, own in value.items()) or pgettext("setting", "none")
+        return ", ".join(f"{key}={setting(one)}" for key, one in value.items()) or pgettext("setting", "none")
     text = " ".join(str(value).split())
     return (text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…") or pgettext(
         "setting", "empty"

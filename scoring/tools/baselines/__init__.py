@@ -31,16 +31,16 @@ def has_papers() -> bool:
 @cache
 def baselines() -> dict[str, Baseline]:
     """Every baseline by its name, in alphabetical order, with the task types that name it."""
-    found: dict[str, Baseline] = {}
+    by_name: dict[str, Baseline] = {}
     with_papers = has_papers()
     for slug, task_type in task_types().items():
         for reference in task_type.baselines:
             if reference.startswith(f"{PAPERS}.") and not with_papers:
                 continue
             for baseline in referenced(reference):
-                others = found[baseline.name].task_types if baseline.name in found else ()
-                found[baseline.name] = replace(baseline, task_types=(*others, slug))
-    return dict(sorted(found.items()))
+                others = by_name[baseline.name].task_types if baseline.name in by_name else ()
+                by_name[baseline.name] = replace(baseline, task_types=(*others, slug))
+    return dict(sorted(by_name.items()))
 
 
 def baselines_of(task_type: str) -> list[Baseline]:
@@ -53,6 +53,6 @@ def baseline(name: str) -> Baseline:
     except KeyError:
         close = difflib.get_close_matches(name, baselines(), n=1)
         near = f" (did you mean {close[0]}?)" if close else ""
-        known = ", ".join(baselines())
+        names = ", ".join(baselines())
         more = "" if has_papers() else f"; {WITHOUT_PAPERS}"
-        raise UnknownBaseline(f"there is no baseline “{name}”; there are {known}{near}{more}") from None
+        raise UnknownBaseline(f"there is no baseline “{name}”; there are {names}{near}{more}") from None

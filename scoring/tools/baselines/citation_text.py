@@ -175,7 +175,7 @@ def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
 def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
     """Words weigh by how few inputs of the data set have them, so that an answer depends on all inputs."""
     documents = [settings.split(plain(items)) for items in inputs]
-    return [" ".join(own) for own in lexrank(documents, settings.sentences, ties=settings.ties)]
+    return [" ".join(part) for part in lexrank(documents, settings.sentences, ties=settings.ties)]
 
 
 def plain(items: Items) -> str:
@@ -200,8 +200,8 @@ def answers(files: Sequence[InputFile], system: System, options: Options) -> Ite
 
 
 def _declared(name: str, summary: str, system: System, *options: Option) -> Baseline:
-    def configured(given: Options) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
-        return lambda files: answers(files, system, given)
+    def configured(options: Options) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
+        return lambda files: answers(files, system, options)
 
     defaults = {option.name: option.default for option in options}
     return Baseline(

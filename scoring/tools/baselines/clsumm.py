@@ -97,14 +97,14 @@ def mq_mmr(topic: InputTopic) -> list[list[int]]:
     return mmr(topic, likeness(topic, with_citing_papers, context=CONTEXT), MQ_SENTENCES)
 
 
-def mmr(topic: InputTopic, own: Likeness, count: int) -> list[list[int]]:
+def mmr(topic: InputTopic, near: Likeness, count: int) -> list[list[int]]:
     """Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough."""
     left = np.array(
         [place for place, sentence in enumerate(topic.sentences) if len(sentence.text) >= SHORTEST],
         dtype=np.intp,
     )
-    alike = cosines(own.sentences[left], own.sentences[left])
-    scores = own.cosines[:, left]
+    alike = cosines(near.sentences[left], near.sentences[left])
+    scores = near.cosines[:, left]
     rows = np.arange(len(scores))
     # All citances at once: each step picks one sentence for every one of them.
     worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
@@ -125,8 +125,8 @@ def above(threshold: float, counted: Counted = with_citances) -> Choice:
     """
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        own = likeness(topic, counted)
-        return [[int(place) for place in np.flatnonzero(row > threshold)] for row in own.cosines]
+        near = likeness(topic, counted)
+        return [[int(place) for place in np.flatnonzero(row > threshold)] for row in near.cosines]
 
     return choose
 
@@ -258,8 +258,8 @@ def mq_ranks(topic: InputTopic) -> list[str]:
 
 def mq_mmr_ranks(topic: InputTopic) -> list[str]:
     _require_citances(topic)
-    own = likeness(topic, with_citing_papers, context=CONTEXT)
-    return fitting(topic, _from_ranks(mmr(topic, own, len(topic.sentences)), topic))
+    near = likeness(topic, with_citing_papers, context=CONTEXT)
+    return fitting(topic, _from_ranks(mmr(topic, near, len(topic.sentences)), topic))
 
 
 def _require_citances(topic: InputTopic) -> None:
@@ -270,8 +270,8 @@ def _require_citances(topic: InputTopic) -> None:
 
 def _from_ranks(ranks: Sequence[Sequence[int]], topic: InputTopic) -> Floats:
     scores = np.zeros(len(topic.sentences))
-    for own in ranks:
-        scores[list(own)] += 1 - np.arange(len(own)) / len(topic.sentences)
+    for order in ranks:
+        scores[list(order)] += 1 - np.arange(len(order)) / len(topic.sentences)
     return scores
 
 

@@ -87,7 +87,7 @@ def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
 
 def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     """Takes endings off where what is left is a word of the papers: no dictionary is needed."""
-    known = {
+    bases = {
         word
         for topic in topics
         for sentence in topic.sentences
@@ -98,7 +98,7 @@ def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
         for ending, instead in ENDINGS:
             if word.endswith(ending):
                 base = word.removesuffix(ending) + instead
-                if len(base) >= SHORTEST_LEMMA and base in known:
+                if len(base) >= SHORTEST_LEMMA and base in bases:
                     return base
         return word
 
@@ -113,7 +113,7 @@ def facets_by(
     classifier: str,
     texts: Sequence[CitedText],
     facets: Sequence[str],
-    asked: Sequence[CitedText],
+    texts_to_name: Sequence[CitedText],
     of: str,
     *,
     is_balanced: bool = False,
@@ -130,16 +130,16 @@ def facets_by(
 
     counted: Any = CountVectorizer if classifier == "LR" else TfidfVectorizer
     vectorizer = counted(analyzer=partial(grams, of=of))
-    known, wanted = vectorizer.fit_transform(texts), vectorizer.transform(asked)
+    vectors, wanted = vectorizer.fit_transform(texts), vectorizer.transform(texts_to_name)
     if classifier == "LR":
-        known, wanted = _factors(known, wanted)
+        vectors, wanted = _factors(vectors, wanted)
     weight = "balanced" if is_balanced else None
     models = {
         "LR": LogisticRegression(C=0.01 if is_balanced else 1.0, max_iter=1000, class_weight=weight),
         "NB": MultinomialNB(fit_prior=not is_balanced),
         "SVM": LinearSVC(random_state=0, class_weight=weight),
     }
-    return [str(facet) for facet in models[classifier].fit(known, facets).predict(wanted)]
+    return [str(facet) for facet in models[classifier].fit(vectors, facets).predict(wanted)]
 
 
 def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
@@ -154,16 +154,16 @@ def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _factors(known: Any, asked: Any) -> tuple[Floats, Floats]:
+def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
     """A few hundred columns in the place of the n-gram counts, with the same inner products.
 
     A linear model with a quadratic penalty sees nothing else of them, so that it predicts the same, and is
     fitted in a tenth of the time.
     """
-    values, vectors = np.linalg.eigh((known @ known.T).toarray().astype(np.float64))
+    values, vectors = np.linalg.eigh((known_vectors @ known_vectors.T).toarray().astype(np.float64))
     is_known = values > values.max(initial=0.0) * _NOTHING
     axes = vectors[:, is_known] / np.sqrt(values[is_known])
-    return known @ known.T @ axes, asked @ known.T @ axes
+    return known_vectors @ known_vectors.T @ axes, wanted @ known_vectors.T @ axes
 
 
 NAME = "clsumm-facets"
@@ -171,9 +171,9 @@ TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression
 
 
 def answers(
-    files: Sequence[InputFile], given: Options, *, classifier: str, is_literal: bool
+    files: Sequence[InputFile], values: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
-    options = checked_options(NAME, (ANNOTATION,), given)
+    options = checked_options(NAME, (ANNOTATION,), values)
     gold = read_topics(files, options).topics
     of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
     for topic in read_input_topics(files, options):
@@ -181,12 +181,12 @@ def answers(
         chosen = taln(topic)
         pairs, lemma = facet_pairs(others), lemmatizer(others)
         texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
-        asked = [cited_text(topic.sentences[place].text, lemma) for places in chosen for place in places]
-        known = sorted(set(facets)) or [MAJORITY]
-        if len(known) == 1 or not asked:
-            answered = iter(known[:1] * len(asked))
+        wanted = [cited_text(topic.sentences[place].text, lemma) for places in chosen for place in places]
+        names = sorted(set(facets)) or [MAJORITY]
+        if len(names) == 1 or not wanted:
+            answered = iter(names[:1] * len(wanted))
         else:
-            answered = iter(facets_by(classifier, texts, facets, asked, of, is_balanced=not is_literal))
+            answered = iter(facets_by(classifier, texts, facets, wanted, of, is_balanced=not is_literal))
         for citance, places in zip(topic.citances, chosen, strict=True):
             votes = Counter(next(answered) for _ in places)
             facet = votes.most_common(1)[0][0] if votes else MAJORITY
@@ -195,7 +195,7 @@ def answers(
 
 def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
     def answering(options: Options) -> Answering:
-        return partial(answers, given=options, classifier=classifier, is_literal=is_literal)
+        return partial(answers, values=options, classifier=classifier, is_literal=is_literal)
 
     reading = (
         "words and lemmas, to the letter" if is_literal else "single lemmas, rare facets as weighty as others"

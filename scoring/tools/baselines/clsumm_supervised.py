@@ -49,12 +49,12 @@ def features(topic: InputTopic, options: Options) -> Floats:
     weights = TfIdf(with_citances(topic), is_plain=True)
     texts = [citance.text for citance in topic.citances], [sentence.text for sentence in topic.sentences]
     citances, sentences = map(weights.vectors, texts)
-    found = [_features_of_words(topic, cosines(citances, sentences))]
+    parts = [_features_of_words(topic, cosines(citances, sentences))]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
-        found.append(text_likeness(citances, sentences, weights.vocabulary, wordnet))
+        parts.append(text_likeness(citances, sentences, weights.vocabulary, wordnet))
     if options[PARSER.name] != NO_PARSER:
-        found.append(common_dependencies(*texts, options[PARSER.name]))
-    return np.concatenate(found, axis=2)
+        parts.append(common_dependencies(*texts, options[PARSER.name]))
+    return np.concatenate(parts, axis=2)
 
 
 def features_used(options: Options) -> str:
@@ -105,18 +105,18 @@ def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
 def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     cited: Cited = {}
     for topic in read_topics(files, {"annotation": annotation}).topics:
-        own = cited.setdefault(topic.name, {})
+        cites = cited.setdefault(topic.name, {})
         for citance in (citance for file in topic.files for citance in file.citances):
-            own.setdefault(citance.name, set()).update(citance.sentences)
+            cites.setdefault(citance.name, set()).update(citance.sentences)
     return cited
 
 
-def answers(files: Sequence[InputFile], given: Options) -> Iterator[Answer]:
+def answers(files: Sequence[InputFile], values: Options) -> Iterator[Answer]:
     """Each topic by a model of the others; nothing of its own gold is looked at.
 
     Options that are not given have their defaults. Raises OptionRefused or Unavailable.
     """
-    options = checked_options(NAME, OPTIONS, given)
+    options = checked_options(NAME, OPTIONS, values)
     return learned(files, options[ANNOTATION.name], partial(features, options=options))
 
 
@@ -133,7 +133,7 @@ def learned(
     targets = []
     for topic in topics:
         sids = [cited.get(topic.name, {}).get(citance.name, ()) for citance in topic.citances]
-        targets.append(np.array([[sentence.sid in own for sentence in topic.sentences] for own in sids]))
+        targets.append(np.array([[sentence.sid in cited for sentence in topic.sentences] for cited in sids]))
     for number, topic in enumerate(topics):
         others = [other for other in range(len(topics)) if other != number]
         scores = _scores(inputs[number], [inputs[o] for o in others], [targets[o] for o in others])
@@ -141,18 +141,18 @@ def learned(
             yield span_answer(topic, citance, ranked(row)[:SENTENCES])
 
 
-def _scores(own: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
+def _scores(table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]) -> Floats:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     wanted = np.concatenate([target.ravel() for target in targets]) if targets else np.zeros(0, dtype=bool)
     if not wanted.any() or wanted.all():
-        return np.asarray(own[..., 0])
+        return np.asarray(table[..., 0])
     rows = np.concatenate([text.reshape(-1, text.shape[2]) for text in inputs])
     model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
     model.fit(rows, wanted)
-    return np.asarray(model.decision_function(own.reshape(-1, own.shape[2])).reshape(own.shape[:2]))
+    return np.asarray(model.decision_function(table.reshape(-1, table.shape[2])).reshape(table.shape[:2]))
 
 
 BASELINES = (
@@ -160,10 +160,10 @@ BASELINES = (
         name=NAME,
         summary="clair_umich: a classifier of citance-sentence similarities, trained on the other topics.",
         source=PILOT,
-        answers=partial(answers, given={}),
+        answers=partial(answers, values={}),
         learns_from_gold=True,
         options=OPTIONS,
-        configured=lambda options: partial(answers, given=options),
+        configured=lambda options: partial(answers, values=options),
         rests_on=features_used,
     ),
 )
@@ -188,10 +188,10 @@ def installed() -> Any | None:
 
 
 def chosen_wordnet(option: str) -> Any | None:
-    found = None if option == "no" else installed()
-    if option == "yes" and found is None:
+    wordnet = None if option == "no" else installed()
+    if option == "yes" and wordnet is None:
         raise Unavailable(MISSING)
-    return found
+    return wordnet
 
 
 def text_likeness(citances: Floats, sentences: Floats, vocabulary: Sequence[str], wordnet: Any) -> Floats:
@@ -199,9 +199,9 @@ def text_likeness(citances: Floats, sentences: Floats, vocabulary: Sequence[str]
 
     Both are given as TF-IDF weights over the vocabulary. A text without weight is covered by nothing.
     """
-    own, other = (np.flatnonzero(texts.any(axis=0)).tolist() for texts in (citances, sentences))
-    measures = word_likeness([vocabulary[i] for i in own], [vocabulary[i] for i in other], wordnet)
-    citances, sentences = citances[:, own], sentences[:, other]
+    first, other = (np.flatnonzero(texts.any(axis=0)).tolist() for texts in (citances, sentences))
+    measures = word_likeness([vocabulary[i] for i in first], [vocabulary[i] for i in other], wordnet)
+    citances, sentences = citances[:, first], sentences[:, other]
     sides = [
         side
         for likeness in measures
@@ -264,11 +264,11 @@ def common_dependencies(citances: Sequence[str], sentences: Sequence[str], pipel
 
     Raises Unavailable where the pipeline cannot be loaded.
     """
-    own = [dependencies(parse) for parse in pipeline_parses(citances, pipeline)]
+    first = [dependencies(parse) for parse in pipeline_parses(citances, pipeline)]
     other = [dependencies(parse) for parse in pipeline_parses(sentences, pipeline)]
-    common = np.array([[len(a & b) for b in other] for a in own], dtype=np.float64)
-    common = common.reshape(len(own), len(other))
-    counts = np.array([[len(a)] for a in own], float), np.array([[len(b) for b in other]], float)
+    common = np.array([[len(a & b) for b in other] for a in first], dtype=np.float64)
+    common = common.reshape(len(first), len(other))
+    counts = np.array([[len(a)] for a in first], float), np.array([[len(b) for b in other]], float)
     return np.stack([ratio(common, count) for count in counts], axis=2)
 
 

@@ -34,8 +34,8 @@ def word_share(words: set[str], passage: Passage) -> float:
 
 def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
     for question in read_questions(files):
-        asked = set(normalised(question.question).split())
-        shares = [word_share(asked, passage) for passage in question.passages]
+        words = set(normalised(question.question).split())
+        shares = [word_share(words, passage) for passage in question.passages]
         places = sorted(range(len(shares)), key=lambda place: (-shares[place], place))[:PASSAGES]
         first = {place: next(iter(by_rules(question.passages[place].text)), "") for place in places}
         output = " ".join(marked(bare(text), [f"[{place + 1}]"]) for place, text in first.items() if text)

@@ -157,25 +157,25 @@ def inlinks(width: int, right: int | None = None) -> Method:
     return Method(name=name, family=EXTERNAL, bags=bags, requirements=frozenset({"inlinks"}))
 
 
-def mixed(external: Method, own: Method) -> Method:
+def mixed(external: Method, inner: Method) -> Method:
     """Both bags joined; of several passages each is joined with what other papers say."""
 
     def bags(document: Document, citing: str) -> Sequence[str]:
-        said = " ".join(external.bags(document, citing))
-        return [f"{said} {bag}" for bag in own.bags(document, citing)] or [said]
+        cited = " ".join(external.bags(document, citing))
+        return [f"{cited} {bag}" for bag in inner.bags(document, citing)] or [cited]
 
     return Method(
-        name=f"{external.name} + {own.name}",
+        name=f"{external.name} + {inner.name}",
         family=MIXED,
         bags=bags,
-        requirements=external.requirements | own.requirements,
+        requirements=external.requirements | inner.requirements,
     )
 
 
 def split_passages(text: str, length: int) -> list[str]:
-    found = text.split()
-    starts = range(0, max(len(found) - length // 2, 1), max(length // 2, 1))
-    return [" ".join(found[start : start + length]) for start in starts]
+    words = text.split()
+    starts = range(0, max(len(words) - length // 2, 1), max(length // 2, 1))
+    return [" ".join(words[start : start + length]) for start in starts]
 
 
 def methods() -> tuple[Method, ...]:
@@ -189,7 +189,7 @@ def methods() -> tuple[Method, ...]:
     return (
         *(full, brief, short, passages(300), middle, long, printed),
         *(ten, inlinks(10, 5), twenty, thirty),
-        *(mixed(twenty, own) for own in (full, brief, short)),
+        *(mixed(twenty, text) for text in (full, brief, short)),
         *(mixed(ten, middle), mixed(twenty, middle), mixed(twenty, printed)),
     )
 
@@ -204,7 +204,7 @@ class Candidates:
     def __init__(self, documents: Sequence[Document], method: Method, citing: str) -> None:
         bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
         self._starts = np.cumsum([0, *map(len, bags)])[:-1]
-        self._fitted = _fitted(tuple(bag for own in bags for bag in own))
+        self._fitted = _fitted(tuple(bag for group in bags for bag in group))
 
     def scores(self, queries: list[str]) -> NDArray[np.float64]:
         """(queries, candidates): the cosine with each candidate's best bag."""
@@ -261,34 +261,36 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
     Raises InputRefused where the inputs cannot be read, or have nothing of what the method needs.
     """
     documents = _documents(files)
-    known = {part for own in documents.values() for document in own.values() for part in parts_of(document)}
-    if missing := sorted(method.requirements - known):
+    there = {
+        part for texts in documents.values() for document in texts.values() for part in parts_of(document)
+    }
+    if missing := sorted(method.requirements - there):
         expected = ", ".join(_PARTS[part] for part in missing)
         raise InputRefused([Problem(message=f"{method.name} has nothing to go by here", expected=expected)])
     contexts = rows_of(the_file(files, CONTEXTS, "the contexts"))
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
-        if own := documents.get(paper):
-            names, records = list(own), list(group)
-            found = rankings(list(own.values()), records, method, window)
-            for record, ranking in zip(records, found, strict=True):
+        if texts := documents.get(paper):
+            names, records = list(texts), list(group)
+            ranked = rankings(list(texts.values()), records, method, window)
+            for record, ranking in zip(records, ranked, strict=True):
                 scores = {names[place]: ranking.scores[place] for place in ranking.order}
                 yield {"id": str(record["context_id"]), "scores": scores}
 
 
 def parts_of(document: Document) -> Iterator[str]:
-    found = {
+    parts = {
         "reference": document.reference,
         "title_abstract": document.abstract,
         "full_text": document.full_text,
         "inlinks": document.inlinks,
     }
-    return (part for part, content in found.items() if content)
+    return (part for part, content in parts.items() if content)
 
 
 def possible(files: Sequence[InputFile]) -> list[Method]:
-    documents = [document for own in _documents(files).values() for document in own.values()]
-    known = {part for document in documents for part in parts_of(document)}
-    return [method for method in METHODS.values() if method.requirements <= known]
+    documents = [document for texts in _documents(files).values() for document in texts.values()]
+    there = {part for document in documents for part in parts_of(document)}
+    return [method for method in METHODS.values() if method.requirements <= there]
 
 
 def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:

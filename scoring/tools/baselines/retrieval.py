@@ -49,9 +49,9 @@ class Okapi:
         self._terms: dict[str, int] = {}
         lengths, term_of, document_of, counts = array("q"), array("q"), array("q"), array("q")
         for number, text in enumerate(documents):
-            found = Counter(words(text))
-            lengths.append(found.total())
-            for word, count in found.items():
+            frequencies = Counter(words(text))
+            lengths.append(frequencies.total())
+            for word, count in frequencies.items():
                 term_of.append(self._terms.setdefault(word, len(self._terms)))
                 document_of.append(number)
                 counts.append(count)
@@ -70,13 +70,13 @@ class Okapi:
         self._weights = np.repeat(weights, np.diff(self._starts)) * saturated
 
     def scores(self, query: str) -> Floats:
-        found = np.zeros(self.size)
+        scores = np.zeros(self.size)
         for word in words(query):
             term = self._terms.get(word)
             if term is not None:
-                own = slice(self._starts[term], self._starts[term + 1])
-                found[self._documents[own]] += self._weights[own]
-        return found
+                part = slice(self._starts[term], self._starts[term + 1])
+                scores[self._documents[part]] += self._weights[part]
+        return scores
 
 
 class Lucene:
@@ -91,10 +91,10 @@ class Lucene:
         self._index.index([words(text) for text in documents], show_progress=False)
 
     def scores(self, query: str) -> Floats:
-        known = [word for word in words(query) if word in self._index.vocab_dict]
-        if not known:
+        words_in = [word for word in words(query) if word in self._index.vocab_dict]
+        if not words_in:
             return np.zeros(self._index.scores["num_docs"])
-        return np.asarray(self._index.get_scores(known), dtype=np.float64)
+        return np.asarray(self._index.get_scores(words_in), dtype=np.float64)
 
 
 def best(scores: Floats, count: int) -> NDArray[np.intp]:
@@ -154,7 +154,7 @@ class SentenceModel:
         import torch
 
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        found: list[Floats] = [np.empty(0)] * len(texts)
+        rows: list[Floats] = [np.empty(0)] * len(texts)
         for first in range(0, len(order), BATCH):
             places = order[first : first + BATCH]
             batch = [texts[place] for place in places]
@@ -171,8 +171,8 @@ class SentenceModel:
             vectors = pooled.cpu().numpy().astype(np.float64)
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
             for place, vector in zip(places, vectors, strict=True):
-                found[place] = vector
-        return np.array(found)
+                rows[place] = vector
+        return np.array(rows)
 
 
 class Dense:

@@ -87,5 +87,5 @@ class TfIdfRetriever:
     def scores_of_all(self, queries: list[str]) -> NDArray[np.float64]:
         if self._columns is None:
             return np.zeros((len(queries), self._size))
-        found: NDArray[np.float64] = (self._weights.sparse(queries) @ self._columns).toarray()
-        return found
+        scores: NDArray[np.float64] = (self._weights.sparse(queries) @ self._columns).toarray()
+        return scores

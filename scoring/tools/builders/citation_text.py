@@ -147,16 +147,16 @@ def load(path: Path, *, split: str, with_context: bool, form: str = "auto", data
         items = [*(one.context if with_context else ()), *one.cited]
         instance = f"{name}-{place:0{width}d}"
         instances.append({"id": instance, "target": one.target, "input": items})
-        found = [("damaged mark", mark) for mark in marks(one.target).damaged]
+        flaws = [("damaged mark", mark) for mark in marks(one.target).damaged]
         for number, abstract in enumerate(one.cited):
             if not abstract.strip():
-                found.append(("empty cited abstract", f"[{number}]"))
+                flaws.append(("empty cited abstract", f"[{number}]"))
             elif abstract.startswith(" "):
-                found.append(("cited abstract begins with a space", f"[{number}]"))
+                flaws.append(("cited abstract begins with a space", f"[{number}]"))
             if not is_cited(abstract):
-                found.append(("cited abstract reads as a tagged item", f"[{number}]"))
-        found += [(fault, "") for fault in one.faults]
-        faults += [{"id": instance, "fault": fault, "found": where} for fault, where in found]
+                flaws.append(("cited abstract reads as a tagged item", f"[{number}]"))
+        flaws += [(fault, "") for fault in one.faults]
+        faults += [{"id": instance, "fault": fault, "found": where} for fault, where in flaws]
     return Loaded(dataset=name, form=form, instances=instances, faults=faults)
 
 

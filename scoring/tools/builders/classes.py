@@ -78,8 +78,8 @@ def decided(store: Store, rules: Rules) -> Rules:
     """The rules with whose field counts: `auto` is the cited paper where half of them or more have one."""
     if rules.field_of != "auto":
         return rules
-    known = store.value(_KNOWN_FIELDS)
-    return replace(rules, field_of="cited" if known is not None and known >= 0.5 else "citing")
+    share = store.value(_KNOWN_FIELDS)
+    return replace(rules, field_of="cited" if share is not None and share >= 0.5 else "citing")
 
 
 def classify(store: Store, rules: Rules) -> tuple[LengthThresholds, Counter[str]]:

@@ -28,7 +28,7 @@ def add_article(article: Article, sink: Sink) -> None:
     numbers = {reference.ref_id: place for place, reference in enumerate(article.references, start=1)}
     number = count()
     for paragraph in article.paragraphs:
-        sentences = [_Sentence(*_marked(own.text, own.marks), own.zone) for own in paragraph.sentences]
+        sentences = [_Sentence(*_marked(one.text, one.marks), one.zone) for one in paragraph.sentences]
         text, marks = _marked(paragraph.text, paragraph.marks)
         for start, stop in sink.sentences.spans(text, [mark.text for mark in marks]):
             first = text.count(MARK, 0, start)
@@ -36,10 +36,10 @@ def add_article(article: Article, sink: Sink) -> None:
             sentences.append(_Sentence(text[start:stop], among))
         for sentence in sentences:
             sink.add_sentence(token_count(sentence.shown()))
-        sink.add_text(paper, paragraph.section, ((own.printed(numbers), own.shown()) for own in sentences))
+        sink.add_text(paper, paragraph.section, ((one.printed(numbers), one.shown()) for one in sentences))
         for place, sentence in enumerate(sentences):
-            for group, found in enumerate(sentence.groups):
-                cited_by = sentence.marks_of(found)
+            for group, hole in enumerate(sentence.groups):
+                cited_by = sentence.marks_of(hole)
                 named = dict.fromkeys(mark.ref_id for mark in cited_by if mark.ref_id is not None)
                 cited = tuple(ref_id for ref_id in named if ref_id in numbers)
                 if not cited:
@@ -70,9 +70,9 @@ class _Sentence:
     def shown(self, group: int | None = None) -> str:
         """With the placeholder for this group of marks, and that of other marks for every other group."""
         parts, end = [], 0
-        for number, found in enumerate(self.groups):
-            parts += [self.text[end : found.start()], PLACEHOLDER if number == group else OTHER]
-            end = found.end()
+        for number, mark in enumerate(self.groups):
+            parts += [self.text[end : mark.start()], PLACEHOLDER if number == group else OTHER]
+            end = mark.end()
         return " ".join("".join([*parts, self.text[end:]]).split())
 
     def printed(self, numbers: Mapping[str, int]) -> str:

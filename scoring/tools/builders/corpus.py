@@ -190,22 +190,22 @@ class _Package:
     An end that it finds inside of a mark is none.
     """
 
-    def __init__(self, given: str) -> None:
+    def __init__(self, name: str) -> None:
         try:
             import spacy
         except ImportError as missing:
             raise Unavailable("--sentences needs the package spacy, or `rules`") from missing
         try:
-            self._nlp = spacy.load(given, exclude=("ner", "lemmatizer", "attribute_ruler"))
+            self._nlp = spacy.load(name, exclude=("ner", "lemmatizer", "attribute_ruler"))
         except (OSError, ValueError, ImportError) as missing:
-            raise Unavailable(f"the spaCy package “{given}” cannot be loaded: {missing}") from missing
-        found = [self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names]
-        if not any("token.is_sent_start" in assigned for assigned in found):
+            raise Unavailable(f"the spaCy package “{name}” cannot be loaded: {missing}") from missing
+        assigned_by_pipe = [self._nlp.get_pipe_meta(pipe).assigns for pipe in self._nlp.pipe_names]
+        if not any("token.is_sent_start" in assigned for assigned in assigned_by_pipe):
             raise Unavailable(
-                f"the spaCy package “{given}” finds no sentences: it has neither a parser nor a senter"
+                f"the spaCy package “{name}” finds no sentences: it has neither a parser nor a senter"
             )
         meta = self._nlp.meta
-        self.given, self.name = given, f"{meta['lang']}_{meta['name']}-{meta['version']}"
+        self.given, self.name = name, f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
         # The marks stand at the odd places.
@@ -237,6 +237,6 @@ class _Package:
 
 
 @lru_cache(maxsize=2)
-def splitter(given: str) -> Splitter:
+def splitter(name: str) -> Splitter:
     """`rules`, or a spaCy package by its folder or name. Raises Unavailable."""
-    return _Rules() if given == BY_RULES else _Package(given)
+    return _Rules() if name == BY_RULES else _Package(name)

@@ -108,12 +108,12 @@ def _contexts(store: Store, rules: Rules) -> Iterator[dict[str, Any]]:
 
 def _candidates(store: Store) -> Iterator[dict[str, Any]]:
     for row in store.rows(_CANDIDATES):
-        known = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
+        facts = {name: row[name] for name in ("raw", "title", "abstract", "authors", "year") if row[name]}
         authors = [
             {name: value for name, value in author.items() if value not in (None, "")}
             for author in json.loads(row["author_metadata"])
         ]
-        yield {"ref_id": row["target"], **known, **({"author_metadata": authors} if authors else {})}
+        yield {"ref_id": row["target"], **facts, **({"author_metadata": authors} if authors else {})}
 
 
 #: The facts that are compared, where the other file has them.

@@ -102,10 +102,10 @@ class _Titles:
             return self.papers.get(_words(title))
         words = _words(raw)
         fitting = [
-            known
+            title
             for place in range(len(words))
-            for known in self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
-            if words[place : place + len(known)] == known
+            for title in self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
+            if words[place : place + len(title)] == title
         ]
         return self.papers[max(fitting, key=len)] if fitting else None
 

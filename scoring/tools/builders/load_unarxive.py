@@ -52,8 +52,8 @@ def _article(record: Record) -> Article:
         entry = mapped(value)
         ids = mapped(entry.get("ids"))
         preprints = [text(mapped(preprint), "id") for preprint in listed(entry.get("contained_arXiv_ids"))]
-        known = (text(ids, "arxiv_id"), *preprints, text(ids, "open_alex_id"), text(ids, "doi").lower())
-        target = next(filter(None, known), str(name))
+        ids_of = (text(ids, "arxiv_id"), *preprints, text(ids, "open_alex_id"), text(ids, "doi").lower())
+        target = next(filter(None, ids_of), str(name))
         raw = _words(text(entry, "bib_entry_raw"))
         references.append(Reference(ref_id=str(name), target=target, raw=raw))
     paragraphs = []
@@ -61,8 +61,8 @@ def _article(record: Record) -> Article:
         if text(paragraph, "content_type") in ("", "paragraph"):
             content = _words(str(paragraph.get("text") or ""))
             marks = [
-                Mark(start=found.start(), end=found.end(), text=found[0], ref_id=found[1])
-                for found in _CITE.finditer(content)
+                Mark(start=cite.start(), end=cite.end(), text=cite[0], ref_id=cite[1])
+                for cite in _CITE.finditer(content)
             ]
             section = without_tokens(text(paragraph, "section"))
             paragraphs.append(Paragraph(section=section, text=content, marks=marks))
@@ -86,4 +86,4 @@ def _article(record: Record) -> Article:
 
 
 def _words(content: str) -> str:
-    return _TOKEN.sub(lambda found: _WORDS[found[1]], content)
+    return _TOKEN.sub(lambda match: _WORDS[match[1]], content)

@@ -71,19 +71,19 @@ def parts(corpus: Path, form: Loader, folder: Path, store: Store) -> Iterator[Pa
 
 
 def read_part(part: Part) -> list[Problem]:
-    own = whole(part.out)
+    path = whole(part.out)
     try:
         form = loader(part.form, part.path)
-        with Store(own, with_texts=part.with_texts, around=part.around, sentences=part.sentences) as store:
+        with Store(path, with_texts=part.with_texts, around=part.around, sentences=part.sentences) as store:
             if form.add is None:
                 form.load(part.path, store)
             else:
                 add_records(part.path, form.add, store, part.start, part.end)
             store.connection.commit()
     except InputRefused as refused:
-        own.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         return refused.problems
-    own.replace(part.out)
+    path.replace(part.out)
     return []
 
 
@@ -98,9 +98,9 @@ def read_corpus(
     around: int = 1,
     sentences: str = BY_RULES,
 ) -> Iterator[Store]:
-    found = loader(form, corpus)
-    if sentences != BY_RULES and not found.has_paragraphs:
-        message = f"a corpus of the form {found.name} has sentences already, which “{sentences}” cannot split"
+    read = loader(form, corpus)
+    if sentences != BY_RULES and not read.has_paragraphs:
+        message = f"a corpus of the form {read.name} has sentences already, which “{sentences}” cannot split"
         raise refusal(message, corpus, "no --sentences, or full texts (unarxive, s2orc)")
     with ExitStack() as stack:
         if work is None:
@@ -108,17 +108,17 @@ def read_corpus(
         else:
             folder = work
             name = splitter(sentences).name
-            how = {"form": found.name, "with_texts": with_texts, "around": around, "sentences": name}
+            how = {"form": read.name, "with_texts": with_texts, "around": around, "sentences": name}
             stack.enter_context(_work_folder(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
         store = stack.enter_context(Store(path, with_texts=with_texts, around=around, sentences=sentences))
         stack.callback(path.unlink)
         if work is None and workers.are_alone:
-            found.load(corpus, store)
+            read.load(corpus, store)
         else:
             (folder / PARTS).mkdir(exist_ok=True)
-            divided = list(parts(corpus, found, folder / PARTS, store))
+            divided = list(parts(corpus, read, folder / PARTS, store))
             workers.run(read_part, divided)
             for part in divided:
                 store.merge(part.out)
@@ -139,8 +139,8 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         except ValueError:
             there = None
         if there != wanted:
-            known = there if isinstance(there, dict) else {}
-            differing = ", ".join(name for name in wanted if known.get(name) != wanted[name])
+            kept = there if isinstance(there, dict) else {}
+            differing = ", ".join(name for name in wanted if kept.get(name) != wanted[name])
             message = f"the folder holds parts that were read otherwise: {differing} differ"
             raise refusal(message, manifest, "the same corpus and options, or another folder")
     elif any(work.iterdir()):

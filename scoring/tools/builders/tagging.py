@@ -62,11 +62,11 @@ class Tagger:
                 "before": [token for token in words if token.idx + len(token) <= start][-1:],
                 "after": [token for token in words if token.idx >= start + len(PLACEHOLDER)][:1],
             }
-            found: Neighbours = {}
+            beside: Neighbours = {}
             for side, tokens in sides.items():
-                found[f"word_{side}"] = tokens[0].text if tokens else None
-                found[f"pos_{side}"] = _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
-            yield number, found
+                beside[f"word_{side}"] = tokens[0].text if tokens else None
+                beside[f"pos_{side}"] = _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
+            yield number, beside
 
 
 #: So many numbers of contexts are a range, whoever tags it.

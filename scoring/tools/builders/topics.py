@@ -180,7 +180,7 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
         "citing_papers": _spread([len({one.name.citing for one in topic.citances}) for topic in inputs]),
         "citances": _spread([len(topic.citances) for topic in inputs]),
         "citing_sentences": sum(citing),
-        "years_of_citing_papers": _spread([max(known) - min(known) for known in years if known]),
+        "years_of_citing_papers": _spread([max(span) - min(span) for span in years if span]),
     }
     annotated = [(topic, citance) for topic in gold for file in topic.files for citance in file.citances]
     if not annotated:
@@ -390,16 +390,16 @@ def build_topics(corpus: Path, out: Path, rules: TopicRules, *, form: str = "aut
             "topics": topics,
         }
     if chosen.topics:
-        made = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
-        facts["statistics"] = statistics(made, [])
+        inputs = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
+        facts["statistics"] = statistics(inputs, [])
     (out / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (out / SHEET).write_text("\n".join(_sheet(facts)), encoding="utf-8")
     return facts
 
 
 def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
-    made, eligible = len(facts["topics"]), facts["eligible"]
-    yield f"# Data sheet\n\n{made:,} topics of {eligible:,} papers that could be one.\n"
+    built, eligible = len(facts["topics"]), facts["eligible"]
+    yield f"# Data sheet\n\n{built:,} topics of {eligible:,} papers that could be one.\n"
     for title in ("Corpus", "Rules", "Left out"):
         yield f"## {title}\n"
         values = facts[title.lower().replace(" ", "_")].items()

@@ -40,12 +40,12 @@ _WORD = re.compile(r"\w+")
 
 def questions() -> Iterator[Record]:
     for subject in SUBJECTS:
-        for dataset, asked in ASKED:
+        for dataset, words in ASKED:
             phrases = subject.phrases
             yield {
                 "id": f"{subject.name}-{dataset}",
                 "dataset": dataset,
-                "question": asked.format_map(phrases),
+                "question": words.format_map(phrases),
                 "docs": [{"title": title, "text": text} for title, text in passages(subject)],
                 "qa_pairs": [{"short_answers": [phrases[name]]} for name in _SHORT[dataset]],
                 "answer": " ".join(

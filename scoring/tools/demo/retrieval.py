@@ -36,8 +36,8 @@ def references() -> Iterator[Record]:
     for place, _ in enumerate(SUBJECTS):
         for subject in _cited(place):
             for kind, (title, *_) in enumerate(KINDS):
-                made = chance("reference", subject.name, kind)
-                year = subject.year - made.randrange(1, 9)
+                drawn = chance("reference", subject.name, kind)
+                year = subject.year - drawn.randrange(1, 9)
                 raw = f"{subject.authors}, {year}. {title.format_map(subject.phrases)}."
                 yield {"paper_id": _paper_id(place), "ref_id": reference_id(subject, kind), "raw": raw}
 

@@ -93,7 +93,7 @@ LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
 
 
 def write_runs(folder: Path, topics: Topics) -> None:
-    made: dict[str, Callable[[System], Iterator[Record]]] = {
+    writers: dict[str, Callable[[System], Iterator[Record]]] = {
         "1a": lambda system: _spans(system, topics),
         "1b": lambda system: _spans(system, topics),
         "2": lambda system: _summaries(system, topics),
@@ -102,7 +102,7 @@ def write_runs(folder: Path, topics: Topics) -> None:
         "resolution": _resolved,
         "positional": _answers,
     }
-    for task, records in made.items():
+    for task, records in writers.items():
         for system in (*SYSTEMS[task], LEAD):
             write_lines(folder / task / f"{system.slug}.jsonl", records(system))
 

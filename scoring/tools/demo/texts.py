@@ -31,7 +31,7 @@ def sentences() -> Iterator[tuple[Record, list[Paper]]]:
 def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
     for place, paper in enumerate(PAPERS):
         cited = [PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)]
-        own = " ".join(paper.abstract[1:3])
+        abstract = " ".join(paper.abstract[1:3])
         parts = [FIRST, *(TARGETS[(place + turn) % 2][1:] for turn in range(len(cited))), LAST]
         texts = [
             text.format_map(about.subject.phrases).replace(MARKER, f"[{number - 1}]")
@@ -39,7 +39,7 @@ def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
         ]
         record = {
             "id": f"paragraphs-{place:02}",
-            "input": [f"<abs> {own} </abs>", *(" ".join(source.abstract) for source in cited)],
+            "input": [f"<abs> {abstract} </abs>", *(" ".join(source.abstract) for source in cited)],
             "target": " ".join(texts),
             "labels": {"intent": [part[1] for part in parts], "corwa": [part[2] for part in parts]},
         }

@@ -234,7 +234,7 @@ def bring_ratings(request: SignedInRequest, season: Season, sheet: Sheet) -> Ans
             with received(form.cleaned_data["file"]) as upload:
                 given = read_ratings(upload.path, sheet, upload.filename, request.user)
             annotator = add_name(sheet=sheet, name=form.cleaned_data["name"].strip())
-            texts = counted(save_ratings(annotator=annotator, given=given), "text")
+            texts = counted(save_ratings(annotator=annotator, ratings=given), "text")
             return _("%(texts)s rated by %(name)s.") % {"texts": texts, "name": annotator}
         except AnnotatorRefused as refused:
             form.add_error("name", sentence(refused))

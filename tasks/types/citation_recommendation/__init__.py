@@ -71,13 +71,13 @@ PERPLEXITY = Option(
 def cuts(options: Options) -> tuple[int, ...]:
     """The cut-offs, the ranking one first. Raises OptionRefused."""
     try:
-        given = [int(text) for text in options["k"].split(",") if text.strip()]
+        cuts = [int(text) for text in options["k"].split(",") if text.strip()]
     except ValueError:
-        given = [0]
-    if not given or min(given) < 1 or max(given) > _longest(options) or len(set(given)) > MAX_CUTS:
+        cuts = [0]
+    if not cuts or min(cuts) < 1 or max(cuts) > _longest(options) or len(set(cuts)) > MAX_CUTS:
         expected = f"at most {MAX_CUTS} whole numbers from 1 to {_longest(options)}, such as 5,20"
         raise OptionRefused(f"option k={options['k']}: expected {expected}")
-    return (CUT, *sorted(set(given) - {CUT}))
+    return (CUT, *sorted(set(cuts) - {CUT}))
 
 
 def _longest(options: Options) -> int:

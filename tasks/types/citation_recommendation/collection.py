@@ -128,7 +128,7 @@ class _Reader:
         sampled_for = record.get(SAMPLED_FOR)
         sampled = sampled_for if isinstance(sampled_for, list) else DIMENSIONS
         labels = {dimension: label(record, dimension) for dimension in DIMENSIONS if dimension in sampled}
-        labels = {name: own for name, own in labels.items() if own is not None or name not in LATER}
+        labels = {name: one for name, one in labels.items() if one is not None or name not in LATER}
         graded = [sorted(grades.items())] if grades and "grades" in record else []
         self.facts.append(digest_of(canonical([name, paper, cited, labels, *graded])))
         self._is_graded |= bool(graded)

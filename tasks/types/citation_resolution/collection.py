@@ -81,7 +81,7 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
     if problems:
         raise InputRefused(problems)
     # The order of a paper's candidates decides between equal scores; that of papers nothing.
-    others = [canonical(sorted([paper, list(own)] for paper, own in candidates.items()))]
+    others = [canonical(sorted([paper, list(ids)] for paper, ids in candidates.items()))]
     if citing_papers is not None:
         others.append(citing_papers.digest)
     notes = [f"{reader.unresolvable} contexts cite no reference of their paper and are left out"]
@@ -96,13 +96,13 @@ def read_gold(files: Sequence[InputFile], options: Options) -> Split:
 
 def read_candidates(files: Sequence[InputFile], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
     """The distinct references of each paper, in the order of the file."""
-    found: dict[str, dict[str, None]] = {}
+    candidates: dict[str, dict[str, None]] = {}
     rows = Rows(the_file(files, REFERENCES, "each paper's references"), problems)
     for record in rows:
         paper, reference = rows.name(record, "paper_id"), rows.name(record, "ref_id")
         if paper is not None and reference is not None:
-            found.setdefault(paper, {})[reference] = None
-    return {paper: tuple(own) for paper, own in found.items()}
+            candidates.setdefault(paper, {})[reference] = None
+    return {paper: tuple(ids) for paper, ids in candidates.items()}
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
@@ -227,18 +227,18 @@ class CitingPapers:
 
 def read_citing_papers(files: Sequence[InputFile], problems: list[Problem]) -> CitingPapers | None:
     """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
-    found: dict[str, set[str]] = {}
+    cites: dict[str, set[str]] = {}
     for file in named(files, CITATIONS):
         rows = Rows(file, problems)
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "cited")
             if citing is not None and cited is not None:
-                found.setdefault(cited, set()).add(citing)
-    if not found:
+                cites.setdefault(cited, set()).add(citing)
+    if not cites:
         return None
-    edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(found.items())])
+    edges = json.dumps([[cited, sorted(citing)] for cited, citing in sorted(cites.items())])
     return CitingPapers(
-        {cited: frozenset(citing) for cited, citing in found.items()}, hashlib.sha256(edges.encode()).digest()
+        {cited: frozenset(citing) for cited, citing in cites.items()}, hashlib.sha256(edges.encode()).digest()
     )
 
 
@@ -270,9 +270,9 @@ def qrels(files: Sequence[InputFile]) -> Iterator[tuple[str, str, int]]:
     rows = Rows(the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         paper = str(record["paper_id"])
-        own = set(of_papers.get(paper, ()))
+        cited = set(of_papers.get(paper, ()))
         for name in rows.names(record, "gold") or []:
-            if name in own:
+            if name in cited:
                 yield str(record["context_id"]), _document(paper, name), 1
 
 
@@ -357,15 +357,15 @@ def cocited_probabilities(resolution: Resolution, answers: Lists) -> NDArray[np.
     graph = resolution.citing_papers
     if graph is None:
         return np.full(len(answers), np.nan)
-    found = np.zeros(len(answers))
+    chances = np.zeros(len(answers))
     for row, (gold, ranked) in enumerate(zip(resolution.gold, answers, strict=True)):
         paper = resolution.papers[row][0]
         names = resolution.candidates[paper]
         wanted = [names[number] for number in gold or ()]
         first = [names[number] for number in (ranked or ())[: len(wanted)]]
         shares = [graph.cocited(one, other, without=paper) for one in first for other in wanted]
-        found[row] = sum(shares) / len(wanted) ** 2
-    return found
+        chances[row] = sum(shares) / len(wanted) ** 2
+    return chances
 
 
 def tied_at_cut(gold: Lists, answers: Lists) -> int:

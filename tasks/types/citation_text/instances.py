@@ -93,7 +93,7 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[I
         raise InputRefused(problems)
     # Data sets stand together, in the order of their first instances.
     order = {
-        name: place for place, name in enumerate(dict.fromkeys(own.dataset for own in instances.values()))
+        name: place for place, name in enumerate(dict.fromkeys(one.dataset for one in instances.values()))
     }
     return tuple(sorted(instances.values(), key=lambda instance: order[instance.dataset]))
 
@@ -116,8 +116,8 @@ class _Names:
             self._dataset = first if first and len(prefixes) == 1 else file.stem
 
     def __call__(self, record: Record) -> tuple[str, str]:
-        said = record.value.get("dataset")
-        dataset = well_formed(said) if isinstance(said, str) and said else self._dataset
+        name = record.value.get("dataset")
+        dataset = well_formed(name) if isinstance(name, str) and name else self._dataset
         return dataset, well_formed(record.id or f"{dataset}-{record.item - 1:0{self._width}d}")
 
 
@@ -125,15 +125,15 @@ def _faults(record: Record, *, with_targets: bool) -> Faults:
     value = record.value
     items = value.get("input")
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        found = "missing" if "input" not in value else f"{json_kind(items)}, not all of it texts"
-        yield f"“input” is {found}", "a list of texts"
+        fault = "missing" if "input" not in value else f"{json_kind(items)}, not all of it texts"
+        yield f"“input” is {fault}", "a list of texts"
     elif not cited_abstracts(items):
         yield "“input” has no abstract of a cited paper", "at least one item without a tag"
     if with_targets and not isinstance(value.get("target"), str):
         yield f"“target” is {json_kind(value['target']) if 'target' in value else 'missing'}", "a text"
-    said = value.get("dataset")
-    if said is not None and not isinstance(said, str):
-        yield f"“dataset” is {json_kind(said)}", "the name of a data set"
+    name = value.get("dataset")
+    if name is not None and not isinstance(name, str):
+        yield f"“dataset” is {json_kind(name)}", "the name of a data set"
     yield from label_faults(value.get("labels"))
 
 
@@ -162,7 +162,7 @@ class Instance:
 
     def canonical(self) -> dict[str, Any]:
         """All of it as JSON; the labels only where there are some."""
-        labels = {"labels": {kind: list(own) for kind, own in self.labels.items()}} if self.labels else {}
+        labels = {"labels": {kind: list(group) for kind, group in self.labels.items()}} if self.labels else {}
         return {**self.public(), "target": self.target, **labels}
 
 
@@ -184,15 +184,15 @@ def faults_of_inputs(instances: Sequence[Instance]) -> Iterator[str]:
 
 def _known_faults(instances: Sequence[Instance], *, with_targets: bool) -> Iterator[str]:
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
-        own = list(group)
-        damaged = [len(marks(instance.target).damaged) for instance in own if with_targets]
+        part = list(group)
+        damaged = [len(marks(instance.target).damaged) for instance in part if with_targets]
         if any(damaged):
             having = sum(count > 0 for count in damaged)
-            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(own)} targets"
-        empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in own]
+            yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(part)} targets"
+        empty = [sum(not abstract.strip() for abstract in instance.cited) for instance in part]
         if any(empty):
             having = sum(count > 0 for count in empty)
-            yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(own)} instances"
+            yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(part)} instances"
         if dataset in _OF_DATASET:
             yield f"{dataset}: {_OF_DATASET[dataset]}"
 
@@ -207,7 +207,7 @@ Labels = Mapping[str, tuple[str, ...]]
 
 def read_labels(value: Any) -> Labels:
     """What stands under ``labels`` and has no faults."""
-    return {kind: tuple(map(well_formed, own)) for kind, own in (value or {}).items()}
+    return {kind: tuple(map(well_formed, group)) for kind, group in (value or {}).items()}
 
 
 def label_faults(value: Any) -> Iterator[tuple[str, str]]:
@@ -218,14 +218,14 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(value, dict):
         yield f"“labels” is {json_kind(value)}", expected
         return
-    for kind, own in value.items():
+    for kind, labels in value.items():
         if kind not in KINDS:
             yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
-        elif not isinstance(own, list) or not all(isinstance(label, str) for label in own):
-            yield f"the {kind} labels are {json_kind(own)}, not all of it texts", expected
-        elif len(own) > MAX_LABELS:
-            yield f"{len(own):,} {kind} labels", f"at most {MAX_LABELS:,}"
-        elif any(len(label) > MAX_LABEL for label in own):
+        elif not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            yield f"the {kind} labels are {json_kind(labels)}, not all of it texts", expected
+        elif len(labels) > MAX_LABELS:
+            yield f"{len(labels):,} {kind} labels", f"at most {MAX_LABELS:,}"
+        elif any(len(label) > MAX_LABEL for label in labels):
             yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
 
 
@@ -250,10 +250,10 @@ class Marks:
 
 
 def marks(text: str) -> Marks:
-    found = list(_MARK.finditer(text))
+    matches = list(_MARK.finditer(text))
     return Marks(
-        papers=tuple(int(match[1]) for match in found if not match[2]),
-        damaged=tuple(match[0] for match in found if match[2]),
+        papers=tuple(int(match[1]) for match in matches if not match[2]),
+        damaged=tuple(match[0] for match in matches if match[2]),
     )
 
 
@@ -336,8 +336,8 @@ def data_sets(instances: Sequence[Instance], count: Count | None = None) -> list
     groups: dict[str, list[Instance]] = {}
     for instance in instances:
         groups.setdefault(instance.dataset, []).append(instance)
-    found = [_data_set(name, own, count or _words) for name, own in groups.items()]
-    return [*found, _data_set(ALL, instances, count or _words)] if len(found) > 1 else found
+    sets = [_data_set(name, group, count or _words) for name, group in groups.items()]
+    return [*sets, _data_set(ALL, instances, count or _words)] if len(sets) > 1 else sets
 
 
 def statistics(split: Split) -> list[dict[str, Any]]:
@@ -345,40 +345,40 @@ def statistics(split: Split) -> list[dict[str, Any]]:
 
     The name of the last is null where it is that of all of them.
     """
-    found = data_sets(split.content)
-    total = found[-1] if len(found) > 1 else None
-    shown = found if len(found) <= MAX_DATA_SETS + 1 else found[-1:]
+    sets = data_sets(split.content)
+    total = sets[-1] if len(sets) > 1 else None
+    shown = sets if len(sets) <= MAX_DATA_SETS + 1 else sets[-1:]
     return [
         {
             # Databases keep no null characters.
-            "name": None if own is total else own.name.replace("\0", " "),
+            "name": None if one is total else one.name.replace("\0", " "),
             "inputs": {
-                "instances": own.instances,
-                "cited_papers": own.cited_papers,
-                "input_words": own.input_words,
-                "long_inputs": own.long_inputs,
+                "instances": one.instances,
+                "cited_papers": one.cited_papers,
+                "input_words": one.input_words,
+                "long_inputs": one.long_inputs,
             },
             "gold": {
-                "output_words": own.output_words,
-                "long_outputs": own.long_outputs,
-                "printed_self_references": own.printed_self_references,
-                "self_references": own.self_references,
-                "phrases": list(own.phrases.values()),
+                "output_words": one.output_words,
+                "long_outputs": one.long_outputs,
+                "printed_self_references": one.printed_self_references,
+                "self_references": one.self_references,
+                "phrases": list(one.phrases.values()),
             },
         }
-        for own in shown
+        for one in shown
     ]
 
 
-def _data_set(name: str, own: Sequence[Instance], count: Count) -> DataSet:
-    inputs = [" ".join(without_tags(item).strip() for item in instance.inputs) for instance in own]
-    targets = [instance.target for instance in own]
+def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
+    inputs = [" ".join(without_tags(item).strip() for item in instance.inputs) for instance in members]
+    targets = [instance.target for instance in members]
     return DataSet(
         name=name,
-        instances=len(own),
-        cited_papers=sum(len(instance.cited) for instance in own),
-        input_words=sum(map(_words, inputs)) / len(own),
-        output_words=sum(map(_words, targets)) / len(own),
+        instances=len(members),
+        cited_papers=sum(len(instance.cited) for instance in members),
+        input_words=sum(map(_words, inputs)) / len(members),
+        output_words=sum(map(_words, targets)) / len(members),
         long_inputs=sum(count(text) > MAX_INPUT for text in inputs),
         long_outputs=sum(count(text) > MAX_OUTPUT for text in targets),
         printed_self_references=sum(refers_to_itself(text, PRINTED) for text in targets),

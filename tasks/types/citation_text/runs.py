@@ -65,7 +65,7 @@ class Run:
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[Run, list[Problem]]:
     """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
-    cited = {name: count for own in datasets.values() for name, count in own.items()}
+    cited = {name: count for one in datasets.values() for name, count in one.items()}
     is_alone = len(datasets) == 1 or sum(file.suffix in SUFFIXES for file in files) == 1
 
     def read(name: str, line: Line) -> Prediction | None:
@@ -110,10 +110,10 @@ def _by_place(
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
     if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"
-        known = ", ".join(f"{name}.json" for name in datasets)
-        problems.append(file.problem(message, f"one of {known}"))
+        files_named = ", ".join(f"{name}.json" for name in datasets)
+        problems.append(file.problem(message, f"one of {files_named}"))
         return
-    names = [name for own in ([dataset] if dataset is not None else datasets) for name in datasets[own]]
+    names = [name for one in ([dataset] if dataset is not None else datasets) for name in datasets[one]]
     if len(records) != len(names):
         owner = f"data set {dataset}" if dataset else "split"
         message = f"a list of {len(records):,} predictions without ids"
@@ -123,8 +123,8 @@ def _by_place(
     yield from zip(names, records, strict=True)
 
 
-def _some(found: Sequence[str]) -> str:
-    return ", ".join(found[:5]) + (" and others" if len(found) > 5 else "")
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 
 DIMENSIONS = ("dataset", "cited_papers", "target_length", "empty_abstracts", "unseen_words", "target_intent")
@@ -160,7 +160,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         gold=instances,
         answers=answers,
         units=names,
-        features={name: [own[name] for own in classes] for name in DIMENSIONS},
+        features={name: [one[name] for one in classes] for name in DIMENSIONS},
         names=names,
         notes=notes,
     )
@@ -184,11 +184,11 @@ def unseen_class(instance: Instance) -> str:
 
     Capitals do not count, nor do marks. A text without such words misses nothing.
     """
-    said, shown = (
+    answered, shown = (
         set(_TELLING.findall(text.lower()))
         for text in (without_marks(instance.target), " ".join(map(without_tags, instance.inputs)))
     )
-    share = len(said - shown) / len(said) if said else 0
+    share = len(answered - shown) / len(answered) if answered else 0
     return next((name for limit, name in _UNSEEN if share < limit), "three quarters or more")
 
 

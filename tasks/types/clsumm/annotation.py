@@ -47,9 +47,9 @@ class Unreadable(Exception):
 class CharacterRanges(Unreadable):
     """The file is of the pilot's first form, whose references are ranges of characters."""
 
-    def __init__(self, found: str) -> None:
+    def __init__(self, offset: str) -> None:
         super().__init__(
-            f"the Reference Offset {found} is a range of characters, which fits no released text",
+            f"the Reference Offset {offset} is a range of characters, which fits no released text",
             "ids of sentences, as the annotation of version annv3 has them",
         )
 
@@ -242,7 +242,7 @@ def annotation(row: Row, topic: str | None) -> Annotation:
     offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
     sentences, facets = sentence_ids(offset), csv_facets(facet)
     elements = list(csv_elements(text))
-    is_quoted = text != NO_REFERENCE and bool(elements) and all(own for _, own in elements)
+    is_quoted = text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
     return Annotation(
         topic=topic or reference,
         name=citance_name(row),
@@ -312,13 +312,13 @@ def _unquoted(text: str) -> str:
 def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
     """The same in a CSV file, without elements inside one that was left open, as an XML parser sees it."""
     depth = 0
-    for tag, attributes, own in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
+    for tag, attributes, content in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
         if tag[1]:
             depth = max(depth - 1, 0)
             continue
         is_empty = attributes.endswith("/")
         if not depth:
-            yield _sid(attributes.removesuffix("/")), "" if is_empty else own
+            yield _sid(attributes.removesuffix("/")), "" if is_empty else content
         depth += not is_empty
 
 
@@ -330,10 +330,10 @@ def _tags(
     One pattern for all of it would look for the end of each open tag again, to the end of the text.
     """
     end = 0
-    while (found := tag.search(text, end)) and (begin := text.find(">", found.end()) + 1):
+    while (opening := tag.search(text, end)) and (begin := text.find(">", opening.end()) + 1):
         following = next_tag.search(text, begin)
         end = following.start() if following else len(text)
-        yield found, text[found.end() : begin - 1], text[begin:end]
+        yield opening, text[opening.end() : begin - 1], text[begin:end]
 
 
 def _sid(attributes: str) -> str | None:

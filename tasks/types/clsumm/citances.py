@@ -159,17 +159,17 @@ class Matcher:
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:
         """Where the citance of each answer stands in the topic; None where there is none for it."""
         fitting = [self._fitting(answer) for answer in answers]
-        found = [own[0] if is_exact and len(own) == 1 else None for own, is_exact in fitting]
-        taken = {place for place in found if place is not None}
-        for turn, (own, is_exact) in enumerate(fitting):
-            if is_exact and len(own) == 1:
+        places = [fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting]
+        taken = {place for place in places if place is not None}
+        for turn, (fit, is_exact) in enumerate(fitting):
+            if is_exact and len(fit) == 1:
                 continue
-            place = next((candidate for candidate in own if candidate not in taken), None)
+            place = next((candidate for candidate in fit if candidate not in taken), None)
             if place is not None:
-                found[turn] = place
+                places[turn] = place
                 taken.add(place)
                 self.in_order += 1
-        return found
+        return places
 
     def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
         candidates = self._by_citing.get(answer.citing, ()) if answer.citing else self._everywhere
@@ -188,5 +188,5 @@ class Matcher:
         return fitting, False
 
     def unanswered(self, answers: Sequence[CitanceName]) -> list[CitanceName]:
-        found = set(self.places(answers))
-        return [name for place, name in enumerate(self.names) if place not in found]
+        places = set(self.places(answers))
+        return [name for place, name in enumerate(self.names) if place not in places]

@@ -77,7 +77,7 @@ def show_facets(
         pairs,
         options,
         gold=lambda facet: facet or "",
-        answer=lambda given: given.facet or "" if given else "",
+        answer=lambda pair: pair.facet or "" if pair else "",
     )
 
 
@@ -111,7 +111,7 @@ def show_summaries(
         yield ShownInstance(
             name=name,
             given=papers.get(name, ""),
-            gold="\n\n".join(f"{kind}:\n{_lines(own)}" for kind, own in pairs.gold[row].references),
+            gold="\n\n".join(f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references),
             answer=_lines(answer.lines) if answer else "",
         )
 

@@ -84,8 +84,8 @@ def pair_citances(split: Split, run: Run, rules: str) -> tuple[list[CitancePair]
                 pairs += _official(topic, number, *sides, _OFFICIAL_KEYS[rules])
             elif topic.name in run.topics:
                 pairs += _official(topic, number, file, answers, _OFFICIAL_KEYS[rules])
-    known = {topic.name for topic in topics}
-    notes["answers_to_other_topics"] = sum(answer.topic not in known for answer in run.answers)
+    names = {topic.name for topic in topics}
+    notes["answers_to_other_topics"] = sum(answer.topic not in names for answer in run.answers)
     notes["missing_citances"] = sum(pair.answer is None for pair in pairs)
     notes["unknown_citances"] = sum(pair.gold is None for pair in pairs)
     return pairs, notes
@@ -98,18 +98,18 @@ def _official(
 
     Of citances with one key the last line counts, as marked; under the other form's key the last number.
     """
-    known = {key(citance) for citance in file.citances if citance.has_key}
+    keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], Annotation] = {}
     for citance in file.citances:
         if citance.is_quoted:
             same = gold.get(key(citance), citance), citance
             gold[key(citance)] = max(same, key=lambda one: (one.is_last, numbered(one.name)))
-    given = {key(answer): answer for answer in answers if answer.is_quoted}
+    quoted = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
-        yield CitancePair(topic, number, citance, given.get(name))
-    for name, answer in given.items():
+        yield CitancePair(topic, number, citance, quoted.get(name))
+    for name, answer in quoted.items():
         if name not in gold:
-            yield CitancePair(topic, number, None, answer, is_known=name in known)
+            yield CitancePair(topic, number, None, answer, is_known=name in keys)
 
 
 def _corrected(
@@ -118,17 +118,17 @@ def _corrected(
     """Citances for which the annotator found a sentence; an answer to another one belongs to none."""
     citances = [_named(citance) for citance in file.citances if has_reference(citance)]
     matcher = Matcher([citance.name for citance in citances])
-    given: dict[int, Annotation] = {}
+    placed: dict[int, Annotation] = {}
     unknown: list[Annotation] = []
     for answer, place in zip(answers, matcher.places([answer.name for answer in answers]), strict=True):
         if place is not None:
-            notes["repeated_citances"] += place in given
-            given[place] = _named(answer)
+            notes["repeated_citances"] += place in placed
+            placed[place] = _named(answer)
         elif has_reference(answer) or merged_facets(answer.facets):
             unknown.append(_named(answer))
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(citances):
-        yield CitancePair(topic, number, citance, given.get(place))
+        yield CitancePair(topic, number, citance, placed.get(place))
     for answer in unknown:
         yield CitancePair(topic, number, None, answer)
 

@@ -122,18 +122,18 @@ def _answers(
 def _doubts(
     file: InputFile, answers: Sequence[Annotation], index: Index, options: Options
 ) -> Iterator[Problem]:
-    known = index["topics"]
+    topics = index["topics"]
     by_topic: dict[str, list[Annotation]] = defaultdict(list)
     for answer in answers:
         by_topic[answer.topic].append(answer)
     for topic, of_topic in by_topic.items():
-        if topic not in known:
+        if topic not in topics:
             message = f"topic {topic} is not in this split"
             for answer in of_topic:
-                yield file.problem(message, f"one of {some(known)}", line=answer.line, fatal=False)
+                yield file.problem(message, f"one of {some(topics)}", line=answer.line, fatal=False)
             continue
         lines: dict[int, int] = {}
-        places = Matcher.of_index(known[topic]).places([answer.name for answer in of_topic])
+        places = Matcher.of_index(topics[topic]).places([answer.name for answer in of_topic])
         for answer, place in zip(of_topic, places, strict=True):
             if place is None:
                 message = f"topic {topic} has no citance {_shown(answer.name)}"
@@ -143,7 +143,7 @@ def _doubts(
                 message = f"the citance of line {lines[place]} again: the later line counts"
                 yield file.problem(message, "one line each", line=answer.line, fatal=False)
             lines[place] = answer.line
-        order = {sid: place for place, sid in enumerate(known[topic]["sentences"])}
+        order = {sid: place for place, sid in enumerate(topics[topic]["sentences"])}
         for answer in of_topic:
             for message, expected, is_fatal in _answer_doubts(answer, order, options):
                 yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
@@ -172,17 +172,17 @@ def _answer_doubts(
 
 
 def _missing(run: Run, index: Index) -> Iterator[Problem]:
-    known = index["topics"]
-    if topics := [topic for topic in known if topic not in run.topics]:
-        message = f"no answers for {len(topics)} of {len(known)} topics: {some(topics)}"
+    topics_here = index["topics"]
+    if topics := [topic for topic in topics_here if topic not in run.topics]:
+        message = f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
         yield Problem(message=message, fatal=False)
     names: dict[str, list[CitanceName]] = defaultdict(list)
     for answer in run.answers:
         names[answer.topic].append(answer.name)
     missing = [
         f"{_shown(name)} of {topic}"
-        for topic in sorted(run.topics & known.keys())
-        for name in Matcher.of_index(known[topic]).unanswered(names[topic])
+        for topic in sorted(run.topics & topics_here.keys())
+        for name in Matcher.of_index(topics_here[topic]).unanswered(names[topic])
     ]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
@@ -296,8 +296,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if record.get("citance") is None and record.get("citing") is None:
         yield "neither “citance” nor “citing” with “marker” names the citance", EXAMPLE
     if not _is_names(record.get("sentences")):
-        found = "missing" if "sentences" not in record else "not a list of sentence ids"
-        yield f"“sentences” is {found}", 'a list such as ["12", "13"]'
+        fault = "missing" if "sentences" not in record else "not a list of sentence ids"
+        yield f"“sentences” is {fault}", 'a list such as ["12", "13"]'
     if record.get("facets") is not None and not _is_names(record["facets"]):
         yield "“facets” is not a list of facets", 'a list such as ["Method"]'
 

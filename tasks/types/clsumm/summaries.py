@@ -133,48 +133,48 @@ def summary_lines(text: str) -> tuple[str, ...]:
     Twice, since some of the gold has its entities encoded a second time (`&amp;quot;`). Once an element does
     not end, no later one does.
     """
-    found, place = [], 0
+    pieces, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (begin := text.find(">", tag.end()) + 1):
         end = _END.search(text, begin)
         if end is None:
             break
-        found.append(tags_removed(_TAG, text[begin : end.start()]))
+        pieces.append(tags_removed(_TAG, text[begin : end.start()]))
         place = end.end()
-    lines = (" ".join(unescaped(unescaped(line)).split()) for line in found or text.split("\n"))
+    lines = (" ".join(unescaped(unescaped(line)).split()) for line in pieces or text.split("\n"))
     return tuple(line for line in lines if line)
 
 
 def _abstract(folder: TopicFolder, name: str) -> Sequence[int]:
     """Of the paper's own abstract, which every participant has."""
-    own = [file for file in folder.papers if file.stem == name] or folder.papers
-    sentences = read_sentences(own[0]) if own else []
+    papers = [file for file in folder.papers if file.stem == name] or folder.papers
+    sentences = read_sentences(papers[0]) if papers else []
     return prints_of(sentence.text for sentence in sentences if sentence.section.lower() == "abstract")
 
 
 def _index(abstracts: Mapping[str, Sequence[int]]) -> Index:
-    return {"topics": {name: {"abstract": list(own)} for name, own in abstracts.items()}}
+    return {"topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}}
 
 
 def read_inputs(files: Sequence[InputFile], options: Options) -> Index:
     """The index, from the public inputs that participants have: every topic with its paper."""
-    found = {}
+    texts = {}
     for folder in topic_folders(files):
         if folder.papers:
             name = _name(folder, folder.papers[0])
-            found[name] = _abstract(folder, name)
-    if not found:
+            texts[name] = _abstract(folder, name)
+    if not texts:
         raise InputRefused(
             [Problem(message="no topic was found", expected="`<topic>/Reference_XML/<topic>.xml`")]
         )
-    return _index(dict(sorted(found.items())))
+    return _index(dict(sorted(texts.items())))
 
 
 def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple[str, bytes]]:
     """What participants may have: the papers, and the citances where there are any; no summary."""
     for folder in topic_folders(files):
-        if own := _summary_files(folder):
+        if files_here := _summary_files(folder):
             yield from public_topic(
-                folder, _name(folder, own[0][1]), chosen_annotation(folder, "auto", Source.GOLD)
+                folder, _name(folder, files_here[0][1]), chosen_annotation(folder, "auto", Source.GOLD)
             )
 
 
@@ -230,23 +230,23 @@ class SummaryRun:
 def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tuple[SummaryRun, list[Problem]]:
     """The summaries, and everything that is wrong with the files."""
     problems = Problems()
-    found: dict[str, SystemSummary] = {}
+    summaries: dict[str, SystemSummary] = {}
     for file in _run_files(files, problems):
         for summary in _summaries(file, problems):
-            if summary.topic in found:
+            if summary.topic in summaries:
                 message = f"topic {summary.topic} again: the later summary counts"
                 problems.append(_warning(summary, message, "one summary a topic"))
-            found[summary.topic] = summary
+            summaries[summary.topic] = summary
             problems.extend(_doubts(summary, index, options))
-    known = index["topics"]
-    if not found.keys() & known.keys() and not fatal(problems):
+    topics = index["topics"]
+    if not summaries.keys() & topics.keys() and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         message = "none of the split's topics has a summary"
-        problems.append(Problem(file=shown, message=message, expected=f"one of {some(known)}"))
-    elif missing := [topic for topic in known if topic not in found]:
-        message = f"no summary for {len(missing)} of {len(known)} topics: {some(missing)}"
+        problems.append(Problem(file=shown, message=message, expected=f"one of {some(topics)}"))
+    elif missing := [topic for topic in topics if topic not in summaries]:
+        message = f"no summary for {len(missing)} of {len(topics)} topics: {some(missing)}"
         problems.append(Problem(message=message, fatal=False))
-    return SummaryRun(found), problems
+    return SummaryRun(summaries), problems
 
 
 def _run_files(files: Sequence[InputFile], problems: list[Problem]) -> Iterator[InputFile]:
@@ -307,9 +307,9 @@ def _json_summaries(file: InputFile, problems: list[Problem]) -> Iterator[System
 
 
 def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[Problem]:
-    known = index["topics"]
-    if summary.topic not in known:
-        yield _warning(summary, f"topic {summary.topic} is not in this split", f"one of {some(known)}")
+    topics = index["topics"]
+    if summary.topic not in topics:
+        yield _warning(summary, f"topic {summary.topic} is not in this split", f"one of {some(topics)}")
         return
     if not summary.words:
         yield _warning(summary, f"the summary of {summary.topic} is empty", "a summary")
@@ -318,7 +318,7 @@ def _doubts(summary: SystemSummary, index: Index, options: Options) -> Iterator[
         cut = "; under the corrected rules it is cut there" if options["over_limit"] == TRUNCATE else ""
         message = f"{summary.words} words for {summary.topic}{cut}"
         yield _warning(summary, message, LIMIT, is_fatal=is_fatal)
-    share = copied_share(prints_of(summary.lines), known[summary.topic]["abstract"])
+    share = copied_share(prints_of(summary.lines), topics[summary.topic]["abstract"])
     if share >= COPIED:
         message = f"the summary of {summary.topic} copies the abstract, which is one of the gold summaries"
         yield _warning(summary, f"{message} ({share:.0%})", "a summary of the paper's own making")

@@ -109,8 +109,8 @@ def read_topics(files: Sequence[InputFile], options: Options, source: Source = S
 
 def _topic(chosen: Chosen, folder: TopicFolder, problems: list[Problem], source: Source) -> Topic:
     papers = folder.papers
-    own = [file for file in papers if file.stem == chosen.topic] or papers
-    sentences = tuple(read_sentences(own[0])) if own else ()
+    named = [file for file in papers if file.stem == chosen.topic] or papers
+    sentences = tuple(read_sentences(named[0])) if named else ()
     if chosen.version == CSV:
         rows = [list(read_rows(file, problems, source)) for _, file in chosen.files]
         files = [
@@ -121,12 +121,12 @@ def _topic(chosen: Chosen, folder: TopicFolder, problems: list[Problem], source:
             has_reference(citance) for file in files for citance in file.citances
         ):
             problems.append(Problem(file=chosen.files[0][1].shown, message="no row names a sentence"))
-        asked = tuple(citance_name(row) for row in asked_rows(rows, source))
+        citances = tuple(citance_name(row) for row in asked_rows(rows, source))
     else:
         lines = list(read_annotations(chosen.files[0][1], chosen.topic, problems, source))
         files = [GoldFile("", marked_last(lines, key_2017))]
-        asked = tuple(line.name for line in lines)
-    return Topic(chosen.topic, tuple(files), asked, sentences)
+        citances = tuple(line.name for line in lines)
+    return Topic(chosen.topic, tuple(files), citances, sentences)
 
 
 def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
@@ -134,7 +134,7 @@ def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
 
     Annotators number the same citance differently in places; its text tells that it is the same.
     """
-    asked: dict[tuple[str, str, str, int], Row] = {}
+    by_key: dict[tuple[str, str, str, int], Row] = {}
     for rows in files:
         seen: Counter[tuple[str, str, str]] = Counter()
         for row in rows:
@@ -142,8 +142,8 @@ def asked_rows(files: Sequence[Sequence[Row]], source: Source) -> list[Row]:
             key = (name.citing, name.marker, row.values.get("Citation Text", "") or name.number)
             seen[key] += 1
             if source is Source.INPUTS or has_reference(annotation(row, None)):
-                asked.setdefault((*key, seen[key]), row)
-    return list(asked.values())
+                by_key.setdefault((*key, seen[key]), row)
+    return list(by_key.values())
 
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
@@ -301,8 +301,8 @@ def chosen_annotation(folder: TopicFolder, wanted: str, source: Source) -> Chose
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
     """The topic that a file is about: its name up to an annotator's, which follows an underscore."""
     names = {paper.stem for paper in folder.papers} | {folder.shown.rpartition("/")[2]}
-    known = [name for name in names if file.stem == name or file.stem.startswith(f"{name}_")]
-    return max(known, key=len) if known else file.stem.partition("_")[0]
+    fits = [name for name in names if file.stem == name or file.stem.startswith(f"{name}_")]
+    return max(fits, key=len) if fits else file.stem.partition("_")[0]
 
 
 def annotator(file: InputFile, topic: str) -> str:

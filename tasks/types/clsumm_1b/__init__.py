@@ -53,17 +53,17 @@ def decisions(pair: CitancePair, rules: str) -> Iterator[tuple[str | None, Facet
 
     A wrong facet counts each time that it is given.
     """
-    given = _spelled(pair.answer, rules)
+    facets = _spelled(pair.answer, rules)
     if pair.gold is None:
-        for facet in given:
+        for facet in facets:
             yield None, FacetAnswer(facet, False if pair.is_known else None, pair.file)
         return
     wanted = _spelled(pair.gold, rules)
     is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(pair.answer.sentences)
     probabilities = pair.answer.probabilities if pair.answer else None
     for facet in wanted:
-        yield facet, FacetAnswer(facet if facet in given else None, is_found, pair.file, probabilities)
-    for facet in given:
+        yield facet, FacetAnswer(facet if facet in facets else None, is_found, pair.file, probabilities)
+    for facet in facets:
         if facet not in wanted:
             yield None, FacetAnswer(facet, is_found, pair.file)
 
@@ -120,8 +120,8 @@ def read_run(files: Sequence[InputFile], index: Index, options: Options) -> tupl
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]
     if without and not fatal(problems):
-        found = "no answer names" if len(without) == len(answers) else f"{len(without):,} answers do not name"
-        message = f"{found} a facet, and without one an answer counts as wrong"
+        words = "no answer names" if len(without) == len(answers) else f"{len(without):,} answers do not name"
+        message = f"{words} a facet, and without one an answer counts as wrong"
         expected = f"one of {', '.join(FACETS)} in each"
         problems.append(Problem(message=message, expected=expected, fatal=False))
     return run, problems

@@ -83,7 +83,7 @@ class GoldSummaries:
 
     def of_kind(self, kind: str | None) -> list[Sequence[bytes]]:
         """The references of a kind, all for None, in the order of their files' names."""
-        return [lines for own, lines in self.references if kind in (None, own)]
+        return [lines for which, lines in self.references if kind in (None, which)]
 
 
 def gold_summaries(topic: SummaryTopic, rules: str, options: Options) -> GoldSummaries:
@@ -109,10 +109,10 @@ def summary_answer(summary: SystemSummary, rules: str, options: Options) -> Summ
 def pair(split: Split, run: SummaryRun, rules: str, options: Options) -> Pairs:
     """One row a topic; under the official program only the topics that the run has."""
     topics: Sequence[SummaryTopic] = split.content
-    known = {topic.name for topic in topics}
+    gold_names = {topic.name for topic in topics}
     notes = {
-        "missing_topics": len(known - run.summaries.keys()),
-        "answers_to_other_topics": len(run.summaries.keys() - known),
+        "missing_topics": len(gold_names - run.summaries.keys()),
+        "answers_to_other_topics": len(run.summaries.keys() - gold_names),
         "empty_summaries": 0,
         "over_the_limit": 0,
         "copies_of_the_abstract": 0,

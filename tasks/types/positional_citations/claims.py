@@ -227,19 +227,19 @@ class Tree:
     def __contains__(self, node: int) -> bool:
         return self._way_up(node)[-1] == self.root
 
-    def separate(self, own: int, other: int) -> None:
+    def separate(self, kept: int, other: int) -> None:
         """Cut off what belongs to the other node and not to the own one. Both are in the tree."""
-        above = self._way_up(own)
+        above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)
         # What is below a child that hangs twice under the root is found twice, and the root is the lowest.
         if self._hung_twice in self._way_up(top):
             top = self.root
-        if top == own:
+        if top == kept:
             self._cut(self._child_towards(top, other))
         elif top == other:
-            self._put_in_place_of(top, self._child_towards(top, own))
+            self._put_in_place_of(top, self._child_towards(top, kept))
         else:
-            self._separate_children(top, self._child_towards(top, own), self._child_towards(top, other))
+            self._separate_children(top, self._child_towards(top, kept), self._child_towards(top, other))
 
     def text(self) -> str:
         """The remaining tokens in order, joined by spaces."""
@@ -250,8 +250,8 @@ class Tree:
             waiting.extend(child for child in self._children[node] if child not in remaining)
         return " ".join(self._parse.tokens[token] for token in sorted(remaining))
 
-    def _separate_children(self, top: int, own: int, other: int) -> None:
-        low, high = sorted((own, other))
+    def _separate_children(self, top: int, kept: int, other: int) -> None:
+        low, high = sorted((kept, other))
         between = [
             child
             for child in self._children[top]
@@ -260,20 +260,20 @@ class Tree:
         ]
         if not between:
             if top == self.root:
-                self._keep_only(own)
+                self._keep_only(kept)
             else:
                 self._cut(other)
-        elif own < other:
-            if top == self.root and self._is_opening(own):
-                self._keep_only(own)
+        elif kept < other:
+            if top == self.root and self._is_opening(kept):
+                self._keep_only(kept)
             else:
                 self._cut(other, *between)
         elif top != self.root:
-            self._cut(*(child for child in self._children[top] if child != own))
+            self._cut(*(child for child in self._children[top] if child != kept))
         elif self._is_opening(other):
             self._cut(other, *between)
         else:
-            self._keep_only(own)
+            self._keep_only(kept)
 
     def _keep_only(self, node: int) -> None:
         self.root, self._hung_twice = node, None

@@ -57,9 +57,9 @@ class Question:
         """What a gold's digest is of: lists of answers and claims only where there are some, and no single
         answer, which MAUVE alone reads.
         """
-        own = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
-        del own["answer"]
-        return {name: value for name, value in own.items() if value or name not in ("answers", "claims")}
+        facts = {**asdict(self), "passages": tuple(passage.facts() for passage in self.passages)}
+        del facts["answer"]
+        return {name: value for name, value in facts.items() if value or name not in ("answers", "claims")}
 
 
 def read_gold(files: Sequence[InputFile], options: Options) -> Split:
@@ -83,14 +83,14 @@ def public_files(files: Sequence[InputFile], options: Options) -> Iterator[tuple
     Of passages title and text alone, and the shorter forms that the options give out, as some data sets mark
     there what answers.
     """
-    given = options.get(PASSAGES.name, PASSAGES.default)
+    form = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
         {
             "id": question.id,
             "dataset": question.dataset,
             "question": question.question,
             "docs": [
-                {**passage.facts(), **{name: text for name, text in passage.forms if given in (name, "all")}}
+                {**passage.facts(), **{name: text for name, text in passage.forms if form in (name, "all")}}
                 for passage in question.passages
             ],
         }
@@ -171,7 +171,7 @@ def _faults(value: Mapping[str, Any]) -> Faults:
     if not _are_texts(value.get("claims") or []):
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
-    if not isinstance(answers, list) or not all(own and _are_texts(own) for own in answers):
+    if not isinstance(answers, list) or not all(one and _are_texts(one) for one in answers):
         yield "“answers” is no list of spellings of each answer", '[["Ford Model T", "Model T"], ["Ford A"]]'
 
 

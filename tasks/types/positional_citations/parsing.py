@@ -50,10 +50,10 @@ def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
 
     Raises Unavailable where the file or a parse is missing, InputRefused where it is broken.
     """
-    given = _read(path, parses_name(path))
-    if missing := [text for text in texts if text not in given]:
+    parses = _read(path, parses_name(path))
+    if missing := [text for text in texts if text not in parses]:
         raise Unavailable(f"{path} has no parse of {len(missing)} texts; the first is “{quoted(missing[0])}”")
-    return [given[text] for text in texts]
+    return [parses[text] for text in texts]
 
 
 def parses_name(path: str) -> str:

@@ -135,7 +135,7 @@ class _Reader:
             for name, output in run.outputs.items()
         }
         self._first_lines = {name: split(first_line(output)) for name, output in run.outputs.items()}
-        texts = {text for lists in (self._moved, self._first_lines) for own in lists.values() for text in own}
+        texts = {text for lists in (self._moved, self._first_lines) for one in lists.values() for text in one}
         splitting = claim_rules(rules, options)
         to_parse = {text: text_to_parse(text, splitting) for text in sorted(texts)}
         parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
@@ -160,7 +160,7 @@ class _Reader:
             features={
                 **common,
                 **{
-                    name: tuple(sorted({label for own in classes for label in own[name]}))
+                    name: tuple(sorted({label for row in classes for label in row[name]}))
                     for name in ("marks_per_sentence", "mark_position", "claims_per_sentence")
                 },
             },
@@ -180,13 +180,13 @@ class _Reader:
                         question=question, features=features, claim=claim, sentence=place, place=number
                     )
         for text in self._first_lines[question.id]:
-            found = tuple(alce_marks(text))
-            features = {**common, **sentence_features(self._sentences[text], len(found))}
+            cited = tuple(alce_marks(text))
+            features = {**common, **sentence_features(self._sentences[text], len(cited))}
             plain = without_marks(text).strip()
-            yield AlceSentence(question=question, features=features, text=plain, marks=found)
-        for sentence, placed, own in zip(sentences, where, classes, strict=True):
+            yield AlceSentence(question=question, features=features, text=plain, marks=cited)
+        for sentence, placed, row in zip(sentences, where, classes, strict=True):
             if placed.units:
-                features = {**common, **own}
+                features = {**common, **row}
                 yield CitedSentence(
                     question=question, features=features, text=sentence.text, positions=placed
                 )
@@ -198,13 +198,15 @@ class _Reader:
     def _count(self, sentences: Sequence[Sentence], passages: int, notes: Counter[str]) -> None:
         """What the scores do not show. A sentence is one that has a letter or digit."""
         for sentence in sentences:
-            found = marks(sentence.text)
+            cited = marks(sentence.text)
             has_words = any(character.isalnum() for character in without_marks(sentence.text))
             notes["sentences"] += has_words
-            notes["uncited_sentences"] += has_words and not found
-            beyond = {mark for mark in found if not is_in_range(mark, passages, is_official=self.is_official)}
-            notes["out_of_range_marks"] += sum(mark in beyond for mark in found)
-            notes["out_of_range_claims"] += sum(not beyond.isdisjoint(own.marks) for own in sentence.claims)
+            notes["uncited_sentences"] += has_words and not cited
+            beyond = {mark for mark in cited if not is_in_range(mark, passages, is_official=self.is_official)}
+            notes["out_of_range_marks"] += sum(mark in beyond for mark in cited)
+            notes["out_of_range_claims"] += sum(
+                not beyond.isdisjoint(claim.marks) for claim in sentence.claims
+            )
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
                 notes[_FALLBACKS[sentence.fallback]] += 1
@@ -260,12 +262,12 @@ class CitedSentence(Part):
 
 def sentence_features(sentence: Sentence, count: int | None = None) -> dict[str, tuple[str, ...]]:
     """The classes of a sentence; ``count`` is its number of marks, where ALCE counts otherwise."""
-    found = len(marks(sentence.text)) if count is None else count
+    count_here = len(marks(sentence.text)) if count is None else count
     units = positions(sentence.text).units
     return {
-        "marks_per_sentence": (_counted(found, 4),),
+        "marks_per_sentence": (_counted(count_here, 4),),
         "mark_position": tuple(dict.fromkeys(map(third, units))),
-        "claims_per_sentence": (_counted(len(sentence.claims), 3),) if found else (),
+        "claims_per_sentence": (_counted(len(sentence.claims), 3),) if count_here else (),
     }
 
 
@@ -280,7 +282,7 @@ def show_instances(
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
         passages = (
-            f"[{mark}] {own.title}: {own.text}" for mark, own in enumerate(question.passages, start=1)
+            f"[{mark}] {one.title}: {one.text}" for mark, one in enumerate(question.passages, start=1)
         )
         short = (" or ".join(spellings) for spellings in (*question.short_answers, *question.answers))
         yield ShownInstance(

@@ -128,11 +128,11 @@ MAX_DIGITS = 9
 
 def marks(text: str) -> list[int]:
     """The marks of a text, in order, each as often as it stands there."""
-    return [number(found) for found in MARK.findall(text)]
+    return [number(match) for match in MARK.findall(text)]
 
 
 def alce_marks(text: str) -> list[int]:
-    return [number(found) for found in ALCE_MARK.findall(text)]
+    return [number(match) for match in ALCE_MARK.findall(text)]
 
 
 def number(mark: str) -> int:
@@ -197,7 +197,7 @@ def positions(sentence: str) -> Positions:
         if unit["marks"]
         for _ in MARK.findall(unit["marks"])
     ]
-    offsets = [found.start() / len(sentence) for found in MARK.finditer(sentence)]
+    offsets = [match.start() / len(sentence) for match in MARK.finditer(sentence)]
     first = MARK.search(sentence)
     behind = MARK.sub("", sentence[first.end() :]) if first else ""
     return Positions(tuple(numbers), tuple(offsets), bool(_WORD.search(behind)))

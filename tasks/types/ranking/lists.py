@@ -70,14 +70,14 @@ class Lists(Sequence[tuple[int, ...] | None]):
         """The lists of these rows, in this order; row -1 gives a list that is not present."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
-        found = rows >= 0
+        there = rows >= 0
         lengths = np.zeros(len(rows), dtype=np.int64)
-        lengths[found] = self.lengths[rows[found]]
+        lengths[there] = self.lengths[rows[there]]
         offsets = _offsets(lengths)
         values = np.empty(offsets[-1], dtype=np.int32)
         tied = None if self.tied is None else np.empty(offsets[-1], dtype=bool)
         present = np.zeros(len(rows), dtype=bool)
-        present[found] = self.present[rows[found]]
+        present[there] = self.present[rows[there]]
         for start, end in blocks(offsets):
             step = lengths[start:end]
             within = np.arange(offsets[end] - offsets[start]) - np.repeat(
@@ -144,13 +144,13 @@ class ListsBuilder:
 def blocks(offsets: Offsets) -> list[tuple[int, int]]:
     """Ranges of rows that together have about ``STEP`` members at most, each of at least one row."""
     rows = len(offsets) - 1
-    found, start = [], 0
+    parts, start = [], 0
     while start < rows:
         end = int(np.searchsorted(offsets, offsets[start] + STEP, side="right")) - 1
         end = min(max(end, start + 1), rows)
-        found.append((start, end))
+        parts.append((start, end))
         start = end
-    return found
+    return parts
 
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
@@ -162,7 +162,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     ranks = np.zeros(len(gold.values), dtype=np.int32)
     sizes = gold.lengths
     for start, end in blocks(answers.offsets):
-        own = answers.values[answers.offsets[start] : answers.offsets[end]]
+        ranked = answers.values[answers.offsets[start] : answers.offsets[end]]
         lengths = answers.lengths[start:end]
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
@@ -171,7 +171,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
             wanted = np.full(end - start, -1, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
-            hits = np.flatnonzero(own == np.repeat(wanted, lengths))
+            hits = np.flatnonzero(ranked == np.repeat(wanted, lengths))
             row = rows[hits]
             ranks[gold.offsets[row] + member] = hits - begins[row - start] + 1
     return ranks

@@ -92,17 +92,17 @@ class Rows:
             return [str(value)]
         if isinstance(value, list) and value and all(map(is_name, value)):
             return list(dict.fromkeys(map(str, value)))
-        found = "missing" if value is None else "empty" if value == [] else json_kind(value)
-        self.wrong(f"“{key}” is {found}", "an id or a list of ids")
+        fault = "missing" if value is None else "empty" if value == [] else json_kind(value)
+        self.wrong(f"“{key}” is {fault}", "an id or a list of ids")
         return None
 
     def grades(self, record: Mapping[str, Any], key: str, cited: Sequence[str]) -> dict[str, int]:
         """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
-        given = record.get(key, {})
-        if not isinstance(given, dict) or not all(_is_grade(value) for value in given.values()):
+        graded = record.get(key, {})
+        if not isinstance(graded, dict) or not all(_is_grade(value) for value in graded.values()):
             self.wrong(f"“{key}” is no object of grades", '{"W12": 2, "W7": 0}, whole numbers from 0 to 100')
             return {}
-        return {**dict.fromkeys(cited, 1), **given}
+        return {**dict.fromkeys(cited, 1), **graded}
 
 
 def _is_grade(value: object) -> bool:

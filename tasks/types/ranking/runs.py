@@ -381,11 +381,11 @@ class Declared:
         is_any = (left > NOTHING) & (unnamed > 0)
         share = np.divide(left, unnamed, out=np.zeros(len(gold)), where=is_any)
         rest = np.log(share, out=np.full(len(gold), -np.inf), where=is_any)
-        own = np.repeat(np.arange(len(gold)), gold.lengths)
-        wanted = own * candidates + gold.values
+        row_of = np.repeat(np.arange(len(gold)), gold.lengths)
+        wanted = row_of * candidates + gold.values
         places = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         is_named = keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-        return np.where(is_named, ordered[places] if len(keys) else -np.inf, rest[own])
+        return np.where(is_named, ordered[places] if len(keys) else -np.inf, rest[row_of])
 
 
 @dataclass(frozen=True)
@@ -454,8 +454,10 @@ NAMED = 3
 
 
 def unknown_instance(name: str, choices: Choices) -> Fault:
-    known = f"an id of the split, such as “{choices.instances[0]}”" if len(choices) else "an id of the split"
-    return f"instance “{name}” is not in this split", known
+    expected = (
+        f"an id of the split, such as “{choices.instances[0]}”" if len(choices) else "an id of the split"
+    )
+    return f"instance “{name}” is not in this split", expected
 
 
 def unknown_candidates(names: Sequence[str], candidates: Container[str]) -> Iterator[Fault]:
@@ -500,12 +502,12 @@ class DeclaredLists(Lists):
 
 def read_declared(record: Mapping[str, Any], candidates: Mapping[str, int]) -> dict[int, float] | list[Fault]:
     """Logarithms by candidate, empty where the line gives none; or what is wrong with them."""
-    given = [name for name in (FIELD, LOGS) if record.get(name) is not None]
-    if not given:
+    fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
+    if not fields:
         return {}
-    if len(given) > 1:
+    if len(fields) > 1:
         return [(f"the line has both “{FIELD}” and “{LOGS}”", "one of them")]
-    [name] = given
+    [name] = fields
     values = record[name]
     if not isinstance(values, dict):
         return [(f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")]

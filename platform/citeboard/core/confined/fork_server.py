@@ -111,8 +111,8 @@ class Server:
         message, length = b"", int.from_bytes(header, "big")
         while len(message) < length and (part := self._orders.recv(length - len(message))):
             message += part
-        given = json.loads(message)
-        order = Order(given["program"], given["arguments"], given["shared"], Limits(**given["limits"]))
+        facts = json.loads(message)
+        order = Order(facts["program"], facts["arguments"], facts["shared"], Limits(**facts["limits"]))
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
             shared = _shared(order.shared) if order.shared else None
@@ -137,9 +137,9 @@ class Server:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
             os.fchdir(folder)
-            said = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            output = os.open(SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
             nothing = os.open(os.devnull, os.O_RDONLY)
-            for source, target in ((nothing, 0), (said, 1), (said, 2)):
+            for source, target in ((nothing, 0), (output, 1), (output, 2)):
                 os.dup2(source, target)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             os.nice(NICENESS)
@@ -207,23 +207,23 @@ def preload(names: Sequence[str]) -> None:
     for name in names:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
-            for found in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
+            for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
                 # A codec of another system, or a module whose library is not installed.
                 with suppress(ImportError):
-                    importlib.import_module(found.name)
+                    importlib.import_module(entry.name)
 
 
 def main() -> None:
-    given = json.loads(sys.argv[1])
+    facts = json.loads(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # Requests under way come to their end; then the socket closes.
         signal.signal(number, signal.SIG_IGN)
-    preload([CODECS, *given["preload"]])
+    preload([CODECS, *facts["preload"]])
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[2])) as orders:
-        readable = [Path(folder) for folder in given["readable"]]
-        Server(orders, readable=readable, uses_kernel=given["uses_kernel"]).serve()
+        readable = [Path(folder) for folder in facts["readable"]]
+        Server(orders, readable=readable, uses_kernel=facts["uses_kernel"]).serve()
 
 
 if __name__ == "__main__":

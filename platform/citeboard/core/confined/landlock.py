@@ -37,20 +37,20 @@ class _PathRule(ctypes.Structure):
 def version() -> int:
     if sys.platform != "linux":
         return 0
-    found: int = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
-    return max(0, found)
+    number: int = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    return max(0, number)
 
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Close everything but these files and folders; False where the kernel cannot. No TCP either."""
-    known = version()
-    if not known:
+    number = version()
+    if not number:
         return False
-    rights = (1 << _FILE_BITS.get(known, _LATEST_FILE_BITS)) - 1
+    rights = (1 << _FILE_BITS.get(number, _LATEST_FILE_BITS)) - 1
     ruleset = _Ruleset(
-        rights, _ALL_TCP if known >= _TCP_SINCE else 0, _ALL_SCOPES if known >= _SCOPES_SINCE else 0
+        rights, _ALL_TCP if number >= _TCP_SINCE else 0, _ALL_SCOPES if number >= _SCOPES_SINCE else 0
     )
-    size = 24 if known >= _SCOPES_SINCE else 16 if known >= _TCP_SINCE else 8
+    size = 24 if number >= _SCOPES_SINCE else 16 if number >= _TCP_SINCE else 8
     rules = _libc().syscall(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     if rules < 0:
         return False

@@ -271,14 +271,14 @@ class ForkServer:
         self._orders = ours
         self._sending = threading.Lock()
         self._owner = os.getpid()
-        given = {
+        facts = {
             "preload": list(setup.preload),
             "readable": [str(folder) for folder in setup.readable],
             "uses_kernel": setup.uses_kernel,
         }
         with theirs:
             self._process = subprocess.Popen(
-                [*COMMAND, json.dumps(given), str(theirs.fileno())],
+                [*COMMAND, json.dumps(facts), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 cwd="/",
                 env=environment(setup.path),

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 
-def attempt(given: Mapping[str, Any]) -> dict[str, bool]:
+def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
     return {
-        "files": _is_refused(lambda: Path(given["file"]).read_bytes()),
+        "files": _is_refused(lambda: Path(facts["file"]).read_bytes()),
         "network": _is_refused(lambda: socket.socket().close()),
         "processes": _is_refused(_start_process),
         "superuser": os.geteuid() != 0,

@@ -26,7 +26,7 @@ def _answers(line: Any) -> bool:
             if left <= 0 or not select.select([line.socket], [], [], left)[0]:
                 return False
             line.consume_input()
-        said = [result.status for result in iter(line.get_result, None)]
+        states = [result.status for result in iter(line.get_result, None)]
     except (OperationalError, OSError, ValueError):
         return False
-    return said == [ExecStatus.TUPLES_OK]
+    return states == [ExecStatus.TUPLES_OK]

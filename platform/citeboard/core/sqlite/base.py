@@ -17,7 +17,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
-            found = Path(self.settings_dict["NAME"]).stat()
+            state = Path(self.settings_dict["NAME"]).stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return state.st_dev, state.st_ino

@@ -141,6 +141,6 @@ class Disk(FileSystemStorage):
             for path in (Path(place) / name for name in names):
                 # It may go while others are looked at.
                 with suppress(FileNotFoundError):
-                    found = path.stat()
-                    modified = dt.datetime.fromtimestamp(found.st_mtime, dt.UTC)
-                    yield Entry(path.relative_to(root).as_posix(), found.st_size, modified)
+                    state = path.stat()
+                    modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)
+                    yield Entry(path.relative_to(root).as_posix(), state.st_size, modified)

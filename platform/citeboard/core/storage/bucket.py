@@ -48,8 +48,8 @@ class BucketStorage(S3Storage):
         if mode != "rb":
             raise ValueError(f"files of a bucket are opened to be read as bytes, not as {mode!r}")
         with answered():
-            found = BucketFile(self.client, self.bucket_name, self._normalize_name(name))
-            return File(io.BufferedReader(found, RANGE), name)
+            content = BucketFile(self.client, self.bucket_name, self._normalize_name(name))
+            return File(io.BufferedReader(content, RANGE), name)
 
     def _save(self, name: str, content: File[Any]) -> str:
         with answered():
@@ -73,13 +73,13 @@ class BucketStorage(S3Storage):
             return folders, files
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        own = f"{self.location}/" if self.location else ""
-        below = f"{own}{folder}/" if folder else own
+        base = f"{self.location}/" if self.location else ""
+        below = f"{base}{folder}/" if folder else base
         pages = self.client.get_paginator("list_objects_v2")
         with answered():
             for page in pages.paginate(Bucket=self.bucket_name, Prefix=below):
-                for found in page.get("Contents", ()):
-                    yield Entry(found["Key"].removeprefix(own), found["Size"], found["LastModified"])
+                for entry in page.get("Contents", ()):
+                    yield Entry(entry["Key"].removeprefix(base), entry["Size"], entry["LastModified"])
 
 
 class BucketFile(io.RawIOBase):
@@ -89,10 +89,10 @@ class BucketFile(io.RawIOBase):
         super().__init__()
         self._client = client
         self._object = {"Bucket": bucket, "Key": key}
-        found = self._client.head_object(**self._object)
-        self.length: int = found["ContentLength"]
+        head = self._client.head_object(**self._object)
+        self.length: int = head["ContentLength"]
         # Ranges of two objects under one name make neither.
-        self._object["IfMatch"] = found["ETag"]
+        self._object["IfMatch"] = head["ETag"]
         self._place = 0
 
     def readable(self) -> bool:
@@ -113,9 +113,9 @@ class BucketFile(io.RawIOBase):
         wanted = min(len(buffer), self.length - self._place)
         if wanted <= 0:
             return 0
-        asked = f"bytes={self._place}-{self._place + wanted - 1}"
+        span = f"bytes={self._place}-{self._place + wanted - 1}"
         with answered():
-            content = self._client.get_object(**self._object, Range=asked)["Body"].read()
+            content = self._client.get_object(**self._object, Range=span)["Body"].read()
         if len(content) != wanted:
             raise OSError(errno.EIO, f"the bucket gave {len(content)} bytes where {wanted} were asked for")
         buffer[:wanted] = content

@@ -37,7 +37,7 @@ def copy_all(
     """Files stay in the source. ``journal`` holds what earlier calls have copied and compared."""
     done = Copied()
     seen: dict[str, int] = {}
-    with _noted(journal) as (known, note):
+    with _noted(journal) as (states, note):
         for _ in range(PASSES):
             fresh = [entry for entry in _entries(source) if seen.get(entry.name) != entry.size]
             if not fresh:
@@ -46,7 +46,7 @@ def copy_all(
             for entry in fresh:
                 seen[entry.name] = entry.size
                 is_there = there.get(entry.name) == entry.size
-                if is_there and known.get(entry.name) == _state(entry):
+                if is_there and states.get(entry.name) == _state(entry):
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
@@ -107,12 +107,12 @@ def _state(entry: Entry) -> list[Any]:
 
 @contextmanager
 def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
-    known: dict[str, list[Any]] = {}
+    states: dict[str, list[Any]] = {}
     if journal.exists():
         for line in journal.read_text(encoding="utf-8").splitlines():
             if line.endswith("]"):
                 name, *state = json.loads(line)
-                known[name] = state
+                states[name] = state
     journal.parent.mkdir(mode=0o700, exist_ok=True)
     with journal.open("a", encoding="utf-8") as lines:
         lines.write("\n")
@@ -121,4 +121,4 @@ def _noted(journal: Path) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entr
             lines.write(f"{json.dumps([entry.name, *_state(entry)])}\n")
             lines.flush()
 
-        yield known, note
+        yield states, note

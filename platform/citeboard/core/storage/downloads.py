@@ -43,34 +43,34 @@ def download(
         return unchanged
     file = storage.open(name)
     size = file.size
-    asked = _range_of(request.headers, tag, size)
-    if asked is not None and asked[0] >= asked[1]:
+    span = _range_of(request.headers, tag, size)
+    if span is not None and span[0] >= span[1]:
         file.close()
         return HttpResponse(
             status=416, headers={"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
         )
-    start, end = asked or (0, size)
+    start, end = span or (0, size)
     file.seek(start)
     response = _Stream(
         _Part(file, end - start),
         as_attachment=True,
         filename=filename,
         content_type=content_type,
-        status=200 if asked is None else 206,
+        status=200 if span is None else 206,
     )
     response["Content-Length"] = str(end - start)
     response["Accept-Ranges"] = "bytes"
     response["ETag"] = tag
-    if asked is not None:
+    if span is not None:
         response["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
     return response
 
 
 def _range_of(headers: Mapping[str, str], tag: str, size: int) -> tuple[int, int] | None:
-    asked = _RANGE.fullmatch(headers.get("Range", "").strip())
-    if asked is None or asked.group() == "bytes=-" or headers.get("If-Range", tag) != tag:
+    match = _RANGE.fullmatch(headers.get("Range", "").strip())
+    if match is None or match.group() == "bytes=-" or headers.get("If-Range", tag) != tag:
         return None
-    first, last = asked.groups()
+    first, last = match.groups()
     if not first:
         return max(0, size - int(last)), size
     if last and int(last) < int(first):
