@@ -182,11 +182,11 @@ def _kept_for_public(phase: Phase, what: str, make: Callable[[], Kept], *facts: 
     visibility = visibility_of(phase, Audience.PUBLIC)
     parts = [what, release(), phase.pk, phase.version, visibility, phase.is_frozen(), *facts]
     key = ":".join(map(str, parts))
-    kept: Kept | None = caches["results"].get(key)
-    if kept is None:
-        kept = make()
-        caches["results"].set(key, kept, SECONDS)
-    return kept
+    result: Kept | None = caches["results"].get(key)
+    if result is None:
+        result = make()
+        caches["results"].set(key, result, SECONDS)
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,7 +139,7 @@ class _ByLabel:
         return (number for series in self.drawn for value in series.values for number in value.numbers)
 
     def hover(self, series: Series, place: int) -> str:
-        return f"{series.name}, {self.labels[place]}: {said(series.values[place], self.axis)}"
+        return f"{series.name}, {self.labels[place]}: {describe_value(series.values[place], self.axis)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,14 +193,14 @@ class Scatter:
         return (number for series in self.drawn for point in series.points for number in point.y.numbers)
 
     def hover(self, point: Point) -> str:
-        y, x = said(point.y, self.y), said(point.x, self.x)
+        y, x = describe_value(point.y, self.y), describe_value(point.x, self.x)
         return self.y.wording.point.format(name=point.name, y=y, x=x)
 
 
 Figure = HeatMap | Bars | Dots | Scatter
 
 
-def said(measured: Measured, axis: Axis) -> str:
+def describe_value(measured: Measured, axis: Axis) -> str:
     if measured.value is None:
         return measured.text or axis.wording.undefined
     text = measured.text or axis.written(measured.value)

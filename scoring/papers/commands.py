@@ -208,9 +208,12 @@ def print_human_line(args: Given) -> int:
 
 
 def write_pilot_page(args: Given) -> int:
-    from scoring.papers.pilot import pilot_page
+    from scoring.papers.pilot import EXPLANATION, pilot_page
     from tasks.types.files import open_inputs
 
+    if args.out.is_file() and EXPLANATION.partition(";")[0] not in args.out.read_text(encoding="utf-8"):
+        message = "there is a file that this command did not write"
+        raise InputRefused([Problem(file=str(args.out), message=message, expected="another FILE")])
     paper = json.loads(args.paper.read_text(encoding="utf-8"))
     args.out.write_text(pilot_page(open_inputs(args.gold), paper), encoding="utf-8")
     return say(args, {"out": str(args.out)}, f"wrote {args.out}")

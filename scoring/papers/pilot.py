@@ -87,7 +87,7 @@ The Computational Linguistics Summarization Pilot Task (Jaidka et al. 2014, TAC)
 Here each of their numbers stands beside the one that the built-in baselines give today.
 """
 COMMAND = """
-    python -m scoring papers pilot --gold PILOT --paper TABLES --out docs/pilot-reproduced.md
+    python -m scoring papers pilot --gold PILOT --paper TABLES --out pilot.md
 """
 EXPLANATION = """
 writes this page; PILOT is the folder of the ten pilot topics and TABLES the paper's tables as JSON. Two

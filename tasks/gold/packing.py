@@ -57,8 +57,8 @@ def prepare_gold(
 ) -> PreparedGold:
     checked = task_type.checked_options(options)
     split = task_type.read_gold(files, checked)
-    kept = [file for file in files if task_type.is_gold_file(file.name)]
-    _refuse_shared_names(kept)
+    members = [file for file in files if task_type.is_gold_file(file.name)]
+    _refuse_shared_names(members)
     prepared = PreparedGold(
         digest=split.digest,
         instances=split.instances,
@@ -67,7 +67,7 @@ def prepare_gold(
         public=folder / PUBLIC,
         statistics=task_type.statistics(split) if task_type.statistics else [],
     )
-    write_archive(prepared.file, [(file.name, file.open) for file in kept])
+    write_archive(prepared.file, [(file.name, file.open) for file in members])
     prepared.index.write_text(
         json.dumps(split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
     )

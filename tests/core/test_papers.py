@@ -1,6 +1,7 @@
 """What the page on the papers names exists, and its counts are its own."""
 
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -106,3 +107,12 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
         assert WITHOUT_PAPERS in capsys.readouterr().err
     finally:
         baselines.cache_clear()
+
+
+def test_the_page_of_the_pilot_is_written_over_none_that_was_written_by_hand(capsys, root, tmp_path):
+    by_hand = Path(shutil.copy(root / "docs" / "pilot-reproduced.md", tmp_path))
+    before = by_hand.read_bytes()
+    command = ["papers", "pilot", f"--gold={tmp_path}", f"--paper={tmp_path / 'tables.json'}"]
+    assert main([*command, f"--out={by_hand}"]) == 2
+    assert "there is a file that this command did not write" in capsys.readouterr().err
+    assert by_hand.read_bytes() == before

@@ -44,14 +44,14 @@ def record(
 ) -> AuditEntry:
     """Write down an act, in the transaction that it belongs to; ``key`` is one of `actions.ACTIONS`."""
     action, _slash, variant = key.partition("/")
-    kept = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
-    kept |= {VARIANT: variant} if variant else {}
+    stored = {name: fact if isinstance(fact, int) else str(fact) for name, fact in (facts or {}).items()}
+    stored |= {VARIANT: variant} if variant else {}
     return AuditEntry.objects.create(
         actor=actor,
         actor_name=called or name_of(actor),
         action=action,
-        facts=kept,
-        text=worded(action, kept),
+        facts=stored,
+        text=worded(action, stored),
         subject_type=_kind(subject),
         subject_id=subject.pk,
         subject=cut(str(subject), MAX_SUBJECT),

@@ -34,7 +34,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
         nested.sort()
         # What others refer to comes first, as it has to when the rows are written again.
         rows = [part for model in reversed(list(nested.data)) for part in nested.data[model]]
-        kept = [_as_json(part) for part in serializers.serialize("python", rows)]
+        stored = [_as_json(part) for part in serializers.serialize("python", rows)]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
         has_sentence = f"{DELETED}/{kind}" in ACTIONS
         audit.record(
@@ -43,7 +43,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
             subject=present,
             place=place,
             facts={"name": present} if has_sentence else {"name": present, "kind": kind},
-            changes=[audit.Change(ROWS, kept, None)],
+            changes=[audit.Change(ROWS, stored, None)],
         )
         present.delete()
 

@@ -139,8 +139,8 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         except ValueError:
             there = None
         if there != wanted:
-            kept = there if isinstance(there, dict) else {}
-            differing = ", ".join(name for name in wanted if kept.get(name) != wanted[name])
+            before = there if isinstance(there, dict) else {}
+            differing = ", ".join(name for name in wanted if before.get(name) != wanted[name])
             message = f"the folder holds parts that were read otherwise: {differing} differ"
             raise refusal(message, manifest, "the same corpus and options, or another folder")
     elif any(work.iterdir()):
