@@ -21,9 +21,7 @@ NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
 class CiteboardEvaluator(providers.Evaluator):
     def __init__(self, measures: list[Any], qrels: dict[str, dict[str, int]]) -> None:
         super().__init__(measures, set(qrels))
-        self._gold = {
-            query: [doc for doc, grade in docs.items() if grade > 0] for query, docs in qrels.items()
-        }
+        self._gold = {query: [doc for doc, grade in row.items() if grade > 0] for query, row in qrels.items()}
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()

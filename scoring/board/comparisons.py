@@ -131,14 +131,10 @@ def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def save_comparisons(comparisons: Sequence[Comparison]) -> int:
+def save_comparisons(rows: Sequence[Comparison]) -> int:
     """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
     assert transaction.get_connection().in_atomic_block
-    read = {
-        evaluation.pk: evaluation.statistics
-        for pair in comparisons
-        for evaluation in (pair.first, pair.second)
-    }
+    read = {evaluation.pk: evaluation.statistics for pair in rows for evaluation in (pair.first, pair.second)}
     now = dict(
         Evaluation.objects.select_for_update()
         .filter(pk__in=read)
@@ -146,7 +142,7 @@ def save_comparisons(comparisons: Sequence[Comparison]) -> int:
         .values_list("pk", "statistics")
     )
     same = {pk for pk, name in now.items() if name == read[pk]}
-    fresh = [comparison for comparison in comparisons if {comparison.first_id, comparison.second_id} <= same]
+    fresh = [comparison for comparison in rows if {comparison.first_id, comparison.second_id} <= same]
     Comparison.objects.bulk_create(
         fresh,
         update_conflicts=True,

@@ -118,11 +118,9 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
 def share_lines(counts: Sequence[tuple[str, LabelCounts, int]], dataset: str) -> tuple[list[str], Lines]:
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines = []
-    for name, side_shares, side in counts:
-        by_label: dict[str, Any] = dict(
-            zip(side_shares.labels, side_shares.shares(side, dataset), strict=True)
-        )
-        total = side_shares.sentences(side, dataset)
+    for name, part, side in counts:
+        by_label: dict[str, Any] = dict(zip(part.labels, part.shares(side, dataset), strict=True))
+        total = part.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
     return [_("other labels") if label == OTHER else label for label in labels], lines

@@ -86,13 +86,10 @@ class Reading:
     def __init__(self, pair: Two, metric: Metric, rights: Rights) -> None:
         self.pair, self.metric, self.rights = pair, metric, rights
         self._texts = [texts_of(side) for side in (pair.a, pair.b)]
-        names = [
-            names_of(side) or list(texts) for side, texts in zip((pair.a, pair.b), self._texts, strict=True)
-        ]
+        names = [names_of(side) or list(row) for side, row in zip((pair.a, pair.b), self._texts, strict=True)]
         self._numbers = {name: number for number, name in enumerate(dict.fromkeys([*names[0], *names[1]]))}
         self._places = [
-            np.fromiter((self._numbers[name] for name in side), dtype=np.intp, count=len(side))
-            for side in names
+            np.fromiter((self._numbers[name] for name in row), dtype=np.intp, count=len(row)) for row in names
         ]
         self._statistics: list[Statistics] = []
         if rights.values:

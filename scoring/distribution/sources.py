@@ -52,7 +52,8 @@ def renamed(text: str) -> str:
 
 def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     """Every import of a module of ours must lead to a file of the wheel. Raises WheelRefused."""
-    modules = {_module(path) for path in files if path.endswith(".py")}
+    stems = (path.removesuffix(".py").removesuffix("/__init__") for path in files if path.endswith(".py"))
+    modules = {stem.replace("/", ".") for stem in stems}
     for path, content in files.items():
         if not path.endswith(".py"):
             continue
@@ -68,10 +69,6 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _read(path: Path) -> bytes:

@@ -94,9 +94,8 @@ def _over_systems(board: Board, column: str, people: Values) -> dict[str, Correl
     by_run: dict[int, list[float]] = defaultdict(list)
     for (run, _), value in people.items():
         by_run[run].append(value)
-    cells = [
-        (row.scores.get(column), by_run[row.submission]) for row in board.rows if row.submission in by_run
-    ]
+    rows = [row for row in board.rows if row.submission in by_run]
+    cells = [(row.scores.get(column), by_run[row.submission]) for row in rows]
     pairs = [(cell.value, fmean(values)) for cell, values in cells if cell and cell.value is not None]
     x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     return {name: of_points(name, x, y) for name in COEFFICIENTS}
@@ -108,7 +107,7 @@ def _on_instances(
     pooled = [metric for metric in metrics if not metric.per_unit and metric.is_exchangeable]
     runs = {run for run, _ in people}
     shown = {row.evaluation: row.submission for row in board.rows if row.submission in runs}
-    by_metric: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
+    named: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
             values = values_by_instance(evaluation, pooled)
@@ -116,7 +115,5 @@ def _on_instances(
             continue
         run = shown[evaluation.pk]
         for metric, by_name in values.items():
-            by_metric[metric] |= {
-                (run, name): value for name, value in by_name.items() if (run, name) in people
-            }
-    return by_metric
+            named[metric] |= {(run, name): value for name, value in by_name.items() if (run, name) in people}
+    return named

@@ -270,12 +270,10 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
 
 def add_name(*, sheet: Sheet, name: str) -> Annotator:
     """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
-    annotator = sheet.annotators.filter(name=name).first()
-    if annotator is not None and annotator.user is not None:
-        raise AnnotatorRefused(
-            _("%(name)s rates in the site, and can bring a file there") % {"name": annotator}
-        )
-    return annotator or _add(sheet, name, None)
+    rater = sheet.annotators.filter(name=name).first()
+    if rater is not None and rater.user is not None:
+        raise AnnotatorRefused(_("%(name)s rates in the site, and can bring a file there") % {"name": rater})
+    return rater or _add(sheet, name, None)
 
 
 def remove_annotator(*, annotator: Annotator, by: User) -> int:

@@ -206,7 +206,6 @@ class PlainRouge(MeanMetric):
 
     columns = PARTS
     citation = f"{PILOT}; {LIN}"
-    reading = Reading()
 
     def __init__(
         self,
@@ -225,6 +224,7 @@ class PlainRouge(MeanMetric):
         self.is_cut = options is not None and options.get("over_limit") == "truncate"
         self.engine = "" if self.measure.kind == "s" else Rouge.engine
         self.choose_engine(options)
+        self.reading = Reading(is_by_package=self.is_by_package)
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
@@ -247,9 +247,7 @@ class PlainRouge(MeanMetric):
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
-        counts = rouge155(
-            references, answer.lines, [self.measure], reading=self.reading, is_by_package=self.is_by_package
-        )[self.measure]
+        counts = rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
         recall, precision, f1 = counts.as_printed()
         return precision, recall, f1, 1
 
@@ -271,7 +269,8 @@ class OfficialRouge(Metric):
         if not self.stop_words:
             return None
         try:
-            return Reading(stop_words=read_stop_words(Path(self.stop_words)))
+            stop_words = read_stop_words(Path(self.stop_words))
+            return Reading(stop_words=stop_words, is_by_package=self.is_by_package)
         except OSError as fault:
             raise OptionRefused(f"option stopwords={self.stop_words}: {fault.strerror or fault}") from None
 
@@ -411,11 +410,7 @@ class PooledRouge(OfficialRouge):
     def _against(self, references: Sequence[Sequence[str | bytes]], answer: Any) -> Counts:
         assert self.reading is not None
         if self.measure.kind == "n":
-            reading, is_by_package = self.reading, self.is_by_package
-            counts = rouge155(
-                references, answer.lines, [self.measure], reading=reading, is_by_package=is_by_package
-            )
-            return counts[self.measure]
+            return rouge155(references, answer.lines, [self.measure], reading=self.reading)[self.measure]
         peer = _flat_words(self.reading, answer.lines)
         models = [_flat_words(self.reading, reference) for reference in references]
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]

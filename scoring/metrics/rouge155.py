@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,18 +93,16 @@ def rouge155(
     *,
     reading: Reading,
     references: str = ALL,
-    is_by_package: bool = False,
 ) -> dict[Measure, Counts]:
     """Each measure's counts of one peer against its models; a text is its sentences, in their order.
 
     With ``ALL`` the counts of the models are added up, those of the peer as often as there are models.
-    With ``BEST`` they are those of the model that gives the highest recall, the first of several. Words are
-    read as the program reads them even where the package rouge-score counts; it has no skip-bigrams.
+    With ``BEST`` they are those of the model that gives the highest recall, the first of several.
     """
     of_peer = reading.sentences(peer)
     by_model: list[dict[Measure, Counts]] = []
     for model in models:
-        if is_by_package:
+        if reading.is_by_package:
             of_model = reading.sentences(model)
             by_model.append({measure: package_counts(of_model, of_peer, measure) for measure in measures})
             continue
@@ -128,17 +127,11 @@ def rouge155(
     return combined
 
 
-class _AsRead:
-    """Texts come to the package as words between white space, one sentence a line."""
-
-    tokenize = staticmethod(str.split)
-
-
 def package_counts(model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure) -> Counts:
-    """What rouge-score counts of two texts whose words are read."""
+    """What rouge-score counts of the words that are read: n-grams, common subsequences, no skip-bigrams."""
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
-    scores = package_rouge(texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=_AsRead)
+    scores = package_rouge(texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=AS_READ)
     fewer = max(measure.size - 1, 0)
     wanted, answered = (max(sum(map(len, text)) - fewer, 0) for text in (model, peer))
     return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
@@ -174,6 +167,8 @@ def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
+#: Texts come to the package as words between white space, one sentence a line.
+AS_READ = SimpleNamespace(tokenize=str.split)
 #: Words of so many letters and fewer are never stemmed.
 SHORT = 3
 
@@ -185,7 +180,8 @@ class Reading:
     ``is_stemmed`` is `-m`; ``stop_words`` are left out (`-s`) before anything is stemmed;
     ``exceptions`` gives irregular forms their base form, which is then not stemmed (the shared tasks
     ran with none). ``most_words`` is `-l`, ``most_bytes`` `-b`: what is beyond is cut off before the
-    words are read, in the middle of a word if need be.
+    words are read, in the middle of a word if need be. With ``is_by_package`` the package rouge-score counts
+    the words, which are read in the same way.
     """
 
     is_stemmed: bool = True
@@ -193,6 +189,7 @@ class Reading:
     exceptions: Mapping[str, str] = field(default_factory=dict)
     most_words: int | None = None
     most_bytes: int | None = None
+    is_by_package: bool = False
 
     @cached_property
     def stop_words_digest(self) -> str:

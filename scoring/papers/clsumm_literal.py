@@ -228,16 +228,13 @@ def dependency_overlap(citances: Sequence[Parse], sentences: Sequence[Parse], wo
 
 def dependencies(parse: Parse, wordnet: Any | None) -> set[Dependency]:
     """With the lemmas that WordNet knows; a word that it does not have, or without it, as it stands."""
-    lemmas = [_lemma(token.lower(), wordnet) for token in parse.tokens]
+    words = [token.lower() for token in parse.tokens]
+    lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
     return {
         (relation, lemmas[head], lemma)
         for lemma, head, relation in zip(lemmas, parse.heads, parse.relations, strict=True)
         if relation not in PASSED_OVER
     }
-
-
-def _lemma(word: str, wordnet: Any | None) -> str:
-    return (wordnet and wordnet.morphy(word)) or word
 
 
 def features_used(options: Options) -> str:

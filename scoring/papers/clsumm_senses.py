@@ -53,8 +53,8 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     ]
     table = senses.likeness(*vocabulary)
     first, second = (
-        [_Placed.of(text, places, senses) for text in texts]
-        for texts, places in zip((citances, sentences), map(_places, vocabulary), strict=True)
+        [_Placed.of(text, {word: place for place, word in enumerate(words)}, senses) for text in texts]
+        for texts, words in zip((citances, sentences), vocabulary, strict=True)
     )
     by_sentence = [_likest(table, other.places) for other in second]
     turned = table.transpose(0, 2, 1)
@@ -73,10 +73,6 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     lengths = [np.array([len(text) for text in texts], float) for texts in (citances, sentences)]
     by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
     return values * ratio(*by_length)[:, :, np.newaxis]
-
-
-def _places(words: Sequence[str]) -> dict[str, int]:
-    return {word: place for place, word in enumerate(words)}
 
 
 def _likest(table: Floats, places: Sequence[int]) -> Floats:

@@ -15,10 +15,12 @@ from scoring.tools.arguments import (
     FORMS,
     Given,
     OptionsOf,
+    add_number,
     add_option,
     add_paths,
     add_resolution_options,
     adding,
+    number_of,
     say,
     whole_number,
     write_lines,
@@ -46,13 +48,8 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         added.add_argument("type", choices=HAVE_HUMAN_LINE)
         added.add_argument("--rules", metavar="NAME")
         add_option(added)
-        added.add_argument(
-            "--intervals",
-            type=int,
-            default=1000,
-            metavar="N",
-            help="0 for no intervals; else the resamples of percentile and bca",
-        )
+        words = "0 for no intervals; else the resamples of percentile and bca"
+        add_number(added, "--intervals", int, 1000, words)
         added.add_argument("--method", choices=METHODS, default=METHODS[0], help="how intervals are made")
         added.add_argument("--seed", type=int, default=0, metavar="S")
 
@@ -65,12 +62,7 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
     mixed = command(
         "mix-positions", print_mixtures, "say how CVCP changes as answers take their marks to sentence ends"
     )
-    mixed.add_argument(
-        "--steps",
-        type=whole_number(": expected a whole number from 1 to 100", 1, 100),
-        default=10,
-        metavar="N",
-    )
+    add_number(mixed, "--steps", whole_number(": expected a whole number from 1 to 100", 1, 100), 10)
     mixed.add_argument("--seed", type=int, default=0, metavar="S", help="which answers change first")
     mixed.set_defaults(option=[])
 
@@ -93,13 +85,7 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         write_contexts,
         "write a sample of a diagnostic split as a table, to be checked by hand",
     )
-    drawn.add_argument(
-        "--contexts",
-        type=whole_number(" is not a number of contexts, 1 to 999999", 1, 999_999),
-        default=100,
-        metavar="N",
-        help="100 unless said",
-    )
+    add_number(drawn, "--contexts", number_of("contexts"), 100, "100 unless said")
     drawn.add_argument("--seed", type=int, default=0, metavar="S")
     filled = command(
         "context-check",
@@ -225,16 +211,16 @@ def place_marks(args: Given) -> int:
     from tasks.types.files import open_inputs
     from tasks.types.positional_citations.gold import read_questions
 
-    outputs, options = _outputs(args)
+    _, run, options = _positional_run(args)
     if args.how == LABELS and options["entailment"] == "none":
         print("python -m scoring: --how labels needs --option entailment=labels:PATH", file=sys.stderr)
         return 2
     questions = {question.id: question for question in read_questions(open_inputs(args.gold))}
     if args.how == SENTENCE_ENDS:
-        moved = {name: at_sentence_ends(output) for name, output in outputs.items()}
+        moved = {name: at_sentence_ends(output) for name, output in run.outputs.items()}
     else:
         marking = by_overlap if args.how == OVERLAP else by_labels(judge_of(options))
-        moved = {name: marked_anew(output, questions[name], marking) for name, output in outputs.items()}
+        moved = {name: marked_anew(output, questions[name], marking) for name, output in run.outputs.items()}
     count = write_lines(args.out, ({"id": name, "output": output} for name, output in moved.items()))
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
@@ -243,18 +229,13 @@ def print_mixtures(args: Given) -> int:
     from scoring.offline.scoring import as_json
     from scoring.papers.mark_places import mixtures
 
-    outputs, options = _outputs(args)
-    mixed = list(mixtures(outputs, steps=args.steps, seed=args.seed, options=options))
+    _, run, options = _positional_run(args)
+    mixed = list(mixtures(run.outputs, steps=args.steps, seed=args.seed, options=options))
     lines = [f"{'share':>6} {'positional':>14} {'CVCP':>8} {'pooled':>8}"]
     for mixture in mixed:
         count = f"{mixture.positional} of {mixture.answers}"
         lines.append(f"{mixture.share:>6.2f} {count:>14} {mixture.cvcp:>8.4f} {mixture.pooled:>8.4f}")
     return say(args, as_json({"mixtures": [asdict(mixture) for mixture in mixed]}), *lines)
-
-
-def _outputs(args: Given) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    _, run, options = _positional_run(args)
-    return run.outputs, options
 
 
 def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:

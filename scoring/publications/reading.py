@@ -168,14 +168,12 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
         for name in ("printed_deviations", "marks", "suspect")
     }
     names = [measure.name for measure in measures]
-    for figures_by_name, has_all in (
-        (values, True), (printed, True), (deviations, False), (less_than, False),
-    ):  # fmt: skip
-        for name in figures_by_name:
+    for by_name, has_all in ((values, True), (printed, True), (deviations, False), (less_than, False)):
+        for name in by_name:
             if name not in names:
                 fields.refuse(name, f"there is no metric “{name}”{near(name, names)}", one_of(names))
         for name in names if has_all else ():
-            if name not in figures_by_name:
+            if name not in by_name:
                 fields.refuse(name, f"{name} is missing")
     figures = []
     for measure in measures:
@@ -351,8 +349,8 @@ class Fields(Table):
             if value is not MISSING:
                 self.refuse(name, self.stated(name, value), "a list of objects")
             return []
-        paths = ((*self.path, f"{word} {at}") for at in range(1, len(value) + 1))
-        return [Fields(entry, path, self.findings) for entry, path in zip(value, paths, strict=True)]
+        places = enumerate(value, start=1)
+        return [Fields(entry, (*self.path, f"{word} {at}"), self.findings) for at, entry in places]
 
     def mapping(self, name: str, kinds: type | tuple[type, ...], wanted: str) -> dict[str, Any]:
         """Values of one kind by name; none where the field is left out. Null is let through."""

@@ -47,13 +47,7 @@ def add_resolution_options(command: argparse.ArgumentParser, around: int) -> Non
         default=COLLECTIONS[0],
         help="candidates are papers of the corpus, or all references",
     )
-    command.add_argument(
-        "--around",
-        type=whole_number(" is not a number of sentences, 0 to 999", 0, 999),
-        default=around,
-        metavar="N",
-        help="sentences kept on each side",
-    )
+    add_number(command, "--around", number_of("sentences", 999, 0), around, "sentences kept on each side")
 
 
 def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
@@ -63,6 +57,16 @@ def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return number
+
+
+def number_of(noun: str, most: int = 999_999, least: int = 1) -> Callable[[str], int]:
+    return whole_number(f" is not a number of {noun}, {least} to {most}", least, most)
+
+
+def add_number(
+    command: Any, flag: str, kind: Callable[[str], int], default: int | None, help_text: str | None = None
+) -> None:
+    command.add_argument(flag, type=kind, default=default, metavar="N", help=help_text)
 
 
 def say(args: Given, facts: Any, *lines: str) -> int:

@@ -8,6 +8,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ from scoring.tools.arguments import (
     FORMS,
     Given,
     OptionsOf,
+    add_number,
     add_option,
     add_paths,
     add_resolution_options,
     adding,
+    number_of,
     say,
     whole_number,
     write_lines,
@@ -70,7 +73,7 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         ("--beams", 1, "beams of the search"),
         ("--batch", 4, "texts that go through the model together"),
     ):
-        writing.add_argument(name, type=count, default=default, metavar="N", help=f"{help_text}, {default}")
+        add_number(writing, name, count, default, f"{help_text}, {default}")
     for added in (run, writing):
         added.add_argument("--out", type=Path, required=True, metavar="FILE")
 
@@ -84,12 +87,8 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         "build gold for citation texts from the original files of a data set",
     )
     topics = command("build-topics", build_topics, "build CL-Summ topics for annotation from a corpus")
-    for added, forms in (
-        (diagnostic, FORMS),
-        (resolution, FORMS),
-        (texts, CITATION_TEXT_FORMS),
-        (topics, TOPIC_FORMS),
-    ):
+    forms_of = (FORMS, FORMS, CITATION_TEXT_FORMS, TOPIC_FORMS)
+    for added, forms in zip((diagnostic, resolution, texts, topics), forms_of, strict=True):
         added.add_argument("corpus", type=Path)
         added.add_argument("--form", choices=forms, default="auto", help="how the corpus is written")
     for added in (diagnostic, resolution, texts):
@@ -100,13 +99,7 @@ def add_commands(commands: Any, options_of: OptionsOf) -> None:
         added.add_argument("--no-baselines", action="store_true", help="write no runs of baselines")
     _add_diagnostic_options(diagnostic)
     for added in (diagnostic, resolution):
-        added.add_argument(
-            "--jobs",
-            type=whole_number(" is not a number of processes, 1 to 9999", 1, 9999),
-            default=1,
-            metavar="N",
-            help="processes that read the corpus",
-        )
+        add_number(added, "--jobs", number_of("processes", 9999), 1, "processes that read the corpus")
         added.add_argument(
             "--work", type=Path, metavar="DIR", help="keep what was read there, and go on with what is there"
         )
@@ -154,18 +147,10 @@ def _add_diagnostic_options(command: argparse.ArgumentParser) -> None:
         default=SAMPLINGS[0],
         help="each dimension on its own, or as the paper has it, without a context in two sets",
     )
-    command.add_argument(
-        "--per-stratum",
-        type=int,
-        metavar="N",
-        help="contexts of each stratum: 10, or 3 where the sampling is official",
-    )
-    command.add_argument(
-        "--drawn",
-        type=whole_number(" is not a number of papers, 1 to 999999", 1, 999_999),
-        metavar="N",
-        help="cited papers that are drawn of each stratum, for --sampling official; 10",
-    )
+    words = "contexts of each stratum: 10, or 3 where the sampling is official"
+    add_number(command, "--per-stratum", int, None, words)
+    words = "cited papers that are drawn of each stratum, for --sampling official; 10"
+    add_number(command, "--drawn", number_of("papers"), None, words)
     command.add_argument("--most-per-class", type=int, default=1500, metavar="N")
     command.add_argument("--every-context", action="store_true", help="no sampling, no side conditions")
     command.add_argument(
@@ -383,18 +368,16 @@ def _write_season(season: SeasonFolder, *baselines: Any) -> None:
         sys.stderr.write(f"left out, {name}\n")
 
 
-def _slug(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", text):
-        raise argparse.ArgumentTypeError(f"“{text}” has other than small letters, digits and single hyphens")
-    return text
+def _name(separators: str, words: str) -> Callable[[str], str]:
+    def name(text: str) -> str:
+        if not re.fullmatch(rf"[a-z0-9]+(?:[{separators}][a-z0-9]+)*", text):
+            raise argparse.ArgumentTypeError(f"“{text}” has other than small letters, digits{words}")
+        return text
+
+    return name
 
 
-def _data_set(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", text):
-        raise argparse.ArgumentTypeError(
-            f"“{text}” has other than small letters, digits, hyphens and underscores"
-        )
-    return text
+_slug, _data_set = _name("-", " and single hyphens"), _name("-_", ", hyphens and underscores")
 
 
 def _thresholds(text: str) -> tuple[float, float]:

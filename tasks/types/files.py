@@ -129,14 +129,11 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
         if path.is_symlink() or not path.is_file() or CLUTTER.intersection(name.parts):
             continue
         # The folder's own name is kept, since a topic folder is named for its topic.
-        files.append(InputFile(f"{folder.resolve().name}/{name.as_posix()}", str(path), _opener(path)))
+        inside = f"{folder.resolve().name}/{name.as_posix()}"
+        files.append(InputFile(inside, str(path), lambda path=path: path.open("rb")))  # type: ignore[misc]
         if len(files) > limits.files:
             raise InputRefused([Problem(file=shown, message=f"more than {limits.files:,} files")])
     return files
-
-
-def _opener(path: Path) -> Callable[[], IO[bytes]]:
-    return lambda: path.open("rb")
 
 
 def _archive_files(path: Path, shown: str, limits: Limits) -> list[InputFile]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from tasks.types.files import CLUTTER, InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, quoted
+from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems, fatal, quoted
 from tasks.types.text import NotFinite, decoded, decoded_json, json_fault, json_kind, json_lines
 
 MAX_TEXT = 100_000
@@ -182,6 +182,17 @@ def named_lines(
         elif name in answered:
             line.doubt(f"instance “{name}” is answered again: the later answer counts", once)
         yield name or "", line
+
+
+def refuse_faulty(
+    files: Sequence[InputFile], problems: Sequence[Problem], items: Sized, noun: str, expected: str
+) -> None:
+    """Where gold has a fatal problem, or nothing in it. Raises InputRefused."""
+    if not items and not fatal(problems):
+        shown = files[0].shown if len(files) == 1 else ""
+        problems = [*problems, Problem(file=shown, message=f"no {noun} are here", expected=expected)]
+    if fatal(problems):
+        raise InputRefused(problems)
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:

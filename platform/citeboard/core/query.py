@@ -25,30 +25,28 @@ class Query:
     @classmethod
     def of(cls, sent: QueryDict) -> Self:
         values_read: dict[str, Any] = {}
-        for part in fields(cls) if sent else ():
+        for one in fields(cls) if sent else ():
             values = [
-                value
-                for text in sent.getlist(part.metadata["name"])
-                if (value := part.metadata["read"](text))
+                value for text in sent.getlist(one.metadata["name"]) if (value := one.metadata["read"](text))
             ]
             if values:
-                values_read[part.name] = tuple(values) if isinstance(part.default, tuple) else values[-1]
-            if values and isinstance(part.default, bool):
-                values_read[part.name] = not part.default
+                values_read[one.name] = tuple(values) if isinstance(one.default, tuple) else values[-1]
+            if values and isinstance(one.default, bool):
+                values_read[one.name] = not one.default
         return cls(**values_read)
 
     def pairs(self, **changes: object) -> list[tuple[str, str]]:
         """The parameters of the same page with other choices, for an address or a form; no defaults."""
         wanted = replace(self, **changes)
         pairs: list[tuple[str, str]] = []
-        for part in fields(wanted):
-            value = getattr(wanted, part.name)
-            if value in (part.default, None, "", ()):
+        for one in fields(wanted):
+            value = getattr(wanted, one.name)
+            if value in (one.default, None, "", ()):
                 continue
             texts = value if isinstance(value, tuple) else (value,)
             if isinstance(value, bool):
-                texts = (part.metadata["word"],)
-            pairs += [(part.metadata["name"], str(text)) for text in texts]
+                texts = (one.metadata["word"],)
+            pairs += [(one.metadata["name"], str(text)) for text in texts]
         return pairs
 
     def with_(self, **changes: object) -> str:

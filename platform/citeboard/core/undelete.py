@@ -34,7 +34,10 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
         nested.sort()
         # What others refer to comes first, as it has to when the rows are written again.
         rows = [part for model in reversed(list(nested.data)) for part in nested.data[model]]
-        stored = [_as_json(part) for part in serializers.serialize("python", rows)]
+        stored = [
+            {**part, "fields": {name: audit.as_json(value) for name, value in part["fields"].items()}}
+            for part in serializers.serialize("python", rows)
+        ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
         has_sentence = f"{DELETED}/{kind}" in ACTIONS
         audit.record(
@@ -46,10 +49,6 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
             changes=[audit.Change(ROWS, stored, None)],
         )
         present.delete()
-
-
-def _as_json(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "fields": {name: audit.as_json(value) for name, value in row["fields"].items()}}
 
 
 def may_be_restored(entry: AuditEntry) -> bool:

@@ -261,17 +261,15 @@ def resolve(files: Sequence[InputFile], method: Method, window: Window | Sentenc
     Raises InputRefused where the inputs cannot be read, or have nothing of what the method needs.
     """
     documents = _documents(files)
-    there = {
-        part for texts in documents.values() for document in texts.values() for part in parts_of(document)
-    }
+    there = {part for one in documents.values() for document in one.values() for part in parts_of(document)}
     if missing := sorted(method.requirements - there):
         expected = ", ".join(_PARTS[part] for part in missing)
         raise InputRefused([Problem(message=f"{method.name} has nothing to go by here", expected=expected)])
     contexts = rows_of(the_file(files, CONTEXTS, "the contexts"))
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
-        if texts := documents.get(paper):
-            names, records = list(texts), list(group)
-            ranked = rankings(list(texts.values()), records, method, window)
+        if one := documents.get(paper):
+            names, records = list(one), list(group)
+            ranked = rankings(list(one.values()), records, method, window)
             for record, ranking in zip(records, ranked, strict=True):
                 scores = {names[place]: ranking.scores[place] for place in ranking.order}
                 yield {"id": str(record["context_id"]), "scores": scores}

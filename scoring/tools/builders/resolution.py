@@ -1,7 +1,6 @@
 """Building the gold of Citation Resolution: papers with enough references in the collection."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +95,9 @@ def build_resolution(
         choose(store, rules)
         write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
         for file, query in ((REFERENCES, _REFERENCES), (PAPERS, _PAPERS)):
-            write_lines(season.gold / file, map(_known, store.rows(query)))
+            rows = map(dict, store.rows(query))
+            filled = ({key: value for key, value in row.items() if value not in (None, "")} for row in rows)
+            write_lines(season.gold / file, filled)
         write_lines(season.gold / CITATIONS, map(dict, store.rows(_CITATIONS)))
         if rules.with_inlinks:
             write_lines(season.gold / INLINKS, inlinks_of(store))
@@ -156,7 +157,3 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
                 "n_markers": row["markers"],
                 **({"zone": row["zone"]} if row["zone"] else {}),
             }
-
-
-def _known(row: sqlite3.Row) -> dict[str, Any]:
-    return {key: value for key, value in dict(row).items() if value not in (None, "")}

@@ -16,9 +16,10 @@ from tasks.types.jsonlines import (
     content_digest,
     is_records_file,
     read_records,
+    refuse_faulty,
     well_formed,
 )
-from tasks.types.problems import InputRefused, Problem, fatal
+from tasks.types.problems import Problem
 from tasks.types.text import json_kind
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
@@ -85,12 +86,8 @@ def read_instances(files: Sequence[InputFile], *, with_targets: bool) -> tuple[I
                     target=well_formed(value.get("target") or ""),
                     labels=read_labels(value.get("labels")),
                 )
-    if not instances and not fatal(problems):
-        shown = files[0].shown if len(files) == 1 else ""
-        expected = "JSON objects with “input” and “target”, a file for each data set"
-        problems.append(Problem(file=shown, message="no instances are here", expected=expected))
-    if fatal(problems):
-        raise InputRefused(problems)
+    expected = "JSON objects with “input” and “target”, a file for each data set"
+    refuse_faulty(files, problems, instances, "instances", expected)
     # Data sets stand together, in the order of their first instances.
     order = {
         name: place for place, name in enumerate(dict.fromkeys(one.dataset for one in instances.values()))

@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.types.base import Index, Options, Split
 from tasks.types.files import InputFile
-from tasks.types.jsonlines import content_digest, is_records_file, read_records, well_formed
+from tasks.types.jsonlines import content_digest, is_records_file, read_records, refuse_faulty, well_formed
 from tasks.types.positional_citations.options import PASSAGES
-from tasks.types.problems import InputRefused, Problem, fatal
+from tasks.types.problems import Problem
 from tasks.types.text import json_kind
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
@@ -117,12 +117,7 @@ def read_questions(files: Sequence[InputFile]) -> tuple[Question, ...]:
             problems += faults
             if not faults:
                 questions[name] = _question(name, record.value, dataset=file.stem)
-    if not questions and not fatal(problems):
-        shown = files[0].shown if len(files) == 1 else ""
-        message, expected = "no questions are here", "a JSON list of questions"
-        problems.append(Problem(file=shown, message=message, expected=expected))
-    if fatal(problems):
-        raise InputRefused(problems)
+    refuse_faulty(files, problems, questions, "questions", "a JSON list of questions")
     return tuple(questions.values())
 
 

@@ -204,9 +204,7 @@ class _Reader:
             notes["uncited_sentences"] += has_words and not cited
             beyond = {mark for mark in cited if not is_in_range(mark, passages, is_official=self.is_official)}
             notes["out_of_range_marks"] += sum(mark in beyond for mark in cited)
-            notes["out_of_range_claims"] += sum(
-                not beyond.isdisjoint(claim.marks) for claim in sentence.claims
-            )
+            notes["out_of_range_claims"] += sum(not beyond.isdisjoint(one.marks) for one in sentence.claims)
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
                 notes[_FALLBACKS[sentence.fallback]] += 1

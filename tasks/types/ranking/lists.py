@@ -73,7 +73,7 @@ class Lists(Sequence[tuple[int, ...] | None]):
         there = rows >= 0
         lengths = np.zeros(len(rows), dtype=np.int64)
         lengths[there] = self.lengths[rows[there]]
-        offsets = _offsets(lengths)
+        offsets = np.concatenate([[0], lengths.cumsum()])
         values = np.empty(offsets[-1], dtype=np.int32)
         tied = None if self.tied is None else np.empty(offsets[-1], dtype=bool)
         present = np.zeros(len(rows), dtype=bool)
@@ -175,12 +175,6 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
             row = rows[hits]
             ranks[gold.offsets[row] + member] = hits - begins[row - start] + 1
     return ranks
-
-
-def _offsets(lengths: NDArray[np.int64]) -> Offsets:
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 #: The numbers of so many pools are kept at hand; runs mostly go through them one after the other.

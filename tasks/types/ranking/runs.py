@@ -454,10 +454,8 @@ NAMED = 3
 
 
 def unknown_instance(name: str, choices: Choices) -> Fault:
-    expected = (
-        f"an id of the split, such as “{choices.instances[0]}”" if len(choices) else "an id of the split"
-    )
-    return f"instance “{name}” is not in this split", expected
+    hint = f"an id of the split, such as “{choices.instances[0]}”" if len(choices) else "an id of the split"
+    return f"instance “{name}” is not in this split", hint
 
 
 def unknown_candidates(names: Sequence[str], candidates: Container[str]) -> Iterator[Fault]:
