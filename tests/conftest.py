@@ -31,6 +31,8 @@ from tests.warm_scorers import WarmScorers
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
+#: A file of SQLite as `migrate` leaves it, made once in a run of tests.
+MIGRATED = Path(os.environ["CITEBOARD_TEST_ROOT"], "migrated.sqlite3")
 AXE = Path(os.environ.get("CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"))
 
 
@@ -81,19 +83,17 @@ def django_db_keepdb() -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings) -> Path | None:
+def django_db_modify_db_settings(django_db_modify_db_settings) -> None:
     """On SQLite one process of the run migrates, and the others begin with a copy of what came of it."""
     if connection.vendor != "sqlite":
-        return None
-    migrated = Path(os.environ["CITEBOARD_TEST_ROOT"], "migrated.sqlite3")
-    with migrated.with_suffix(".lock").open("w") as lock:
+        return
+    with MIGRATED.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not migrated.exists():
-            migrate(migrated)
+        if not MIGRATED.exists():
+            migrate(MIGRATED)
     own = connection.settings_dict["TEST"]
-    shutil.copyfile(migrated, own["NAME"])
+    shutil.copyfile(MIGRATED, own["NAME"])
     own["MIGRATE"] = False
-    return migrated
 
 
 def migrate(path: Path) -> None:

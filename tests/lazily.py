@@ -9,4 +9,7 @@ class Lazily:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_"):
+            # Which pytest asks everything for while it collects.
+            raise AttributeError(attribute)
         return getattr(import_module(self._name), attribute)

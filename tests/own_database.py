@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,13 +12,18 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 
-from tests.conftest import ROOT, database_url
+from tests.conftest import MIGRATED, ROOT, database_url
 
 
 @contextmanager
-def empty_system(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment of its processes; the kind of database is that of this test run."""
+def empty_system(folder: Path, *, is_migrated: bool = False) -> Iterator[dict[str, str]]:
+    """The environment of its processes; the kind of database is that of this test run.
+
+    Whatever has been migrated before is a copy on SQLite; on PostgreSQL it is still to be done.
+    """
     folder.mkdir()
+    if is_migrated and connection.vendor == "sqlite":
+        shutil.copyfile(MIGRATED, folder / "citeboard.sqlite3")
     environment = {
         name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")
     }

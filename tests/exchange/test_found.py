@@ -7,7 +7,6 @@ import json
 import re
 import zipfile
 
-import mlcroissant
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -78,6 +77,8 @@ def test_neither_gold_nor_inputs_of_a_phase_to_come_are_told_to_anybody(client, 
 # Of a library that it stands on.
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 def test_the_validator_of_the_format_takes_it(client, phase):
+    import mlcroissant
+
     metadata = mlcroissant.Dataset(jsonld=described(client, phase).json()).metadata
     assert metadata.name == f"{phase.task.season.slug}-{phase.task.slug}"
     assert {record.name for record in metadata.record_sets} == {"test-diagnostic", "test-references"}

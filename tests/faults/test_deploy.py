@@ -114,7 +114,7 @@ def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
 
 
 def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_path):
-    with empty_system(tmp_path / "site") as environment:
+    with empty_system(tmp_path / "site", is_migrated=True) as environment:
         with somebody_migrates(environment):
             command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
             waits = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)

@@ -9,7 +9,7 @@ import sys
 import pytest
 from django.db import connection
 
-from tests.conftest import ROOT, database_url
+from tests.conftest import MIGRATED, ROOT, database_url
 
 pytestmark = [pytest.mark.worker, pytest.mark.slow, pytest.mark.django_db]
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.worker, pytest.mark.slow, pytest.mark.django_db]
 @pytest.fixture
 def measured():
     """Runs a measurement on a database of its own, of the kind of these tests, and gives what it says."""
-    topology, environment = "sqlite", dict(os.environ)
+    topology, environment = "sqlite", {**os.environ, "MIGRATED": str(MIGRATED)}
     if connection.vendor == "postgresql":
         if shutil.which("redis-server") is None:
             pytest.skip("redis-server is not installed")
@@ -38,11 +38,13 @@ def test_a_rush_before_a_deadline_loses_nothing_and_keeps_to_every_limit(measure
     assert "20 runs of 10 teams are stored, 2 of each, and scored once." in told
 
 
+@pytest.mark.proof
 def test_two_groups_of_workers_score_each_run_once(measured):
     told = measured("two_workers.py", "--runs", "3", "--seconds", "0.2")
     assert "12 of 12 runs are scored exactly once" in told
 
 
+@pytest.mark.proof
 def test_costs_are_measured_of_answers_that_are_as_they_should_be(measured):
     told = measured("costs.py", "--runs", "200", "--seasons", "3", "--requests", "2")
     assert {"home, kept", "board, kept", "upload", "scoring"} <= {cost["what"] for cost in json.loads(told)}

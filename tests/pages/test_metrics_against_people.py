@@ -5,17 +5,18 @@ import re
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.board.standings import standings
 from scoring.human import outcome
 from scoring.human.metric_correlation import lines, rated
 from tests import factories
+from tests.lazily import Lazily
 from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
 from tests.scoring.citation_texts import make_phase, make_run
 from tests.scoring.discourse import intents
 
+stats = Lazily("scipy.stats")
 pytestmark = pytest.mark.django_db
 
 NONE = {"lu": [None] * 6}

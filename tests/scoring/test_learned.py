@@ -6,14 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from scoring.metrics import Unavailable
 from scoring.metrics.base import value_of
 from scoring.metrics.learned import Learned
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
+
+
+@pytest.fixture(autouse=True)
+def _models_can_be_loaded() -> None:
+    """Asked by the tests, so that whoever runs others does not wait for torch."""
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name)
+
 
 WORDS = (
     "[PAD]",

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nltk.tokenize.destructive import NLTKWordTokenizer
-from nltk.translate.meteor_score import single_meteor_score
 
 from scoring.metrics.base import value_of
 from scoring.metrics.meteor import NltkMeteor, missing_files, reader
@@ -44,6 +42,9 @@ def meteor(folder: Path | str):
 
 
 def test_every_pair_has_the_score_of_nltk_and_the_value_is_their_mean(tmp_path):
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+    from nltk.translate.meteor_score import single_meteor_score
+
     folder = small_wordnet(tmp_path / "wordnet")
     own = [*related_pairs(random.Random(5), 40, 15), ("the car waits", "an auto waits"), ("", "a"), ("a", "")]
     gold, answers = map(list, zip(*own, strict=True))

@@ -4,8 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from nltk.stem.porter import PorterStemmer
-from rouge_score.rouge_scorer import RougeScorer
 
 from scoring.metrics import rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
@@ -17,6 +15,8 @@ PARTS = ("precision", "recall", "f1")
 
 
 def assert_equal_to_the_package(pairs: list[tuple[str, str]], *, is_stemmed: bool) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
     package = RougeScorer(list(KINDS.values()), use_stemmer=is_stemmed)
     references, predictions = zip(*pairs, strict=True)
     ours = rouge(references, predictions, tuple(KINDS), is_stemmed=is_stemmed)
@@ -110,6 +110,8 @@ def test_as_many_references_as_predictions_are_needed():
 
 
 def test_words_are_stemmed_as_the_package_stems_them():
+    from nltk.stem.porter import PorterStemmer
+
     stemmer = PorterStemmer()
     words = likely_words(random.Random(9), 20_000)
     assert [word for word in words if rouge_score_stem(word) != stemmer.stem(word)] == []
