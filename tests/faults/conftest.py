@@ -31,12 +31,13 @@ def send(phase, team):
 
 @pytest.fixture
 def serve(child_environment, tmp_path) -> Iterator:
-    """Starts `serve` and waits until it is ready; what is left of it goes with the test."""
+    """Starts `serve`, of one web process, and waits until it is ready; what is left goes with the test."""
     started = []
 
     def start(*, only: str | None = "worker", wait: bool = True, **environment: str) -> Served:
         log = tmp_path / f"serve-{len(started)}.log"
-        served = Served({**child_environment, **environment}, log, only=only)
+        own = {"CITEBOARD_WEB_WORKERS": "1", **environment}
+        served = Served({**child_environment, **own}, log, only=only)
         started.append(served)
         if wait:
             served.wait_until_ready()

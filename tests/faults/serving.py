@@ -42,7 +42,8 @@ def until(condition: Callable[[], object], what: str, *, within: float = PATIENC
     began = time.monotonic()
     while not condition():
         assert time.monotonic() - began < within, f"not within {within:.0f} s: {what}"
-        time.sleep(0.02)
+        # Some conditions look at all processes of the machine: to ask more often is to be what they wait for.
+        time.sleep(0.1)
     return time.monotonic() - began
 
 

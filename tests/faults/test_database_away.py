@@ -95,9 +95,7 @@ def test_a_site_notices_that_its_file_was_moved_away_or_is_another_one(serve, ph
             connection.connection.backup(copy)
         phase.task.season.title = "The other season"
         phase.task.season.save()
-    served = serve(
-        only="site", DATABASE_URL=f"sqlite:///{folder / 'site.sqlite3'}", CITEBOARD_WEB_WORKERS="1"
-    )
+    served = serve(only="site", DATABASE_URL=f"sqlite:///{folder / 'site.sqlite3'}")
     with httpx.Client(base_url=f"http://127.0.0.1:{served.port}", timeout=60) as site:
 
         def titles() -> list[str]:

@@ -34,8 +34,8 @@ def measured():
 
 
 def test_a_rush_before_a_deadline_loses_nothing_and_keeps_to_every_limit(measured):
-    told = measured("rush.py", "--teams", "10", "--uploads", "40", "--seconds", "3", "--readers", "2")
-    assert "20 runs of 10 teams are stored, 2 of each, and scored once." in told
+    told = measured("rush.py", "--teams", "5", "--uploads", "20", "--seconds", "2", "--readers", "2")
+    assert "10 runs of 5 teams are stored, 2 of each, and scored once." in told
 
 
 @pytest.mark.proof

@@ -76,7 +76,7 @@ def counted(served, route: str) -> float:
 
 
 def test_whichever_web_process_is_asked_counts_for_all_of_them_and_for_those_that_were_killed(serve):
-    served = serve(only="site")
+    served = serve(only="site", CITEBOARD_WEB_WORKERS="2")
     before = served.web_processes
     assert len(before) == 2
     for _ in range(20):
@@ -102,7 +102,7 @@ def until_uploaded(served, phase, token, number: int = 1) -> int:
 
 
 def test_every_upload_that_was_answered_is_there_while_web_processes_are_killed(serve, phase, token):
-    served = serve(only=None)
+    served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
     seed = random.Random(7)
     with ThreadPoolExecutor(3) as pool:
         sent = [pool.submit(until_uploaded, served, phase, token, number) for number in range(1, 13)]
@@ -131,7 +131,7 @@ def test_a_site_that_hangs_is_started_anew(serve):
 
 
 def test_the_whole_house_is_started_and_ended_by_one_command(serve, phase, token):
-    served = serve(only=None)
+    served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
     address = f"http://127.0.0.1:{served.port}"
     assert f"Citeboard is ready on {address} (Ctrl-C ends it)." in served.said().splitlines()
     number = until_uploaded(served, phase, token)

@@ -60,6 +60,7 @@ def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
     call_command("mount_archive", str(write_small_archive(tmp_path / "archive")), verbosity=0)
     backup(target)
     with empty_system(tmp_path / "other") as environment:
+        environment["DJANGO_SETTINGS_MODULE"] = "tests.plain_static"
         said = manage(environment, "restore", target)
         assert said.returncode == 0, said.stderr
         assert said.stdout.endswith("Every file and every board is what it was.\n")
