@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import caches
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
@@ -31,8 +31,8 @@ from tests.warm_scorers import WarmScorers
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
-#: A file of SQLite as `migrate` leaves it, made once in a run of tests.
-MIGRATED = Path(os.environ["CITEBOARD_TEST_ROOT"], "migrated.sqlite3")
+#: A file of SQLite as `migrate` leaves it, made once in a run of tests, or in all of them that name one.
+MIGRATED = Path(os.environ.get("MIGRATED") or f"{os.environ['CITEBOARD_TEST_ROOT']}/migrated.sqlite3")
 AXE = Path(os.environ.get("CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"))
 
 
@@ -60,7 +60,13 @@ def pytest_collection_modifyitems(config, items) -> None:
 
 
 def uses_a_database(item) -> bool:
-    """By what the test asks for: a fixture of the database, its mark, or a system of its own."""
+    """By what the test asks for: a fixture of the database, its mark, or a system of its own.
+
+    Who looks through a browser at what pages show asks for what other tests have asked for on both; a walk
+    with a worker does things there.
+    """
+    if "chromium" in item.fixturenames and not item.get_closest_marker("worker"):
+        return False
     fixtures = {"db", "transactional_db", "django_db_setup", "live_server", "client", "admin_client"}
     return bool(
         fixtures & set(item.fixturenames)
@@ -114,23 +120,6 @@ def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[None]:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-
-
-@pytest.fixture(scope="module")
-def rows_of_a_module(django_db_setup, django_db_blocker) -> Iterator[None]:
-    """What a module's own fixtures of this scope make after it is there for each of its tests as it was made.
-
-    They stand in a transaction around those of the tests. A test gets `copy.deepcopy` of what was made, since
-    the rows come back after it and the objects that stand for them do not; and no transaction may be real.
-    """
-    with django_db_blocker.unblock(), transaction.atomic():
-        # As around a test, whatever would be durable is none of the outermost transaction.
-        connection.atomic_blocks[-1]._from_testcase = True
-        before = _statistics()
-        yield
-        for path in _statistics() - before:
-            shutil.rmtree(path, ignore_errors=True)
-        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,11 +1,10 @@
 """What scripts of other sites may read: public JSON and badges, as a visitor gets them, and nothing else."""
 
-import copy
-
 import pytest
 
 from tests.access.scene import Scene, make_scene
 from tests.access.table import METHODS, OUR_ROUTES, address
+from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
 READABLE = {
@@ -18,13 +17,13 @@ HEADERS = ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "A
 
 
 @pytest.fixture(scope="module")
-def made(rows_of_a_module) -> Scene:
-    return make_scene()
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_scene, django_db_blocker)
 
 
 @pytest.fixture
-def scene(made) -> Scene:
-    return copy.deepcopy(made)
+def scene(db, kept) -> Scene:
+    return kept()
 
 
 def readable(client, scene, method: str, **headers: str) -> set[str]:
