@@ -20,8 +20,12 @@ KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}
 #: The golden file prints ten decimals of a pair and six of a mean.
 PAIR, MEAN = 5.1e-11, 5.1e-7
 SYSTEMS = [
-    *(("without_context", name) for name in ("lead_3", "textrank_summa_default", "lexrank_2", "lexrank_3")),
-    *(("with_context", name) for name in ("lead_3", "textrank_summa_default", "lexrank_3")),
+    *(
+        ("without_context", name, "own")
+        for name in ("lead_3", "textrank_summa_default", "lexrank_2", "lexrank_3")
+    ),
+    *(("with_context", name, "own") for name in ("lead_3", "textrank_summa_default", "lexrank_3")),
+    ("with_context", "lead_3", "package"),
 ]
 
 
@@ -40,11 +44,14 @@ def golden_run(golden: dict, variant: str, name: str, folder: Path) -> tuple[dic
     return system, write_run(folder, dict(zip(golden["ids"], system["predictions"], strict=True)))
 
 
-@pytest.mark.parametrize(("variant", "name"), SYSTEMS)
-def test_rouge_is_the_published_one_instance_by_instance(capsys, gold, golden, tmp_path, variant, name):
+@pytest.mark.parametrize(("variant", "name", "engine"), SYSTEMS)
+def test_rouge_is_the_published_one_instance_by_instance(
+    capsys, gold, golden, tmp_path, variant, name, engine
+):
     system, run = golden_run(golden, variant, name, tmp_path)
     kept = tmp_path / "kept.npz"
-    scores = score(capsys, TYPE, [gold], run, "--intervals", "0", "--statistics", str(kept))
+    options = ("--intervals=0", f"--option=engine={engine}", f"--statistics={kept}")
+    scores = score(capsys, TYPE, [gold], run, *options)
     statistics = load_statistics(kept)
     order = np.argsort(np.array(golden["ids"]))
     for statistic, stemming, ending in (
