@@ -45,8 +45,8 @@ def delete_account(user: User) -> str:
             audit.record(
                 f"{organiser.role}-left", actor=user, subject=user, place=organiser.season, changes=changes
             )
-        for asked in JoinRequest.objects.filter(user=user):
-            forget_join_asked(asked)
+        for request in JoinRequest.objects.filter(user=user):
+            forget_join_asked(request)
         MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
         _forget_in_history(user, called)
         _forget_address(user.email, called)
@@ -61,8 +61,8 @@ def _leave(team: Team, user: User) -> None:
     team = locked(team)
     others = Membership.objects.filter(team=team).exclude(user=user).order_by("joined_at", "pk")
     heir = others.first()
-    own = Membership.objects.get(team=team, user=user)
-    if heir is not None and own.role == Membership.Role.LEAD:
+    place = Membership.objects.get(team=team, user=user)
+    if heir is not None and place.role == Membership.Role.LEAD:
         hand_over(team=team, to=heir.user, by=user)
     revoke_invitation(team=team, by=user)
     took_part = Registration.objects.filter(team=team).exists() or team.submissions.exists()
@@ -74,15 +74,15 @@ def _leave(team: Team, user: User) -> None:
 
 
 def _forget_in_history(user: User, called: str) -> None:
-    own = AuditEntry.objects.filter(actor=user)
-    names = {str(user), *own.values_list("actor_name", flat=True).distinct()}
-    runs = own.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
+    entries = AuditEntry.objects.filter(actor=user)
+    names = {str(user), *entries.values_list("actor_name", flat=True).distinct()}
+    runs = entries.filter(subject_type="tasks.submission").values_list("subject_id", flat=True)
     for run in Submission.objects.filter(pk__in=list(runs)).exclude(reason=""):
         reason = run.reason
         for name in names:
             reason = re.sub(
                 rf"^(Cancelled|Withdrawn) by (the organiser )?{re.escape(name)}(?=[.:])",
-                lambda found: f"{found[1]} by {found[2] or ''}{called}",
+                lambda match: f"{match[1]} by {match[2] or ''}{called}",
                 reason,
             )
         Submission.objects.filter(pk=run.pk).update(reason=reason)
@@ -95,7 +95,7 @@ def _forget_in_history(user: User, called: str) -> None:
             audit.replace(entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called)
         entry.subject = called
         entry.save(update_fields=["text", "facts", "subject"])
-    own.update(actor_name=called)
+    entries.update(actor_name=called)
 
 
 def _forget_address(address: str, called: str) -> None:

@@ -75,14 +75,14 @@ def write_backup(target: Path, *, with_secret: bool = True) -> Manifest:
 
 
 def remove_older(target: Path, keep: int) -> list[Path]:
-    found = []
+    dated = []
     for folder in target.parent.iterdir():
         if (folder / MANIFEST).is_file():
             try:
-                found.append((read_manifest(folder).made_at, folder))
+                dated.append((read_manifest(folder).made_at, folder))
             except BackupRefused:
                 continue
-    old = [folder for _, folder in sorted(found, reverse=True)[keep:] if folder != target]
+    old = [folder for _, folder in sorted(dated, reverse=True)[keep:] if folder != target]
     for folder in old:
         shutil.rmtree(folder)
     return old
@@ -183,11 +183,11 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if said["form"] != FORM:
-            raise BackupRefused(f"{path}: a backup of form {said['form']}; this release reads form {FORM}")
-        said["files"] = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
-        return Manifest(**said)
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["form"] != FORM:
+            raise BackupRefused(f"{path}: a backup of form {facts['form']}; this release reads form {FORM}")
+        facts["files"] = {name: (int(size), str(digest)) for name, (size, digest) in facts["files"].items()}
+        return Manifest(**facts)
     except FileNotFoundError:
         raise BackupRefused(f"{folder} is no backup: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
@@ -205,9 +205,9 @@ def digest_of(path: Path) -> tuple[int, str]:
         return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def differences(manifest: Manifest, found: Mapping[str, tuple[int, str]]) -> list[str]:
-    lines = [f"{name} is missing" for name in manifest.files if name not in found]
-    for name, (size, digest) in found.items():
+def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> list[str]:
+    lines = [f"{name} is missing" for name in manifest.files if name not in there]
+    for name, (size, digest) in there.items():
         if name not in manifest.files:
             lines.append(f"{name} is not listed")
         elif (size, digest) != manifest.files[name]:
@@ -290,9 +290,9 @@ def write_database(folder: Path) -> dict[str, Any]:
         connection.connection.backup(copy)
         # One file, which needs no journal beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
-        [(said,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
-        if said != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
-            raise BackupRefused(f"the copy of the database is damaged: {said}")
+        [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
+        if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
+            raise BackupRefused(f"the copy of the database is damaged: {state}")
     return {"vendor": "sqlite"}
 
 
@@ -340,9 +340,9 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
 
 
 def _own_tables() -> list[str]:
-    found = connection.introspection.table_names()
-    own = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return sorted({*own, *({MIGRATIONS} & set(found))})
+    names = connection.introspection.table_names()
+    models = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    return sorted({*models, *({MIGRATIONS} & set(names))})
 
 
 def _named(table: str, columns: list[str]) -> str:
@@ -399,8 +399,8 @@ class Restored:
 
 def restore_backup(folder: Path, *, overwrite: bool = False) -> Restored:
     manifest = verified(folder)
-    if not overwrite and (found := what_is_here()):
-        raise BackupRefused(f"this system is not empty: it has {found}; nothing was changed")
+    if not overwrite and (here := what_is_here()):
+        raise BackupRefused(f"this system is not empty: it has {here}; nothing was changed")
     for path in sorted(path for path in (folder / FILES).rglob("*") if path.is_file()):
         name = path.relative_to(folder / FILES).as_posix()
         if _stored_digest(name) == digest_of(path)[1]:
@@ -450,15 +450,15 @@ def what_is_here() -> str:
     for model in (User, Team, Season):
         if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
             return str(model._meta.verbose_name_plural)  # noqa: SLF001  (the same)
-    found = next((entry for folder in storage.FOLDERS for entry in folder.entries("")), None)
-    return f"files in its storage, such as {found.name}" if found else ""
+    entry = next((entry for folder in storage.FOLDERS for entry in folder.entries("")), None)
+    return f"files in its storage, such as {entry.name}" if entry else ""
 
 
 def _differing(manifest: Manifest) -> Iterator[str]:
     lost = set(manifest.lost)
     for file in named_files():
-        found = _stored_digest(file.name)
-        if file.name not in lost and (found is None or not found.startswith(file.sha256)):
+        stored = _stored_digest(file.name)
+        if file.name not in lost and (stored is None or not stored.startswith(file.sha256)):
             yield f"the file {file.name}"
     boards = board_digests()
     for name in [*manifest.boards, *(name for name in boards if name not in manifest.boards)]:

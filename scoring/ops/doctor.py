@@ -71,12 +71,12 @@ def examine(names: list[str] | None = None) -> list[Finding]:
     findings = []
     for name in names or CHECKS:
         try:
-            state, found, advice = CHECKS[name]()
+            state, words, advice = CHECKS[name]()
         except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
-            state, found = State.BAD, _("it could not be examined: %(reason)s")
-            found %= {"reason": f"{type(reason).__name__}: {reason}"}
+            state, words = State.BAD, _("it could not be examined: %(reason)s")
+            words %= {"reason": f"{type(reason).__name__}: {reason}"}
             advice = _("See what the other checks say; the log of the site has more.")
-        findings.append(Finding(name=name, state=state, found=found, advice=advice))
+        findings.append(Finding(name=name, state=state, found=words, advice=advice))
     return findings
 
 
@@ -84,30 +84,30 @@ Said = tuple[State, str, str]
 
 
 def _settings() -> Said:
-    found = checks.run_checks(include_deployment_checks=False)
-    serious = [message for message in found if message.is_serious()]
+    issues = checks.run_checks(include_deployment_checks=False)
+    serious = [message for message in issues if message.is_serious()]
     if serious:
         return State.BAD, "; ".join(message.msg for message in serious), serious[0].hint or ""
-    if found:
-        return State.ODD, "; ".join(message.msg for message in found), found[0].hint or ""
+    if issues:
+        return State.ODD, "; ".join(message.msg for message in issues), issues[0].hint or ""
     return State.GOOD, "nothing contradicts itself", ""
 
 
 def _database() -> Said:
     missing = schema_state().missing
     if missing:
-        found = _("%(number)s migration(s) behind this release") % {"number": len(missing)}
-        return State.BAD, found, _("Run `manage.py migrate`.")
-    found = _("%(database)s answers and is of this release") % {"database": connection.display_name}
-    return State.GOOD, found, ""
+        words = _("%(number)s migration(s) behind this release") % {"number": len(missing)}
+        return State.BAD, words, _("Run `manage.py migrate`.")
+    words = _("%(database)s answers and is of this release") % {"database": connection.display_name}
+    return State.GOOD, words, ""
 
 
 def _clock() -> Said:
     seconds = skew()
     if seconds > LARGEST_SKEW:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
-        found = _("this machine and the database differ by %(seconds)s s")
-        return State.BAD, found % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
+        words = _("this machine and the database differ by %(seconds)s s")
+        return State.BAD, words % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
     return State.GOOD, _("this machine and the database agree on the time"), ""
 
 
@@ -119,19 +119,19 @@ def _storage() -> Said:
     names = {name for gold in Gold.objects.all() for name in (gold.file, gold.index, gold.public)}
     missing = sorted(name for name in names if not storage.gold.exists(name))
     if missing and len(missing) == len(names):
-        found = (
+        words = (
             f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"
         )
         advice = (
             "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
             "with `manage.py storage copy`, or restore them from a backup."
         )
-        return State.BAD, found, advice
+        return State.BAD, words, advice
     if missing:
         advice = "Load the gold again with `manage.py load_gold`; the same content keeps its version."
         return State.BAD, f"{len(missing)} files of gold are missing, such as {missing[0]}", advice
-    found = f"files can be written to {place} and read; all {len(names)} files of gold are there"
-    return State.GOOD, found, ""
+    words = f"files can be written to {place} and read; all {len(names)} files of gold are there"
+    return State.GOOD, words, ""
 
 
 def _trouble_of_storage() -> str:
@@ -150,12 +150,12 @@ def _trouble_of_storage() -> str:
 
 def _disk() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
-    found = _("%(size)s GB are free for %(folder)s")
-    found %= {"size": in_decimals(f"{free / GIGABYTE:.1f}"), "folder": settings.DATA_DIR}
+    words = _("%(size)s GB are free for %(folder)s")
+    words %= {"size": in_decimals(f"{free / GIGABYTE:.1f}"), "folder": settings.DATA_DIR}
     if free < FEW_FREE:
         advice = _("Make room; runs wait while nothing can be written.")
-        return State.BAD if free < LEAST_FREE else State.ODD, found, advice
-    return State.GOOD, found, ""
+        return State.BAD if free < LEAST_FREE else State.ODD, words, advice
+    return State.GOOD, words, ""
 
 
 def _mail() -> Said:
@@ -192,12 +192,12 @@ def _confinement() -> Said:
         still_open = [name for name, is_closed in done.result.items() if not is_closed]
     if not still_open:
         return State.GOOD, f"closed to processes that read uploads: {', '.join(closed)}", ""
-    found = f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
+    words = f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
     if settings.CONFINEMENT == "limits":
         advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
     else:
         advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
-    return State.ODD, found, advice
+    return State.ODD, words, advice
 
 
 def _queue() -> Said:
@@ -208,8 +208,8 @@ def _queue() -> Said:
     facts = {"broker": broker.info(), "jobs": waiting.count()}
     if oldest is None:
         return State.GOOD, _("%(broker)s answers; %(jobs)s jobs are queued") % facts, ""
-    found = _("%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s")
-    return State.GOOD, found % {**facts, "ago": _ago(oldest.created_at)}, ""
+    words = _("%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s")
+    return State.GOOD, words % {**facts, "ago": _ago(oldest.created_at)}, ""
 
 
 def _queues() -> Said:
@@ -219,13 +219,13 @@ def _queues() -> Said:
     unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
     if unserved:
         words = _("%(why)s (%(jobs)s in it)")
-        found = "; ".join(
+        words = "; ".join(
             words % {"why": why, "jobs": counted(waiting[queue], "job")} for queue, why in unserved.items()
         )
         advice = _("Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it.")
-        return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, found, advice
-    found = _("all queues in use are served: %(names)s")
-    return State.GOOD, found % {"names": ", ".join(sorted(used)) or _("none is")}, ""
+        return State.BAD if any(waiting[queue] for queue in unserved) else State.ODD, words, advice
+    words = _("all queues in use are served: %(names)s")
+    return State.GOOD, words % {"names": ", ".join(sorted(used)) or _("none is")}, ""
 
 
 def _workers() -> Said:
@@ -235,20 +235,20 @@ def _workers() -> Said:
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _trouble_of_signs()):
         advice = _("Mend that first; whether there are workers is not known before.")
-        found = _("no sign of life can be kept where workers leave them: %(trouble)s")
-        return State.BAD, found % {"trouble": trouble}, advice
+        words = _("no sign of life can be kept where workers leave them: %(trouble)s")
+        return State.BAD, words % {"trouble": trouble}, advice
     if not groups and not owners:
         advice = _("Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own.")
         return State.BAD, _("no group of workers gives a sign of life"), advice
     hosts = sorted({group.host for group in groups} | owners)
     restarts = sum(group.reincarnations for group in groups)
-    found = _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % {
+    words = _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % {
         "groups": counted(len(groups), "group"),
         "jobs": counted(busy.count(), "job"),
         "hosts": ", ".join(hosts),
         "workers": counted(restarts, "worker"),
     }
-    return State.GOOD, found, ""
+    return State.GOOD, words, ""
 
 
 def _trouble_of_signs() -> str:
@@ -266,14 +266,14 @@ def _sweeper() -> Said:
     last = last_sweep()
     if last is None and (trouble := _trouble_of_signs()):
         advice = _("Mend that first; whether somebody sweeps is not known before.")
-        found = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
-        return State.BAD, found % {"trouble": trouble}, advice
+        words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
+        return State.BAD, words % {"trouble": trouble}, advice
     advice = _("`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`.")
     if last is None:
         return State.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
     late = database_now() - last > dt.timedelta(seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS)
-    found = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
-    return (State.BAD if late else State.GOOD), found, advice if late else ""
+    words = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
+    return (State.BAD if late else State.GOOD), words, advice if late else ""
 
 
 def _jobs() -> Said:
@@ -291,13 +291,13 @@ def _jobs() -> Said:
         advice = _(
             "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."
         )
-        found = _("%(jobs)s jobs are held by nobody, %(runs)s runs move without a job")
-        return State.BAD, found % {"jobs": lost, "runs": left}, advice
+        words = _("%(jobs)s jobs are held by nobody, %(runs)s runs move without a job")
+        return State.BAD, words % {"jobs": lost, "runs": left}, advice
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
         long = first.started_at and now - first.created_at > MAX_WAITING
-        found = _("%(jobs)s jobs wait: %(reason)s") % {"jobs": waiting.count(), "reason": first.reason}
-        return (State.ODD if long else State.GOOD), found, _("They go on by themselves.") if long else ""
+        words = _("%(jobs)s jobs wait: %(reason)s") % {"jobs": waiting.count(), "reason": first.reason}
+        return (State.ODD if long else State.GOOD), words, _("They go on by themselves.") if long else ""
     return State.GOOD, _("no job is stuck"), ""
 
 
@@ -306,8 +306,8 @@ def _models() -> Said:
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in missing_models()]
     waiting = Job.objects.filter(state=Job.State.WAITING, reason__contains="not installed").count()
     if waiting:
-        found = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
-        return State.BAD, found, "Run `make models` on the workers."
+        words = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
+        return State.BAD, words, "Run `make models` on the workers."
     if missing:
         return State.ODD, "; ".join(missing), "Runs will wait for them; run `make models` on the workers."
     if absent:
@@ -319,13 +319,13 @@ def _labels() -> Said:
     waiting = list(waiting_jobs())
     if waiting:
         models = ", ".join(sorted({row.model.name for row in waiting}))
-        found = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
-        found %= {"pairs": pairs_left(waiting_jobs()), "scorings": len(waiting), "models": models}
+        words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
+        words %= {"pairs": pairs_left(waiting_jobs()), "scorings": len(waiting), "models": models}
         advice = _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`.")
-        return State.ODD, found, advice
+        return State.ODD, words, advice
     labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
-    found = _("%(labels)s labels are kept and nothing waits for others") % {"labels": labels}
-    return State.GOOD, found, ""
+    words = _("%(labels)s labels are kept and nothing waits for others") % {"labels": labels}
+    return State.GOOD, words, ""
 
 
 def _ago(then: dt.datetime) -> str:
@@ -364,16 +364,16 @@ def needs_of(task: Task) -> list[Requirement]:
         options = task.task_type.checked_options(task.options)
     except OptionRefused as refused:
         return [Requirement(kind="options", name=task.slug, missing=str(refused))]
-    found: dict[Requirement, None] = {}
+    wanted: dict[Requirement, None] = {}
     for rules in task.rules:
         for metric in metrics_of(task.task_type, rules, options):
-            found |= dict.fromkeys(metric.requirements())
+            wanted |= dict.fromkeys(metric.requirements())
     if model := stored_model(options):
         deciding = EntailmentModel.objects.deciding(model, task.season)
         place = _("kept by this site: %(labels)s")
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
-        found[Requirement(kind="entailment labels", name=model, place=place)] = None
-    return list(found)
+        wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
+    return list(wanted)
 
 
 def missing_models() -> list[Requirement]:

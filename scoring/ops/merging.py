@@ -39,32 +39,32 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
                 _("%(team)s has asked %(other)s already; withdraw that first")
                 % {"team": team, "other": present.into}
             )
-        made = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
+        proposal = MergeProposal.objects.create(season=season, team=team, into=into, proposed_by=by)
         facts = {"team": team, "into": into}
         audit.record("merge-proposed", actor=by, subject=team, place=season, facts=facts)
-        tell_merge_asked(made)
-    return made
+        tell_merge_asked(proposal)
+    return proposal
 
 
 def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
-        held = _held(proposal)
-        facts = {"team": held.team, "into": held.into}
-        audit.record("merge-dropped", actor=by, subject=held.team, place=held.season, facts=facts)
-        forget_merge_asked(held)
-        held.delete()
+        locked = _held(proposal)
+        facts = {"team": locked.team, "into": locked.into}
+        audit.record("merge-dropped", actor=by, subject=locked.team, place=locked.season, facts=facts)
+        forget_merge_asked(locked)
+        locked.delete()
 
 
 def accept_merge(*, proposal: MergeProposal, by: User) -> int:
     with transaction.atomic():
-        held = _held(proposal)
-        _check_date(held.season)
+        locked = _held(proposal)
+        _check_date(locked.season)
         members = set(
-            Membership.objects.filter(team__in=(held.team, held.into)).values_list("user", flat=True)
+            Membership.objects.filter(team__in=(locked.team, locked.into)).values_list("user", flat=True)
         )
-        check_size(held.season, len(members))
-        teams = (held.team, held.into)
-        for phase in Phase.objects.filter(task__season=held.season, runs_in_total__isnull=False):
+        check_size(locked.season, len(members))
+        teams = (locked.team, locked.into)
+        for phase in Phase.objects.filter(task__season=locked.season, runs_in_total__isnull=False):
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(n=Sum("tries"))["n"]
             sent = sum(counted_runs(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
@@ -76,7 +76,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     )
                     % {"runs": counted(sent, "run"), "task": phase.task, "phase": phase, "most": most}
                 )
-        return _merge(held.season, held.team, held.into, by, reason="")
+        return _merge(locked.season, locked.team, locked.into, by, reason="")
 
 
 def merge_teams(*, season: Season, team: Team, into: Team, by: User, reason: str) -> int:
@@ -133,14 +133,14 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     behind = dict(present.values_list("phase").annotate(last=Max("priority")))
     runs = Submission.objects.select_for_update().filter(team=team, phase__task__season=season)
     for run in runs.select_related("phase__task").order_by("phase", "number"):
-        own = Submission.objects.filter(phase=run.phase_id, team=into)
+        sent = Submission.objects.filter(phase=run.phase_id, team=into)
         before, place = run.number, f"{run.phase.task.slug}/{run.phase.slug}"
-        run.number = (own.aggregate(last=Max("number"))["last"] or 0) + 1
+        run.number = (sent.aggregate(last=Max("number"))["last"] or 0) + 1
         run.team = into
-        if run.idempotency_key and own.filter(idempotency_key=run.idempotency_key).exists():
+        if run.idempotency_key and sent.filter(idempotency_key=run.idempotency_key).exists():
             run.idempotency_key = ""
         # One run of a team is selected: that of the team that stays.
-        run.is_selected = run.is_selected and not own.filter(is_selected=True).exists()
+        run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
             # Those of the team that stays come first.
             run.priority += behind.get(run.phase_id, 0)
@@ -151,12 +151,12 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
 
 
 def _entries(season: Season, team: Team, into: Team) -> tuple[Registration, Registration]:
-    held = Registration.objects.select_for_update().filter(season=season, is_approved=True)
-    by_team = {entry.team_id: entry for entry in held.filter(team__in=(team, into)).order_by("team")}
-    for own in (team, into):
-        if own.pk not in by_team:
+    entries = Registration.objects.select_for_update().filter(season=season, is_approved=True)
+    by_team = {entry.team_id: entry for entry in entries.filter(team__in=(team, into)).order_by("team")}
+    for one in (team, into):
+        if one.pk not in by_team:
             raise MergeRefused(
-                _("%(team)s does not take part in %(season)s") % {"team": own, "season": season}
+                _("%(team)s does not take part in %(season)s") % {"team": one, "season": season}
             )
     return by_team[team.pk], by_team[into.pk]
 
@@ -173,13 +173,13 @@ def _check_date(season: Season) -> None:
 
 def _hold(*teams: Team) -> None:
     """Always in the same order, so that of two merges one waits."""
-    for team in sorted(teams, key=lambda own: own.pk):
+    for team in sorted(teams, key=lambda team: team.pk):
         locked(team)
 
 
 def _held(proposal: MergeProposal) -> MergeProposal:
     _hold(proposal.team, proposal.into)
-    found = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
-    if found is None:
+    locked = MergeProposal.objects.select_related("season", "team", "into").filter(pk=proposal.pk).first()
+    if locked is None:
         raise MergeRefused(_("this has been answered or withdrawn already"))
-    return found
+    return locked
