@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
@@ -38,6 +39,7 @@ from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import announce, ask, report_abuse
 from tasks.webhooks.services import make_webhook
 from tests import factories
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import archives, boards, sheets
 from tests.scoring.publications import BESIDE, PLACEMENTS, keep_publication
 
@@ -167,9 +169,7 @@ def make_scene() -> Scene:
     ask(season=season, text="When does it end?", by=people["reader"])
     report_abuse(address="", text="This is an insult.", by=people["reader"])
     audit.record("member-joined", actor=people["organiser"], subject=phase, place=season)
-    if mounted_archive(archives.SLUG) is None:
-        with tempfile.TemporaryDirectory() as folder:
-            mount(archives.write_small_archive(Path(folder) / "archive"))
+    mount_archive()
     token, _ = Token.objects.issue(user=people["member"], name="of the member")
     return Scene(
         phase=phase,
@@ -183,6 +183,23 @@ def make_scene() -> Scene:
         job=_background_job(season, people["organiser"]),
         people=people,
     )
+
+
+def mount_archive() -> None:
+    if mounted_archive(archives.SLUG) is None:
+        with tempfile.TemporaryDirectory() as folder:
+            mount(archives.write_small_archive(Path(folder) / "archive"))
+
+
+@pytest.fixture(scope="module")
+def kept_scene(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_scene, django_db_blocker)
+
+
+@pytest.fixture
+def scene(db, kept_scene) -> Scene:
+    mount_archive()
+    return kept_scene()
 
 
 def _background_job(season: Season, asked_by: User) -> BackgroundJob:

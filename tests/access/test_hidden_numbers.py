@@ -1,6 +1,7 @@
 """Numbers that a phase hides stay hidden on every address: people's ratings and what teams report as well."""
 
 import datetime as dt
+from itertools import product
 
 import pytest
 from django.urls import reverse
@@ -9,10 +10,13 @@ from django.utils import timezone
 
 from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
 from tasks.models import Phase, Season, Submission, TeamFigure
+from tests.access.questions import questions_are_noted  # noqa: F401  (a fixture is found by being here)
 from tests.access.scene import SYSTEM, Scene, make_scene, without_instants
 from tests.access.table import ROUTES, address, is_read, named
+from tests.kept_worlds import KeptWorld, keep_world
+from tests.mass import mass
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("questions_are_noted")]
 
 #: As a page, an export or the API would begin to write them.
 SCORE, RATED, REPORTED, OUTSIDE = "0.734", "4.734", "734,159", "8.734"
@@ -23,8 +27,7 @@ NAME_A_TEAM = (
     "team-badge", "team-system-badge", "team-results", "team-feed", "team-system", "team-system-feed",
     "api:team-results", "api:team-system",
 )  # fmt: skip
-VARIANTS = (
-    "",
+QUESTIONS = (
     "?rules=corrected",
     "?rank=significance",
     "?cost=wall_seconds",
@@ -33,8 +36,7 @@ VARIANTS = (
 )
 
 
-@pytest.fixture
-def scene(client) -> Scene:
+def make_measured_scene() -> Scene:
     scene = make_scene()
     scene.run.evaluations.get().scores.update(value=0.734159)
     scene.sheet.published_at = scene.sheet.created_at
@@ -52,6 +54,11 @@ def scene(client) -> Scene:
     return scene
 
 
+@pytest.fixture(scope="module")
+def kept_scene(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_measured_scene, django_db_blocker)
+
+
 def by_phase():
     Phase.objects.update(shows_teams=False, version=2)
 
@@ -66,11 +73,16 @@ def bodies(client, scene: Scene, role: str):
         client.force_login(person)
     for name in ROUTES:
         if is_read(name) and not name.startswith("admin:"):
-            for variant in VARIANTS:
-                response = client.get(address(name, scene) + variant)
-                yield f"{name}{variant}", without_instants(response.getvalue().decode("utf-8", "replace"))
-                if response.status_code != 200:
-                    break  # What is not there, or not theirs, does not become so by a question.
+            response = client.get(address(name, scene))
+            yield name, read_to_its_end(response)
+            # What is not there, or not theirs, does not become so by a question.
+            if response.status_code == 200:
+                for query in filter(response.wsgi_request.GET.reads, QUESTIONS):
+                    yield name + query, read_to_its_end(client.get(address(name, scene) + query))
+
+
+def read_to_its_end(response) -> str:
+    return without_instants(response.getvalue().decode("utf-8", "replace"))
 
 
 @pytest.mark.parametrize("choice", ["ranks", "organisers", "nobody"])
@@ -108,8 +120,15 @@ def test_until_its_instant_a_board_tells_no_number_on_any_address(client, scene,
             assert number not in body, where
 
 
-@pytest.mark.parametrize("own", ["", "nothing", "scored"])
-@pytest.mark.parametrize("choice", ["ranks", "organisers", "nobody"])
+#: Each of either at least once; all pairs in `make proofs`.
+CHOICES = mass(
+    [("ranks", ""), ("organisers", "nothing"), ("nobody", "scored"), ("ranks", "scored")],
+    list(product(("ranks", "organisers", "nobody"), ("", "nothing", "scored"))),
+)
+
+
+@pytest.mark.mass
+@pytest.mark.parametrize(("choice", "own"), CHOICES)
 def test_a_team_learns_no_score_of_its_own_unless_the_phase_says_so(client, scene, choice, own):
     Phase.objects.update(board=choice, own_scores=own, shows_instances=True, version=2)
     for where, body in bodies(client, scene, "member"):
@@ -120,10 +139,12 @@ def test_a_team_learns_no_score_of_its_own_unless_the_phase_says_so(client, scen
 def test_what_was_measured_elsewhere_and_cards_are_there_where_the_board_shows_scores(client, scene):
     """So that the tests above look for what would be there, on pages, in exports and in the API."""
     Phase.objects.update(version=2)
-    said = {where.partition("?")[0]: body for where, body in bodies(client, scene, "visitor")}
+    said = dict(bodies(client, scene, "visitor"))
     names = ("outside", "board-csv", "board-json", "board-tex", "api:outside")
     assert [name for name in names if OUTSIDE not in said[name]] == []
     assert [name for name in ("board-csv", "board-json") if CARD not in said[name]] == []
+    assert {"board?rank=significance", "differences?rules=corrected", "costs?cost=wall_seconds"} <= set(said)
+    assert "imprint?score=1" not in said
 
 
 @pytest.mark.parametrize("choice", ["ranks", "organisers", "nobody"])
@@ -151,15 +172,18 @@ def test_names_of_teams_that_are_hidden_are_on_no_address(client, scene, role, h
 
 @pytest.mark.parametrize("hide", [by_phase, by_season])
 @pytest.mark.parametrize("role", ["visitor", "stranger", "organiser"])
-@pytest.mark.parametrize("name", NAME_A_TEAM)
-def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, name, role, hide):
+def test_a_team_whose_name_is_hidden_has_no_public_page(client, scene, role, hide):
     name_team(scene)
     client.logout()
     if person := scene.people[role]:
         client.force_login(person)
-    assert client.get(address(name, scene)).status_code == 200
+
+    def answers() -> dict[str, int]:
+        return {name: client.get(address(name, scene)).status_code for name in NAME_A_TEAM}
+
+    assert answers() == dict.fromkeys(NAME_A_TEAM, 200)
     hide()
-    assert client.get(address(name, scene)).status_code == 404
+    assert answers() == dict.fromkeys(NAME_A_TEAM, 404)
 
 
 @pytest.mark.parametrize("hide", [by_phase, by_season])
@@ -211,11 +235,21 @@ def test_numbers_of_nothing_in_an_address_are_not_there_and_break_nothing(client
             assert client.get(reverse(name, kwargs=own)).status_code == 404, name
 
 
-@pytest.mark.parametrize("asked", ["model", "run", "rules", "system", "dataset", "id", "score", "instance"])
-def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(client, scene, asked):
+#: What a page that reads all of its questions is asked.
+NAMES = ("model", "run", "rules", "system", "dataset", "id", "score", "instance")
+
+
+def test_a_character_that_no_database_takes_breaks_nothing_where_it_is_asked_for(client, scene):
     client.force_login(scene.people["organiser"])
+    asked = set()
     for name in ROUTES:
         if is_read(name) and not name.startswith(("admin:", "account")):
-            response = client.get(f"{address(name, scene)}?{asked}=%00")
+            response = client.get(address(name, scene))
             response.getvalue()
-            assert response.status_code < 500, name
+            questions = response.wsgi_request.GET
+            for asks in questions.read.union(NAMES if questions.is_read_whole else ()):
+                asked.add(asks)
+                response = client.get(f"{address(name, scene)}?{asks}=%00")
+                response.getvalue()
+                assert response.status_code < 500, (name, asks)
+    assert asked >= set(NAMES)

@@ -9,7 +9,6 @@ from django.db import transaction
 
 from citeboard.core.models import AuditEntry
 from scoring.models import OutsideMeasure, OutsideScore
-from tests.access.scene import make_scene
 from tests.access.table import OUR_ROUTES, address, expected, sign_in
 from tests.tasks.seasons import SEASON
 
@@ -157,8 +156,7 @@ def is_watched(name: str) -> bool:
 FAMILIES = ("account", "mfa", "socialaccount", "token", "annotate", "message", "api:message", "unsubscribe")
 
 
-def test_every_change_of_a_season_or_a_team_leaves_an_entry(client):
-    scene = make_scene()
+def test_every_change_of_a_season_or_a_team_leaves_an_entry(client, scene):
     before = rows()
     silent = {}
     told = set()

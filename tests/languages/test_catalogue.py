@@ -4,10 +4,10 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
-import polib
 import pytest
 from django.conf import settings
 
@@ -16,7 +16,12 @@ PLACE = re.compile(r"%\(\w+\)[sd]|%%|%[sd]")
 #: An English word that stands in German as it is has no umlaut to tell it by; these tell English prose.
 ENGLISH = re.compile(r"\b(the|of|with|your|are|not|which|runs? (is|was|were)|cannot|has been)\b")
 
-ENTRIES = list(polib.pofile(str(PO)))
+
+@cache
+def entries() -> list:
+    import polib
+
+    return list(polib.pofile(str(PO)))
 
 
 def forms(entry) -> list[tuple[str, str]]:
@@ -27,14 +32,14 @@ def forms(entry) -> list[tuple[str, str]]:
 
 
 def test_everything_that_is_said_is_said_in_german():
-    assert len(ENTRIES) > 1000
-    assert [entry.msgid for entry in ENTRIES if not all(german for _, german in forms(entry))] == []
+    assert len(entries()) > 1000
+    assert [entry.msgid for entry in entries() if not all(german for _, german in forms(entry))] == []
 
 
 def test_german_names_the_same_things():
     """A singular may leave its number out."""
     wrong = []
-    for entry in ENTRIES:
+    for entry in entries():
         for number, (english, german) in enumerate(forms(entry)):
             has, wanted = (sorted(set(PLACE.findall(text))) for text in (german, english))
             leaves_out = (
@@ -66,7 +71,7 @@ def test_german_has_the_same_markup():
     """In whatever order: a sentence may be built another way."""
     wrong = [
         (english, german)
-        for entry in ENTRIES
+        for entry in entries()
         for english, german in forms(entry)
         if "<" in english and sorted(Marks(english).found) != sorted(Marks(german).found)
     ]
@@ -74,14 +79,14 @@ def test_german_has_the_same_markup():
 
 
 def test_german_is_german():
-    said = [german.replace("Papers with Code", "") for entry in ENTRIES for _, german in forms(entry)]
+    said = [german.replace("Papers with Code", "") for entry in entries() for _, german in forms(entry)]
     assert [german for german in said if ENGLISH.search(german)] == []
 
 
 def test_quotation_marks_are_german_ones():
     wrong = [
         german
-        for entry in ENTRIES
+        for entry in entries()
         for _, german in forms(entry)
         if "”" in german or german.count("„") != german.count("“")
     ]
@@ -92,7 +97,7 @@ def test_space_around_a_text_stays():
     """Pages glue nothing together, but for what begins or ends with a space on purpose."""
     wrong = [
         (english, german)
-        for entry in ENTRIES
+        for entry in entries()
         for english, german in forms(entry)
         if (english[:1].isspace(), english[-1:].isspace()) != (german[:1].isspace(), german[-1:].isspace())
     ]
@@ -100,6 +105,8 @@ def test_space_around_a_text_stays():
 
 
 def test_the_compiled_catalogue_is_that_of_the_written_one():
+    import polib
+
     assert PO.with_suffix(".mo").read_bytes() == polib.pofile(str(PO), wrapwidth=0).to_binary()
 
 

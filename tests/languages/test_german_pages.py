@@ -8,7 +8,6 @@ from django.apps import apps
 from django.core.cache import caches
 from django.db import models, transaction
 
-from tests.access.scene import make_scene
 from tests.access.table import OUR_ROUTES, address, ask, row, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -61,9 +60,8 @@ class Skeleton(HTMLParser):
 
 
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
-def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(client, role):
+def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(client, scene, role):
     """No word is a key: no German name and no number with a comma is in an address, an id or a class."""
-    scene = make_scene()
     differ = {}
     for name in OUR_ROUTES:
         if 200 not in row(name).GET or name.startswith("api:"):
@@ -111,8 +109,7 @@ def stored() -> str:
 
 
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
-def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(client, role):
-    scene = make_scene()
+def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(client, scene, role):
     sign_in(client, scene, role)
     signed_in, differ = client.cookies.copy(), {}
     for name in OUR_ROUTES:

@@ -13,7 +13,6 @@ from tasks.models import Organiser
 from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
-from tests.access.scene import make_scene
 from tests.access.table import address
 
 pytestmark = pytest.mark.django_db
@@ -76,8 +75,7 @@ def said(page) -> str:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_page_is_as_though_nothing_had_been_kept_once_it_changes(change):
-    scene = make_scene()
+def test_a_page_is_as_though_nothing_had_been_kept_once_it_changes(scene, change):
     browsers = {role: Client() for role in READERS}
     for role, browser in browsers.items():
         if scene.people[role] is not None:

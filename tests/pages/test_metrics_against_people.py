@@ -66,6 +66,8 @@ def publish(sheet) -> None:
 
 
 def test_correlations_over_systems_and_texts_are_those_of_scipy(phase, sheet):
+    from scipy import stats
+
     publish(sheet)
     people = rated(phase)["consistency"]
     assert len(people) == 6 * len(TEXTS)

@@ -12,16 +12,11 @@ from django.urls import reverse
 from citeboard.teams.access import teams_of
 from scoring.board.visibility import audience_of, viewer_of
 from tests import factories
-from tests.access.scene import EVERY_ROLE, make_scene
+from tests.access.scene import EVERY_ROLE
 from tests.access.table import address
 
 pytestmark = pytest.mark.django_db
 PAGES = ("home", "season", "board")
-
-
-@pytest.fixture
-def scene():
-    return make_scene()
 
 
 def read(scene, role: str, name: str) -> str:

@@ -1,0 +1,3 @@
+"""The scene of the tables, built once."""
+
+from tests.access.scene import kept_scene, scene  # noqa: F401  (fixtures are found by being here)
