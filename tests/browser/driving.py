@@ -5,8 +5,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Error
-
 #: Stops at each chart for as long as it takes to be seen.
 PASS_BY_CHARTS = """async () => {
     for (const chart of document.querySelectorAll('.chart')) {
@@ -19,6 +17,11 @@ IS_WHOLE = """!document.querySelector(
     '[hx-trigger=load], .htmx-request, .htmx-swapping, .htmx-settling, .htmx-added'
 )"""
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
+#: What `visit` is told: both widths and both kinds of colours, which do not depend on each other.
+LOOKS = {
+    "wide and light": {"viewport": WIDE, "color_scheme": "light"},
+    "narrow and dark": {"viewport": NARROW, "color_scheme": "dark"},
+}
 
 
 def sign_in(page, live_server, email: str, password: str) -> None:
@@ -40,6 +43,8 @@ def until(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 def wait_for(page, condition: str) -> None:
     """Waits until an expression holds. Playwright's own wait would evaluate it in the page, which refuses."""
+
+    from playwright.sync_api import Error
 
     def holds() -> bool:
         try:
@@ -76,7 +81,8 @@ def barriers(page, axe: str) -> list[str]:
     """What would keep somebody out, by the rules of WCAG 2.2 A and AA and good practice."""
     page.evaluate(axe)
     found = page.evaluate(
-        "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+        "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],"
+        " resultTypes: ['violations']})"
     )
     return [
         f"{violation['id']} at {', '.join(str(node['target']) for node in violation['nodes'][:3])}"

@@ -1,25 +1,39 @@
 """Two runs side by side, ranks by significance and corrections of the gold, in a browser."""
 
 import zipfile
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import pytest
 from django.urls import reverse
 
+from citeboard.teams.models import User
+from tasks.models import Phase, Season, Submission
 from tests import factories
 from tests.api.sending import score
-from tests.browser.driving import NARROW, WIDE, comes_to, reveal, sign_in
+from tests.browser.driving import LOOKS, comes_to, reveal, sign_in
 from tests.browser.test_looks import faults_of
 from tests.factories import PASSWORD
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards, compared
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CORRECTED = (("D05-0001", "3", ["4"], "Method_Citation"), factories.CITANCES[1])
 
 
-@pytest.fixture
-def scene():
+@dataclass
+class Compared:
     """Four compared runs, and a second version of the gold that two of them have met."""
+
+    organiser: User
+    season: Season
+    phase: Phase
+    runs: list[Submission]
+
+    def address(self, name: str, query: str = "") -> str:
+        return boards.address(name, self.phase) + query
+
+
+def make_compared() -> Compared:
     organiser = factories.make_user(name="Olga")
     season = factories.make_season(organiser=organiser)
     phase = compared.make_phase(
@@ -28,10 +42,13 @@ def scene():
     runs = [compared.scored(phase, right, system=f"Of {right}") for right in (10, 9, 4, 0)]
     for rules in ("corrected", "official-2017"):
         compared.compare(phase, rules)
-    gold = factories.make_gold(phase=phase, topics=compared.TOPICS, citances=CORRECTED, reason="A correction")
-    scene = SimpleNamespace(organiser=organiser, season=season, phase=phase, runs=runs, gold=gold)
-    scene.address = lambda name, query="": boards.address(name, phase) + query
-    return scene
+    factories.make_gold(phase=phase, topics=compared.TOPICS, citances=CORRECTED, reason="A correction")
+    return Compared(organiser, season, phase, runs)
+
+
+@pytest.fixture(scope="module")
+def kept_scene(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_compared, django_db_blocker)
 
 
 def two(scene, query="") -> str:
@@ -51,10 +68,9 @@ OF_AN_ORGANISER = {
 }
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, colours, size):
-    page = visit(viewport=size, color_scheme=colours)
+@pytest.mark.parametrize("look", LOOKS)
+def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, look):
+    page = visit(**LOOKS[look])
     assert faults_of(page, live_server, OPEN_TO_ALL, scene, axe) == {}
     sign_in(page, live_server, scene.organiser.email, PASSWORD)
     assert faults_of(page, live_server, OF_AN_ORGANISER, scene, axe) == {}

@@ -1,17 +1,18 @@
-"""What every page owes to everybody: no barriers, no sideways scrolling, in light and in dark."""
+"""What pages full of content owe to everybody: no barriers, no sideways scrolling, in light and in dark.
+
+Pages that are the same in every season are among those of `tests.browser.test_every_page`.
+"""
 
 import pytest
 from django.urls import reverse
 
-from tests.browser.driving import NARROW, WIDE, barriers, reveal, sign_in, wait_for
-from tests.browser.scenes import Scene, make_scene
+from tests.browser.driving import LOOKS, barriers, reveal, sign_in, wait_for
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OPEN_TO_ALL = {
     "home": lambda scene: reverse("home"),
-    "about": lambda scene: reverse("about"),
     "season": lambda scene: reverse("season", args=[scene.phase.task.season.slug]),
     "task": lambda scene: reverse("task", args=[scene.phase.task.season.slug, scene.phase.task.slug]),
     "board": lambda scene: scene.address("board"),
@@ -19,9 +20,6 @@ OPEN_TO_ALL = {
     "board by facet": lambda scene: scene.address("board") + "?dimension=facet",
     "differences": lambda scene: scene.address("differences"),
     "standing": lambda scene: scene.address("board") + f"runs/{scene.run.pk}/",
-    "sign in": lambda scene: "/accounts/login/",
-    "sign up": lambda scene: "/accounts/signup/",
-    "new password": lambda scene: "/accounts/password/reset/",
     "nothing here": lambda scene: "/seasons/nowhere/",
 }
 OF_A_MEMBER = {
@@ -29,16 +27,7 @@ OF_A_MEMBER = {
     "submission": lambda scene: reverse("submission", args=[scene.run.pk]),
     "team": lambda scene: reverse("team", args=[scene.team.slug]),
     "teams": lambda scene: reverse("teams"),
-    "tokens": lambda scene: reverse("tokens"),
-    "addresses": lambda scene: "/accounts/email/",
-    "sign out": lambda scene: "/accounts/logout/",
-    "password": lambda scene: "/accounts/password/change/",
 }
-
-
-@pytest.fixture
-def scene() -> Scene:
-    return make_scene()
 
 
 def is_too_wide(page) -> bool:
@@ -56,10 +45,9 @@ def faults_of(page, live_server, pages, scene, axe) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, colours, size):
-    page = visit(viewport=size, color_scheme=colours)
+@pytest.mark.parametrize("look", LOOKS)
+def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, look):
+    page = visit(**LOOKS[look])
     assert faults_of(page, live_server, OPEN_TO_ALL, scene, axe) == {}
     sign_in(page, live_server, scene.member.email, PASSWORD)
     assert faults_of(page, live_server, OF_A_MEMBER, scene, axe) == {}

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.browser.driving import sign_in, until
-from tests.browser.scenes import make_scene
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -17,8 +16,7 @@ DROP = """() => {
 }"""
 
 
-def test_a_file_that_is_dropped_on_the_form_is_the_run(page, live_server):
-    scene = make_scene(teams=2)
+def test_a_file_that_is_dropped_on_the_form_is_the_run(page, live_server, scene):
     sign_in(page, live_server, scene.member.email, PASSWORD)
     page.goto(live_server.url + scene.address("upload"))
     assert page.evaluate(DROP) == "dropped.jsonl"
@@ -27,8 +25,7 @@ def test_a_file_that_is_dropped_on_the_form_is_the_run(page, live_server):
     assert "dropped.jsonl" in page.inner_text("#outcome")
 
 
-def test_a_command_is_copied_whole(page, live_server):
-    scene = make_scene(teams=2)
+def test_a_command_is_copied_whole(page, live_server, scene):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
     sign_in(page, live_server, scene.member.email, PASSWORD)
     page.goto(live_server.url + scene.address("upload"))

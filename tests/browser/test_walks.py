@@ -10,15 +10,10 @@ from django.utils import timezone
 from tasks.models import Submission
 from tests import factories
 from tests.browser.driving import NARROW, comes_to, reveal, sign_in, until, wait_for
-from tests.browser.scenes import Scene, make_scene, scored
+from tests.browser.scenes import scored
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def scene() -> Scene:
-    return make_scene()
 
 
 def test_a_reader_compares_systems_and_shares_what_is_seen(page, live_server, scene):
