@@ -85,14 +85,13 @@ def make_site(folder: Path) -> None:
 
 
 def compare(phase: int, rules: str) -> None:
-    from scoring.models import BoardOrder
-    from scoring.worker.compare_board import compare_board
+    from scoring.board.comparison_state import ask, order_of
+    from tasks.jobs.work import take_job
     from tasks.models import Phase
 
-    order, _ = BoardOrder.objects.get_or_create(phase_id=phase, rules=rules)
-    while order.version != Phase.objects.get(pk=phase).version:
-        compare_board(order.pk)
-        order.refresh_from_db()
+    while order_of(phase, rules).version != Phase.objects.get(pk=phase).version:
+        ask(phase, rules)
+        take_job(order_of(phase, rules).job_id)
 
 
 def add_migrations() -> None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from citeboard.teams.models import Membership, Team, User
 from tasks.gold.gold_files import load_gold
-from tasks.models import Gold, Organiser, Phase, Registration, Season, Submission, Task
+from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import submit_baseline, submit_run
 from tasks.submissions.uploads import Upload
@@ -155,6 +155,12 @@ def make_submission(
         **{"system": f"System {next(_numbers)}", "user": lead, **given},
     )
     return _changed(submission, fields)
+
+
+def make_job(kind: str, **facts) -> Job:
+    """Of what is no run; whatever it works on names it."""
+    facts = {"priority": Job.Priority.POST, "due_at": timezone.now() - dt.timedelta(days=1), **facts}
+    return Job.all_kinds.create(kind=kind, **facts)
 
 
 def make_baseline(*, phase: Phase, content: bytes | None = None, **fields) -> Submission:

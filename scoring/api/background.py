@@ -175,7 +175,7 @@ def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
         "page": address(request, "background-job", job.pk),
         "kind": job.kind,
         "state": job.state,
-        "progress": job.progress,
+        "progress": job.job.progress,
         "doing": job.doing,
         "waits_for": waits_for(job),
         "detail": words if job.state in (State.DONE, State.FAILED) else "",

@@ -190,7 +190,7 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [_failure(run, notes.get((run.pk, None))) for run in failed_runs(season)[:MAX_LISTED]]
     jobs = [
-        _failure(job.submission, notes.get((job.submission_id, job.pk)))
+        _failure(job.submission, notes.get((job.submission.pk, job.pk)))
         | {"job": job.pk, "rules": job.rules, "reason": job.reason, "failed_at": job.finished_at}
         for job in failed_rescorings(season)[:MAX_LISTED]
     ]
@@ -268,6 +268,8 @@ DeliverySerializer = mirror_of_model(
     Delivery,
     "One event for one webhook, and what was answered last.",
     "id kind event created_at state attempts response_code error answered_at",
+    state=serializers.ChoiceField(Delivery.State.choices, read_only=True),
+    attempts=serializers.IntegerField(read_only=True),
 )
 
 
@@ -316,7 +318,7 @@ def renew_secret(request: Request, webhook: Webhook) -> Webhook:
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
     """What a webhook was posted, newest first; for organisers."""
-    return webhook.deliveries.all()
+    return webhook.deliveries.select_related("job")
 
 
 @post(
@@ -327,7 +329,7 @@ def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
 )
 def repeat_delivery(request: Request, season: Season, delivery: int) -> Delivery:
     """Post an event once more; for organisers."""
-    rows = Delivery.objects.select_related("webhook__season")
+    rows = Delivery.objects.select_related("webhook__season", "job")
     row = get_object_or_404(rows, pk=delivery, webhook__season=season)
     webhook_services.repeat_delivery(delivery=row, by=person(request))
     row.refresh_from_db()

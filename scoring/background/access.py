@@ -1,5 +1,6 @@
 """Who may see a background job, and what its page says of it."""
 
+from django.db.models import Q
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,7 +15,7 @@ from tasks.seasons.access import may_help, may_organise
 
 
 def job_for(user: object, number: int) -> BackgroundJob:
-    related = ("season", "phase", "submission", "asked_by")
+    related = ("job", "season", "phase", "submission", "asked_by")
     job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
     if job is not None:
         season = job.season
@@ -31,9 +32,10 @@ def job_for(user: object, number: int) -> BackgroundJob:
 
 
 def jobs_of(season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None) -> list[BackgroundJob]:
-    states = (*BackgroundJob.MOVING, State.FAILED)
-    found = BackgroundJob.objects.filter(season=season, kind__in=kinds, state__in=states)
-    return list((found.filter(submission=submission) if submission else found).select_related("asked_by")[:5])
+    is_open = Q(finished_at=None) | Q(job__state=State.FAILED)
+    found = BackgroundJob.objects.filter(is_open, season=season, kind__in=kinds)
+    found = found.filter(submission=submission) if submission else found
+    return list(found.select_related("job", "asked_by")[:5])
 
 
 def run_to_judge(user: object, number: int) -> Submission:

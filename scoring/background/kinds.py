@@ -36,11 +36,12 @@ from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human.claim_review import keep_file, read_agreement
 from scoring.human.sheets import SheetRefused, check_size, draw_sheet, keep_sheet, runs_on_board
 from scoring.models import BackgroundJob
-from scoring.worker import background, interruptions
+from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
-from scoring.worker.interruptions import DATABASE_ERRORS
 from scoring.worker.local_copies import storage_in_use
+from tasks.jobs import engine, interruptions
+from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.models import Phase, Season, Submission
 from tasks.submissions.uploads import Upload
 
@@ -134,8 +135,8 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
 
 def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
     made = BackgroundJob.objects.filter(
-        kind=Kind.PAPER, state=State.DONE, season=paper.season, asked_by=_viewer(paper)
-    )
+        kind=Kind.PAPER, job__state=State.DONE, season=paper.season, asked_by=_viewer(paper)
+    ).select_related("job")
     rights, state = rights_of(paper), state_of(paper)
     allowed = [
         job for job in made.order_by("-finished_at", "-pk") if job.result["rights"] == rights and job.file
@@ -150,9 +151,8 @@ def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
 
 
 def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    return BackgroundJob.objects.filter(
-        kind=Kind.PAPER, state__in=BackgroundJob.MOVING, season=paper.season, asked_by=_viewer(paper)
-    ).first()
+    moving = BackgroundJob.objects.filter(kind=Kind.PAPER, finished_at=None, season=paper.season)
+    return moving.filter(asked_by=_viewer(paper)).select_related("job").first()
 
 
 def paper_of(job: BackgroundJob) -> OverviewPaper:
@@ -216,10 +216,6 @@ def _digest(*facts: object) -> str:
 BEATS = 4
 
 
-class JobLost(Exception):
-    pass
-
-
 @dataclass(frozen=True)
 class Outcome:
     """`record` writes what came out in the transaction that ends the job, and returns what its page says."""
@@ -233,7 +229,7 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
     """Raises JobLost, or Stopping where the worker is to end."""
     interruptions.check()
     if not background.tell(job, share, doing):
-        raise JobLost
+        raise engine.JobLost
 
 
 @contextmanager
@@ -242,10 +238,10 @@ def heartbeat(job: BackgroundJob) -> Iterator[None]:
     ended = threading.Event()
 
     def renew() -> None:
-        while not ended.wait(background.LEASE / BEATS):
+        while not ended.wait(background.BACKGROUND.lease / BEATS):
             # The next one may come through; without any the lease ends, and the job begins again.
             with suppress(*DATABASE_ERRORS):
-                background.renew(job)
+                engine.heartbeat(job.job)
             connection.close()
 
     beating = threading.Thread(target=renew, name="heartbeat", daemon=True)

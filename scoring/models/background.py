@@ -10,11 +10,11 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from tasks.models import Phase, Season, Submission
+from tasks.models import Job, Phase, Season, Submission
 
 
 class BackgroundJob(models.Model):
-    """The row is the truth, the queue only wakes, and a lease says who works on it."""
+    """What is asked for and what came of it; who works on it, and how far it is, its job says."""
 
     class Kind(models.TextChoices):
         SHEET = "sheet", _("Make a sheet for human evaluation")
@@ -28,8 +28,7 @@ class BackgroundJob(models.Model):
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
 
-    MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING)
-
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="background")
     kind = models.CharField(max_length=10, choices=Kind)
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="background_jobs")
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
@@ -44,16 +43,10 @@ class BackgroundJob(models.Model):
     file = models.CharField(
         max_length=200, blank=True, help_text="What was sent, or what came out, in the statistics storage."
     )
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    progress = models.FloatField(default=0, help_text="Share that is done, 0 to 1.")
     doing = models.CharField(max_length=200, blank=True, help_text="The step that is under way.")
-    reason = models.TextField(blank=True, help_text="Why it failed.")
     problems: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list, blank=True)
     more = models.PositiveIntegerField(default=0, help_text="Problems beyond those listed.")
     result: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
-    attempt = models.PositiveSmallIntegerField(default=0, help_text="Counted when a worker claims it.")
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -63,21 +56,15 @@ class BackgroundJob(models.Model):
         help_text="Nobody, where everybody gets the same.",
     )
     created_at = models.DateTimeField(default=timezone.now)
-    woken_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
-        indexes = [models.Index(fields=["state", "lease_expires_at"], name="background_job_by_lease")]
         constraints = [
             models.UniqueConstraint(
                 fields=["season", "kind", "digest"],
-                condition=Q(state__in=("queued", "running")),
+                condition=Q(finished_at=None),
                 name="background_job_once_at_a_time",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="running") | Q(lease_expires_at__isnull=False),
-                name="background_job_running_holds_a_lease",
             ),
         ]
 
@@ -85,12 +72,20 @@ class BackgroundJob(models.Model):
         return f"{self.get_kind_display()} for {self.season}"
 
     @property
+    def state(self) -> BackgroundJob.State:
+        return self.State.QUEUED if self.job.state == Job.State.WAITING else self.State(self.job.state)
+
+    @property
     def is_moving(self) -> bool:
-        return self.state in self.MOVING
+        return self.job.state in Job.MOVING
+
+    @property
+    def reason(self) -> str:
+        return self.job.reason
 
     @property
     def per_cent(self) -> int:
-        return int(100 * self.progress)
+        return int(100 * self.job.progress)
 
 
 class Rescore(models.Model):

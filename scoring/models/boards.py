@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
-from tasks.models import Gold, Phase, Submission
+from tasks.models import Gold, Job, Phase, Submission
 
 
 class ClassLeader(models.Model):
@@ -77,15 +77,13 @@ class Comparison(models.Model):
 
 
 class BoardOrder(models.Model):
-    """At ``version`` nothing was missing; ``asked_at`` says that the queue holds a wake for it."""
+    """At ``version`` nothing was missing; its job, which is begun anew each time, compares what is."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
     rules = models.CharField(max_length=60)
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="board")
     version = models.PositiveBigIntegerField(default=0)
-    asked_at = models.DateTimeField(null=True)
     classes_at = models.DateTimeField(null=True, help_text="When something was last found of its classes.")
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_expires_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering: ClassVar[list[str]] = ["phase", "rules"]

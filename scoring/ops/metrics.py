@@ -57,7 +57,7 @@ class _Rows(Collector):
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
         yield _gauge("citeboard_oldest_queued_job_age_seconds", about, "queue", oldest_queued(now))
         recently = _done().filter(finished_at__gt=now - RECENT)
-        times = recently.values_list("step").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
+        times = recently.values_list("kind").annotate(n=Count("pk"), mean=Avg(_TAKEN), most=Max(_TAKEN))
         steps = [
             (step, count, mean.total_seconds(), most.total_seconds()) for step, count, mean, most in times
         ]
@@ -148,7 +148,7 @@ def step_buckets() -> dict[str, tuple[list[int], float]]:
     measured = _done().annotate(seconds=_Seconds("finished_at", "started_at"))
     rows = (
         measured.annotate(place=Case(*places, default=Value(len(BUCKETS))))
-        .values_list("step", "place")
+        .values_list("kind", "place")
         .annotate(n=Count("pk"), total=Sum("seconds"))
     )
     numbers: dict[str, list[int]] = {}

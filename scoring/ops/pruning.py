@@ -27,6 +27,7 @@ from scoring.models import (
     PendingLabels,
     Snapshot,
 )
+from tasks.jobs.engine import orphaned
 from tasks.models import Gold, Season, Submission
 from tasks.seasons.history import NotDeleted
 from tasks.submissions.uploads import SAFE_AGE
@@ -46,6 +47,7 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
     now = timezone.now()
     yield _rows("expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run)
     yield _rows("expired counts", Limit.objects.filter(expires_at__lt=now.timestamp()), dry_run=dry_run)
+    yield _rows("orphaned jobs", orphaned(), dry_run=dry_run)
     old = superseded()
     matrices = {}
     for name in list(old.values_list("statistics", flat=True)):
@@ -70,10 +72,10 @@ def prune(*, dry_run: bool) -> Iterator[Pruned]:
     }
     # Asked after the files were found: a row that is written later belongs to a file that is younger.
     spared = {file.name for file in named_files()} | matrices.keys()
-    orphaned = {name: size for name, size in left.items() if name not in spared}
-    yield Pruned(what="orphaned files", count=len(orphaned), size=sum(orphaned.values()))
+    without_row = {name: size for name, size in left.items() if name not in spared}
+    yield Pruned(what="orphaned files", count=len(without_row), size=sum(without_row.values()))
     if not dry_run:
-        for name in orphaned:
+        for name in without_row:
             default_storage.delete(name)
 
 

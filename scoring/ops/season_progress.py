@@ -127,7 +127,7 @@ def _days(season: Season) -> list[Day]:
 def _times(season: Season) -> Times | None:
     done = Job.objects.filter(
         submission__phase__task__season=season,
-        step=Job.Step.SCORE,
+        kind=Job.Kind.SCORE,
         state=Job.State.DONE,
         started_at__isnull=False,
         finished_at__gt=database_now() - TIMED_WITHIN,

@@ -20,11 +20,9 @@ from citeboard.core.confined.pool import PRESENT_PER_PLACE
 from citeboard.core.database import NewerSchema, database_now, refuse_newer_schema
 from citeboard.core.instruments import SHARED_FOLDER, answered_so_far, begin_to_count, forget_counts
 from citeboard.core.processes import ProcessGroup
-from scoring.board.comparison_state import BOARDS
 from scoring.ops.sweeping import attempt, post_until, sweep_all
-from scoring.worker.background import WORK, sweep_background
+from tasks.jobs.engine import end_leases, wake_again
 from tasks.jobs.groups import Watchdog, forget_group
-from tasks.jobs.leases import JOBS
 from tasks.jobs.sweeper import sweep
 from tasks.submissions.uploads import remove_half_uploads
 
@@ -137,11 +135,11 @@ class Serving:
 
     def _keep_jobs_moving(self) -> None:
         ready = f"The worker is ready: {settings.WORKERS} at a time."
-        known, watchdog = None, _watchdog("")
+        known, watchdog = None, Watchdog("", workers=settings.PROCESSES)
         while not self._ending.is_set():
             name = self.groups[WORKER].group_name
             if name is not None and name != known and attempt(partial(_take_over, known)):
-                known, watchdog = name, _watchdog(name)
+                known, watchdog = name, Watchdog(name, workers=settings.PROCESSES)
             done = sweep_all()
             if known == self.groups[WORKER].group_name and attempt(watchdog.is_stuck):
                 self._hangs[WORKER].set()
@@ -236,21 +234,12 @@ def reap_orphans(own: Collection[int | None]) -> None:
         os.waitpid(ended.si_pid, 0)
 
 
-def _watchdog(owner: str) -> Watchdog:
-    def busy_besides(owner: str) -> int:
-        return BOARDS.leased_by(owner) + WORK.leased_by(owner)
-
-    return Watchdog(owner, workers=settings.PROCESSES, busy_besides=busy_besides)
-
-
 def _take_over(gone: str | None) -> bool:
     if gone is not None:
-        for kind in (JOBS, WORK, BOARDS):
-            kind.end_leases(gone)
+        end_leases(gone)
         forget_group(gone)
         sweep()
-        sweep_background()
-    JOBS.wake_again(before=database_now())
+    wake_again(before=database_now())
     return True
 
 

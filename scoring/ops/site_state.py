@@ -152,9 +152,9 @@ def site_state() -> SiteState:
         failures=[
             Failure(
                 job=job.pk,
-                submission=job.submission_id,
+                submission=job.submission.pk,
                 run=str(job.submission),
-                step=job.step,
+                step=job.kind,
                 reason=job.reason,
                 at=job.finished_at,
                 trace=job.trace,

@@ -14,9 +14,9 @@ from scoring.board import comparison_state as board_orders
 from scoring.board import snapshots
 from scoring.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
-from scoring.worker.interruptions import DATABASE_ERRORS
 from scoring.worker.local_copies import remove_leftovers
 from tasks.jobs.deliveries import send_deliveries
+from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.jobs.mails import send_mails
 from tasks.jobs.sweeper import sweep
 from tasks.notifications.events import remind_of_deadlines
@@ -25,7 +25,6 @@ from tasks.submissions.uploads import remove_abandoned
 #: Each with what it says of its result.
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
-    background.sweep_background: "{} background jobs set moving again",
     background.forget_old: "{} old background jobs forgotten",
     rescoring.fill_up: "{} scorings queued again",
     board_orders.ask_again: "{} boards to be compared",

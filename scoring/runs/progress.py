@@ -158,7 +158,7 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     received = Step(name=_("received"), state="done", at=submission.submitted_at)
     if submission.is_unwritten:
         return _unwritten(submission)
-    check = submission.jobs.filter(step=Job.Step.CHECK).order_by("-id").first()
+    check = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("-id").first()
     if check is not None and check.state != Job.State.DONE:
         return [received, *_unfinished_check(submission, check)]
     warnings = len(submission.warnings)

@@ -68,7 +68,7 @@ def events(run: Submission, viewer: object) -> list[Event]:
 
 def _steps(run: Submission) -> Iterator[Event]:
     for job in run.jobs.select_related("gold"):
-        what = str(Job.Step(job.step).label)
+        what = str(Job.Kind(job.kind).label)
         if job.rules:
             what = _("%(step)s under “%(rules)s” against gold v%(number)s") % {
                 "step": what,

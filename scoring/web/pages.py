@@ -44,7 +44,7 @@ def page(address: str, view: View, name: str, **given: str) -> URLPattern:
 #: What numbers in the addresses of organisers are of, and how each belongs to the season.
 ROWS: dict[str, tuple[QuerySet[Any], str]] = {
     "acknowledgement": (Acknowledgement.objects.all(), "submission__phase__task__season"),
-    "delivery": (Delivery.objects.select_related("webhook__season"), "webhook__season"),
+    "delivery": (Delivery.objects.select_related("webhook__season", "job"), "webhook__season"),
     "given": (ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"),
     "organiser": (Organiser.objects.select_related("user", "season"), "season"),
     "phase": (Phase.objects.select_related("task__season"), "task__season"),

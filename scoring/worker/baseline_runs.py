@@ -24,9 +24,9 @@ from scoring.tools.baselines import (
     has_papers,
 )
 from scoring.worker.child import RunFailed
-from scoring.worker.interruptions import retry_on_database_error
 from scoring.worker.local_copies import gold_copy, storage_in_use
 from tasks.jobs import leases
+from tasks.jobs.interruptions import retry_on_database_error
 from tasks.jobs.leases import create_jobs, create_writing_job, options_digest, restart
 from tasks.models import Gold, Job, Phase, Submission, Task
 from tasks.submissions.run_acts import replace
@@ -114,7 +114,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
         if name != HUMAN:
             options = options_digest(phase.task.options)
             runs = runs.filter(
-                jobs__in=Job.objects.filter(step=Job.Step.WRITE, gold=gold, options_digest=options)
+                jobs__in=Job.objects.filter(kind=Job.Kind.WRITE, gold=gold, options_digest=options)
             )
         run = runs.first()
         if run is None:
@@ -136,7 +136,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             return Asked(name=name, submission=run, is_new=True)
         # What failed begins again, and jobs that are missing are made.
         made = [] if run.is_unwritten else create_jobs(run, gold)
-        jobs = run.jobs.filter(step=Job.Step.WRITE) if run.is_unwritten else run.jobs.filter(gold=gold)
+        jobs = run.jobs.filter(kind=Job.Kind.WRITE) if run.is_unwritten else run.jobs.filter(gold=gold)
         restarted = [job for job in jobs.filter(state=Job.State.FAILED) if restart(job)]
         return Asked(name=name, submission=run, is_new=bool(made or restarted))
 
@@ -163,7 +163,7 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
-    Submission.objects.filter(pk=job.submission_id).update(
+    Submission.objects.filter(pk=job.submission.pk).update(
         file=stored.file,
         filename=stored.filename,
         sha256=stored.sha256,
@@ -171,7 +171,7 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
         warnings=as_warnings(*capped(found.problems)),
         description=" ".join(filter(None, [described(baseline(job.submission.built_in)), rests_on])),
     )
-    submission = Submission.objects.select_related("phase__task").get(pk=job.submission_id)
+    submission = Submission.objects.select_related("phase__task").get(pk=job.submission.pk)
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
     # A large one is checked by its scorer alone: nobody waits to be told of faults by line.

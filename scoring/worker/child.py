@@ -21,6 +21,7 @@ from citeboard.core.confined import limits as ends
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import SINGLE_THREADED
 from scoring.worker import confined
+from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,11 +49,11 @@ class RunFailed(Exception):
         super().__init__(message)
 
 
-class ScorerDied(Exception):
+class ScorerDied(JobDied):
     pass
 
 
-class ScorerWaits(Exception):
+class ScorerWaits(JobWaits):
     pass
 
 

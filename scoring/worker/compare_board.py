@@ -1,4 +1,4 @@
-"""What the queue wakes besides scoring: compare the rows of a board, then the runs within each class."""
+"""Comparing the rows of a board, then the runs within each class."""
 
 import itertools
 import logging
@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from citeboard.core.database import from_now
-from citeboard.core.processes import group_name, process_name
-from citeboard.core.words import one_line
-from scoring.board import comparison_state as board_orders
+from citeboard.core.processes import group_name
+from scoring.board.comparison_state import finish, give_way
 from scoring.board.comparisons import (
     AT_A_TIME,
     StatisticsAway,
@@ -31,10 +30,11 @@ from scoring.metrics import known_metric, metric_of
 from scoring.models import BoardOrder, Breakdown, Evaluation
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
-from scoring.worker import interruptions
-from scoring.worker.interruptions import DATABASE_ERRORS
+from tasks.jobs import interruptions
+from tasks.jobs.engine import JobLost, heartbeat, row_of
 from tasks.jobs.queue_choice import claimable
-from tasks.models import Gold, Phase
+from tasks.jobs.work import JobWaits, take_jobs
+from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
 #: Seconds after which the queue may have its worker back.
@@ -46,54 +46,40 @@ Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 log = logging.getLogger(__name__)
 
 
-class BoardLost(Exception):
-    pass
+#: Wakes of earlier releases name it.
+compare_board = take_jobs
 
 
-def compare_board(order_id: int) -> None:
-    """Compare what is missing, unless another worker does. What is left is asked for again."""
-    with interruptions.held_back():
-        try:
-            order = None if interruptions.is_asked() else board_orders.claim(order_id, process_name())
-            if order is not None:
-                _work(order)
-        except DATABASE_ERRORS as reason:
-            words = "The database failed while the rows of board %s were compared: %s"
-            log.error(words, order_id, one_line(reason))  # noqa: TRY400  (an outage is not worth a traceback)
-
-
-def _work(order: BoardOrder) -> None:
+def compare(job: Job) -> None:
+    """What is missing; after a while, or where a job of a smaller priority waits, the rest another time."""
+    order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
     unreadable: set[int] = set()
     group = group_name(os.getpgrp())
-    try:
-        while True:
-            interruptions.check()
-            phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
-            # What the board stands on, and what it will stand on when all runs have been scored again.
-            golds = {gold.pk: gold for gold in (board_gold(phase), Gold.objects.current(phase)) if gold}
-            has_found = any(_compare_some(order, phase, gold, unreadable) for gold in golds.values())
+    while True:
+        interruptions.check()
+        phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
+        # What the board stands on, and what it will stand on when all runs have been scored again.
+        golds = {gold.pk: gold for gold in (board_gold(phase), Gold.objects.current(phase)) if gold}
+        priority = Job.Priority.COMPARISON
+        try:
+            has_found = any(_compare_some(job, order, phase, gold, unreadable) for gold in golds.values())
             if not has_found and any(some_classes(phase, order.rules, gold) for gold in golds.values()):
-                has_found = True
+                has_found, priority = True, Job.Priority.CLASSES
+                _renew(job)
                 # Pages of classes find out by themselves that something was found.
-                _renew(order, classes_at=from_now())
-            if not has_found:
-                if board_orders.finish(order, phase.version):
-                    return
-            elif time.monotonic() > until or claimable(group).exists():
-                board_orders.release(order)
-                board_orders.ask(order.phase_id, order.rules)
+                BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
+        except StatisticsAway as reason:
+            raise JobWaits(str(reason)) from reason
+        if not has_found:
+            if finish(order, job, phase.version):
                 return
-    except interruptions.Stopping:
-        board_orders.release(order)
-    except StatisticsAway as reason:
-        log.warning("Board %s is compared later, by the next sweep: %s", order.pk, reason)
-        board_orders.release(order)
-    except BoardLost:
-        log.warning("Another worker compares the rows of board %s", order.pk)
+        elif time.monotonic() > until or claimable(group).filter(priority__lt=priority).exists():
+            give_way(job, priority)
+            return
 
 
-def _compare_some(order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> bool:
+def _compare_some(job: Job, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]) -> bool:
     """The evaluation with the most comparisons still to make with some of those that it has not been compared
     with; False where none is left.
     """
@@ -133,14 +119,14 @@ def _compare_some(order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[i
         # While the board is ours; pages that show its order are made anew.
         with transaction.atomic():
             save_comparisons(results)
-            _renew(order)
+            _renew(job)
             bump_version(order.phase_id)
     return True
 
 
-def _renew(order: BoardOrder, **facts: object) -> None:
-    if not board_orders.BOARDS.heartbeat(order, **facts):
-        raise BoardLost
+def _renew(job: Job) -> None:
+    if not heartbeat(job):
+        raise JobLost
 
 
 def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:

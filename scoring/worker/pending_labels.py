@@ -23,7 +23,7 @@ from scoring.metrics.entailment import Pair, stored_model
 from scoring.models import EntailmentLabel, EntailmentModel, PendingLabels, PendingPair
 from scoring.worker.child import PairsPending
 from scoring.worker.local_copies import storage_in_use
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.models import Job
 
 #: A sweep tries again only so late, since whoever brings labels sees to it.
@@ -52,7 +52,7 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     try:
         with transaction.atomic():
             reason, until = reason_for(found.pending, found.pairs, model), timezone.now() + PATIENCE
-            is_kept = leases.defer(job, reason, until=until)
+            is_kept = engine.defer(job, reason, until=until)
             if is_kept:
                 _replace(job, model, found.pairs, name, lines)
     finally:
@@ -82,7 +82,7 @@ def go_on(model: EntailmentModel, *, is_unsure: bool = False) -> int:
     waiting = Job.objects.filter(pending_labels__in=_waiting_for(model), state=Job.State.WAITING)
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
-    resumed = sum(leases.resume(job) for job in waiting.order_by("pk"))
+    resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
     # What jobs waited for that have been scored or cancelled since.
     for ended in _waiting_for(model).exclude(job__state__in=STILL_WAITING):
         storage.statistics.delete(ended.file)

@@ -17,7 +17,7 @@ from scoring.board.counting import unsettled
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore
 from tasks.gold.gold_files import gold_change, keep_uploaded_gold, record_gold
-from tasks.jobs.leases import MOVING, check_again, create_jobs, options_digest, rescore, restart
+from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tasks.submissions.uploads import Upload
 from tasks.types import InputRefused, Problem
@@ -106,7 +106,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
         if not (queued := int(check_again(submission, gold))):
             jobs = submission.jobs.order_by("pk")
             if submission.is_unwritten:
-                jobs = jobs.filter(step=Job.Step.WRITE)
+                jobs = jobs.filter(kind=Job.Kind.WRITE)
             else:
                 task = phase.task
                 queued = len(create_jobs(submission, gold))
@@ -170,7 +170,7 @@ def progress(phase: Phase) -> Progress:
         runs=runs.count(),
         left=unsettled(phase, gold).count() if gold else 0,
         failed=jobs.filter(state=State.FAILED).values("submission").distinct().count(),
-        waiting=jobs.filter(state__in=MOVING).count(),
+        waiting=jobs.filter(state__in=Job.MOVING).count(),
         order=Rescore.objects.filter(phase=phase, ended_at=None).select_related("asked_by").first(),
     )
 

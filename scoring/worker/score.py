@@ -1,10 +1,9 @@
-"""What the queue wakes: claim a job, have a process of its own score it, publish what came out."""
+"""Scoring a run: have a process of its own do it, and publish what came out."""
 
 import logging
-import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -18,16 +17,12 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.confined.limits import Limits
-from citeboard.core.logs import request_id
-from citeboard.core.processes import group_name, process_name
-from citeboard.core.words import one_line
 from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import forget_comparisons
 from scoring.metrics.entailment import stored_model
 from scoring.models import Breakdown, Evaluation, Score, Signature, save_breakdowns
 from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
 from scoring.tools.baselines import baseline
-from scoring.worker import interruptions
 from scoring.worker.baseline_runs import keep_written
 from scoring.worker.child import (
     PENDING,
@@ -41,7 +36,6 @@ from scoring.worker.child import (
     refusal,
 )
 from scoring.worker.entailment_labels import is_outdated, local_options
-from scoring.worker.interruptions import DATABASE_ERRORS, default_on_database_error, retry_on_database_error
 from scoring.worker.local_copies import (
     forget_gold,
     gold_copy,
@@ -51,7 +45,9 @@ from scoring.worker.local_copies import (
     work_folder,
 )
 from scoring.worker.pending_labels import wait_for_labels
-from tasks.jobs import leases
+from tasks.jobs import engine, interruptions, leases
+from tasks.jobs.interruptions import default_on_database_error, retry_on_database_error
+from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job, Submission, Task
 from tasks.submissions.run_card import as_warnings
 from tasks.types import Problem
@@ -59,65 +55,19 @@ from tasks.types.problems import capped
 
 TICK = 0.25  # seconds between looks at the scorer
 MAX_SILENCE = 2.0  # seconds between signs of life; a cancelled run ends within so many
-FAULT = "The site failed to score the run by a fault of its own, which its organisers can see."
-
 log = logging.getLogger(__name__)
 
-
-class JobLost(Exception):
-    pass
-
-
-def score_next(woken_for: int) -> None:
-    group = group_name(os.getpgrp())
-    while _claimed_and_scored(lambda: leases.claim_next(process_name(), group), woken_for):
-        pass
+#: Wakes of earlier releases name them.
+score_next, score = take_jobs, take_job
 
 
-def score(job_id: int) -> None:
-    _claimed_and_scored(lambda: leases.claim(job_id, process_name()), job_id)
-
-
-def _claimed_and_scored(claim: Callable[[], Job | None], woken_for: int) -> bool:
-    """Whether there was a job. What happens is told in the job and never raised to the queue."""
-    with interruptions.held_back():
-        try:
-            job = None if interruptions.is_asked() else retry_on_database_error(claim)
-            if job is not None:
-                # Log lines carry the id of the request that brought the run.
-                token = request_id.set(job.trace or f"job-{job.pk}")
-                try:
-                    _work(job)
-                finally:
-                    request_id.reset(token)
-        except DATABASE_ERRORS as reason:
-            # The job stays ours in name until its lease ends, and then a sweep queues it again.
-            words = "The database failed while a worker was woken for job %s: %s"
-            log.error(words, woken_for, one_line(reason))  # noqa: TRY400  (an outage is not worth a traceback)
-            return False
-        return job is not None and not interruptions.is_asked()
-
-
-def _work(job: Job) -> None:
+def score_run(job: Job) -> None:
     try:
         with closing(ready_scorer()) as scorer:
             _score_and_publish(job, scorer)
     except RunFailed as reason:
         fail = partial(leases.fail, hit_limit=reason.hit_limit)
         retry_on_database_error(fail, job, str(reason), reason.problems)
-    except ScorerDied as reason:
-        retry_on_database_error(leases.crashed, job, str(reason))
-    except ScorerWaits as reason:
-        retry_on_database_error(leases.defer, job, str(reason))
-    except interruptions.Stopping:
-        retry_on_database_error(leases.release, job)
-    except JobLost:
-        log.warning("Job %s is not ours any more", job.pk, extra=leases.described(job))
-    except DATABASE_ERRORS:
-        raise
-    except Exception:
-        log.exception("Job %s could not be scored", job.pk, extra=leases.described(job))
-        retry_on_database_error(leases.crashed, job, FAULT)
 
 
 def _score_and_publish(job: Job, scorer: Scorer) -> None:
@@ -125,27 +75,27 @@ def _score_and_publish(job: Job, scorer: Scorer) -> None:
     command = scorer_command(job, scorer.folder)
     began = time.monotonic()
     scorer.begin(command, limits_for(job.submission.phase.task))
-    log.info("Job %s is scored by process %s", job.pk, scorer.process.pid, extra=leases.described(job))
+    log.info("Job %s is scored by process %s", job.pk, scorer.process.pid, extra=engine.described(job))
     prepare_scorer()
     while not scorer.ended(within=TICK):
         interruptions.check()
         if time.monotonic() - silent_since > min(MAX_SILENCE, settings.LEASE_SECONDS / 4):
-            heartbeat = partial(leases.heartbeat, job, scorer.progress)
+            heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
             if not default_on_database_error(heartbeat, otherwise=True):
-                raise JobLost
+                raise engine.JobLost
             silent_since = time.monotonic()
     if scorer.last_words:
-        log.warning("The scorer of job %s said: %s", job.pk, scorer.last_words, extra=leases.described(job))
+        log.warning("The scorer of job %s said: %s", job.pk, scorer.last_words, extra=engine.described(job))
     try:
         result = scorer.result()
     except PairsPending as missing:
         # Until its labels come; if some came while it was scored, it goes on at once.
         has_waited = retry_on_database_error(wait_for_labels, job, missing, scorer.pending)
         if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
-            retry_on_database_error(leases.resume, job)
+            retry_on_database_error(engine.resume, job)
     else:
         if not publish(job, scorer, result, time.monotonic() - began):
-            raise JobLost
+            raise engine.JobLost
 
 
 #: The largest file that a scoring may write.
@@ -211,7 +161,7 @@ def scorer_command(job: Job, folder: Path) -> ScorerCommand:
     """By the job's step. Raises RunFailed or ScorerWaits where the files cannot be had."""
     submission = job.submission
     task_type = submission.phase.task.type
-    if job.step == Job.Step.WRITE:
+    if job.kind == Job.Kind.WRITE:
         chosen = baseline(submission.built_in)
         source = gold_copy(job.gold) if chosen.learns_from_gold else inputs_copy(job.gold)
         wanted = [option.name for option in chosen.options if option.name in job.options]
@@ -235,7 +185,7 @@ def scorer_command(job: Job, folder: Path) -> ScorerCommand:
     name = submission.filename
     files = [task_type, gold, f"--run={run_copy(submission, folder)}", f"--run-name={name}"]
     refused = partial(refusal, run_name=name)
-    if job.step == Job.Step.CHECK:
+    if job.kind == Job.Kind.CHECK:
         arguments = ["check", *files, *_options(job.options)]
         return ScorerCommand(arguments, doing="Checking", fault=CHECK_FAULT, refused=refused)
     arguments = ["score", *files, rules, *_options(local_options(job, folder)), statistics]
@@ -253,12 +203,12 @@ def _impossible(what: str, otherwise: str, problems: Sequence[Mapping[str, Any]]
 
 
 def publish(job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float) -> bool:
-    if job.step == Job.Step.WRITE:
+    if job.kind == Job.Kind.WRITE:
         return keep_written(job, scorer.folder / WRITTEN, str(result.get("rests_on", "")))
     if result["gold"]["sha256"] != job.gold.digest:
         forget_gold(job.gold)
         raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
-    if job.step == Job.Step.CHECK:
+    if job.kind == Job.Kind.CHECK:
         # Queue what can be scored, with the warnings of the check.
         problems = [Problem(**warning) for warning in result["warnings"]]
         named = [own if own.file else replace(own, file=job.submission.filename) for own in problems]

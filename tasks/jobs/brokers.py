@@ -13,7 +13,6 @@ import redis
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from django_q.brokers.orm import ORM
 from django_q.brokers.redis_broker import Redis
 from django_q.conf import Conf
@@ -26,23 +25,15 @@ from redis.retry import Retry
 from citeboard.core.database import from_now
 from citeboard.core.outages import DATABASE, REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
-from tasks.jobs.engine import BACKGROUND, COMPARE, SCORE
+from tasks.jobs.engine import WAKE
 from tasks.jobs.groups import SignOfLife
 from tasks.jobs.queue_choice import claimable
-from tasks.models import Job
 
 #: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
 #: did not answer; and between two looks at the database meanwhile.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
 #: Seconds after which every process has noticed that Redis is back, and gives wakes again.
 SETTLED = 30.0
-
-#: What says which row waits beside runs, by priority: boards are compared last. Named and not imported, since
-#: scoring stands to the right of tasks.
-NEXT = {
-    BACKGROUND: "scoring.worker.background.next_queued",
-    COMPARE: "scoring.board.comparison_state.next_asked",
-}
 
 Wakes = list[tuple[Any, bytes | str]]
 
@@ -156,18 +147,8 @@ def _leave_alone(reason: RedisError) -> None:
 
 def _found() -> Wakes | None:
     time.sleep(LOOK)
-    if _database_answers(claimable(group_name(os.getpgrp())).exists):
-        return _wake(SCORE, 0)
-    if settings.QUEUES and Job.LIGHT not in settings.QUEUES:
+    if not _database_answers(claimable(group_name(os.getpgrp())).exists):
         return None
-    for function, next_of_it in NEXT.items():
-        number: int | None = _database_answers(import_string(next_of_it))
-        if number is not None:
-            return _wake(function, number)
-    return None
-
-
-def _wake(function: str, number: int) -> Wakes:
     name, key = uuid()
-    given = {"args": (number,), "kwargs": {}, "started": timezone.now()}
-    return [(None, SignedPackage.dumps({"id": key, "name": name, "func": function, **given}))]
+    wake = {"id": key, "name": name, "func": WAKE, "args": (), "kwargs": {}, "started": timezone.now()}
+    return [(None, SignedPackage.dumps(wake))]

@@ -3,16 +3,18 @@
 import logging
 import time
 from http.client import HTTPException
+from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from citeboard.core.database import from_now
-from tasks.jobs.engine import DueKind
-from tasks.models import Delivery, Webhook
+from tasks.jobs.engine import PostedKind, end_lease
+from tasks.models import Delivery, Job, Webhook
 from tasks.webhooks.posting import AddressRefused, body_of, post, target_of
 from tasks.webhooks.services import secret_of
 
-State = Delivery.State
+State = Job.State
 
 MAX_AT_ONCE, BUDGET_SECONDS = 50, 15
 #: The pauses before each further attempt; after the last it is given up.
@@ -22,14 +24,13 @@ MAX_ERROR = 300
 log = logging.getLogger(__name__)
 
 
-class Deliveries(DueKind[Delivery]):
-    model, lease = Delivery, 60
+class Deliveries(PostedKind):
+    name, model, lease = Job.Kind.WEBHOOK, Delivery, 60
     related = ("webhook",)
-    owner, attempt = "owner", "attempts"
 
     @property
-    def due(self) -> QuerySet[Delivery]:
-        return super().due.filter(webhook__in=Webhook.objects.filter(is_active=True))
+    def due(self) -> QuerySet[Job]:
+        return super().due.filter(delivery__webhook__in=Webhook.objects.filter(is_active=True))
 
 
 DELIVERIES = Deliveries()
@@ -37,10 +38,10 @@ DELIVERIES = Deliveries()
 
 def send_deliveries() -> int:
     until = time.monotonic() + BUDGET_SECONDS
-    return sum(_send(delivery) for delivery in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until))
+    return sum(_send(*taken) for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until))
 
 
-def _send(delivery: Delivery) -> bool:
+def _send(job: Job, delivery: Delivery) -> bool:
     code, error = None, ""
     try:
         code = post(
@@ -56,21 +57,15 @@ def _send(delivery: Delivery) -> bool:
         error = f"{type(trouble).__name__}: {trouble}"[:MAX_ERROR]
     is_taken = code is not None and 200 <= code < 300
     if is_taken:
-        state, pause = State.DELIVERED, 0
-    elif delivery.attempts > len(PAUSES):
-        state, pause = State.FAILED, 0
+        facts: dict[str, Any] = {"state": State.DONE, "finished_at": from_now()}
+    elif job.attempt > len(PAUSES):
+        facts = {"state": State.FAILED, "finished_at": from_now()}
     else:
-        state, pause = State.QUEUED, PAUSES[delivery.attempts - 1]
-    DELIVERIES.end_lease(
-        delivery,
-        state=state,
-        due_at=from_now(pause),
-        response_code=code,
-        error=error,
-        answered_at=from_now(),
-    )
+        facts = {"state": State.QUEUED, "due_at": from_now(PAUSES[job.attempt - 1])}
+    with transaction.atomic():
+        if end_lease(job, **facts):
+            answered = Delivery.objects.filter(pk=delivery.pk)
+            answered.update(response_code=code, error=error, answered_at=from_now())
     if not is_taken:
-        log.warning(
-            "Delivery %s was not taken, attempt %s: %s", delivery.pk, delivery.attempts, code or error
-        )
+        log.warning("Delivery %s was not taken, attempt %s: %s", delivery.pk, job.attempt, code or error)
     return is_taken

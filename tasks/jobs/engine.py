@@ -1,219 +1,309 @@
-"""The one durable job engine: who works on a row and what becomes of it, for every kind of work.
+"""The one durable job engine: who works on a job and what becomes of it, for every kind of work.
 
-Runs to be computed, checked or scored, boards to be compared, work in the background, e-mails and webhooks:
-the row is the truth, and every change of it is one conditional UPDATE. A claim counts an attempt and is
-recognised by its owner and that attempt, so whoever lost a row changes nothing any more. Leases go by the
-database's clock. django-q2 does no more than wake a worker.
+Runs to be computed, checked or scored, work in the background, boards to be compared, e-mails and webhooks
+share one table, whose rows are the truth: every change of one is one conditional UPDATE. A claim counts an
+attempt and is recognised by its owner and that attempt, so whoever lost a job changes nothing any more.
+Leases go by the database's clock. Whoever is free takes the job of the smallest priority; django-q2 only
+wakes workers, for no job in particular. Rows are locked in one order: group, job, submission, phase.
 """
 
 import datetime as dt
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, models, transaction
-from django.db.models import F, Q, QuerySet
-from django.utils.text import capfirst
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_noop
 from django_q.tasks import async_task
 
 from citeboard.core.database import database_now, from_now
+from citeboard.core.logs import request_id
+from tasks.jobs.groups import lock_group
+from tasks.jobs.queue_choice import claimable, next_job
 from tasks.models import Job
 
-#: What a run, background work and a board are woken for, by priority. Named and not imported, since scoring
-#: stands to the right of tasks.
-SCORE = "scoring.worker.score.score_next"
-BACKGROUND = "scoring.background.work.do_job"
-COMPARE = "scoring.worker.compare_board.compare_board"
+State = Job.State
 
-#: Rows woken again in one sweep. Those who wait behind them have wakes of their own in the queue.
+#: What a wake calls, whatever waits. Named, as those below are, since scoring stands to the right of tasks.
+WAKE = "tasks.jobs.work.take_jobs"
+#: What each kind of work is.
+KINDS = {
+    **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
+    Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
+    Job.Kind.COMPARE: "scoring.board.comparison_state.BOARDS",
+    Job.Kind.MAIL: "tasks.jobs.mails.NOTIFICATIONS",
+    Job.Kind.INVITATION: "tasks.jobs.mails.INVITATIONS",
+    Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
+}
+
+#: Jobs woken again in one sweep. Those who wait behind them have wakes of their own in the queue.
 MAX_WOKEN = 20
-
-Row = TypeVar("Row", bound=models.Model)
 
 log = logging.getLogger(__name__)
 
 
-def give_wake(function: str, number: int, *, name: str, queue: str = Job.LIGHT) -> None:
-    """In the transaction that makes a row ready.
+class Kind:
+    """What one kind of work does otherwise than the others."""
+
+    #: What a worker hands a job to; nothing for what sweeps post when it is due.
+    handler = ""
+    #: The rows worked on, each of which names its job; the job's own columns say it where it is None.
+    model: type[models.Model] | None = None
+    related: tuple[str, ...] = ()
+    #: Seconds; by default those of the settings.
+    lease = 0
+    #: Whether a job fails once it was begun so often as the settings say.
+    is_given_up = True
+    lost_reason = "The worker that was at it was gone."
+    stopped_reason = ""
+    #: Stored in English; pages translate it.
+    fault = gettext_noop("The site failed by a fault of its own, which its log has.")
+
+    @property
+    def rows(self) -> QuerySet[Any]:
+        assert self.model is not None
+        return self.model._default_manager.select_related(*self.related)  # noqa: SLF001  (documented)
+
+    def moved(self, job: Job, state: Job.State, reason: str) -> None:
+        """In the transaction that claims the job, queues it or has it wait."""
+
+    def fail_last(self, job: Job, reason: str) -> bool:
+        return end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason)
+
+
+def kind_of(job: Job) -> Kind:
+    kind: Kind = import_string(KINDS[Job.Kind(job.kind)])
+    return kind
+
+
+class JobLost(Exception):
+    """The job is another's by now, or what it works on is gone."""
+
+
+def row_of(job: Job) -> Any:
+    """What the job works on, where its own columns do not say it. Raises JobLost."""
+    row = kind_of(job).rows.filter(job=job.pk).first()
+    if row is None:
+        raise JobLost
+    return row
+
+
+def described(job: Job) -> dict[str, object]:
+    about = {"job": job.pk, "attempt": job.attempt, "trace": job.trace}
+    return about | ({"submission": job.submission_id} if job.submission_id else {"kind": job.kind})
+
+
+def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
+    """In the transaction that makes what it works on; whoever has made that wakes it."""
+    trace = request_id.get()
+    trace = "" if trace == "-" else trace
+    return Job.all_kinds.create(kind=kind, priority=priority, trace=trace, **facts)
+
+
+def wake(job: Job) -> None:
+    """In the transaction that makes a job ready.
 
     Where the database holds the queue, the wake is committed or rolled back with the row. Redis knows nothing
     of transactions, so there the wake is given on commit; if that fails, the row stands and a sweep wakes it.
     """
-    enqueue = partial(async_task, function, number, task_name=f"{name}-{number}", cluster=queue)
+    if not kind_of(job).handler:
+        return
+    Job.all_kinds.filter(pk=job.pk).update(woken_at=from_now())
+    enqueue = partial(async_task, WAKE, task_name=f"job-{job.pk}", cluster=job.queue)
     if "orm" in settings.Q_CLUSTER:
         enqueue()
     else:
         transaction.on_commit(enqueue, robust=True)
 
 
-class Kind(Generic[Row]):
-    """One kind of work: the columns of its lease, and how long that lasts."""
+def leased(job: Job) -> QuerySet[Job]:
+    return Job.all_kinds.filter(
+        pk=job.pk, state=State.RUNNING, lease_owner=job.lease_owner, attempt=job.attempt
+    )
 
-    model: type[Row]
-    related: tuple[str, ...] = ()
-    #: Of a kind without a column of states, a row with a lease is under way.
-    state, running = "state", "running"
-    owner, expires, attempt = "lease_owner", "lease_expires_at", "attempt"
-    #: Seconds; those of the settings where it is None.
-    lease: float | None = None
-    #: What a row is given whenever a lease of it ends.
-    when_idle: ClassVar[Mapping[str, object]] = {}
+
+def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
+    """Take this one of the jobs, or of all that are queued, and count the attempt; None if it is gone."""
+    # The state stands in the update itself, where PostgreSQL looks again once another has let go of the row.
+    same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
+    same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
+    facts: dict[str, Any] = {"lease_owner": owner, "lease_expires_at": from_now(settings.LEASE_SECONDS)}
+    facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
+    with transaction.atomic():
+        if not same.update(state=State.RUNNING, progress=0, reason="", **facts):
+            return None
+        job = Job.all_kinds.select_related("submission__phase__task", "gold").get(pk=number)
+        kind = kind_of(job)
+        if kind.model is not None and not (kind.rows.filter(job=number).exists() and heartbeat(job)):
+            job.delete()
+            return None
+        kind.moved(job, State.RUNNING, "")
+    log.info("Job %s claimed, attempt %s", job.pk, job.attempt, extra=described(job))
+    return job
+
+
+def claim_next(owner: str, group: str) -> Job | None:
+    # Most wakes that come twice end here, before anything is locked.
+    while claimable(group).exists():
+        with transaction.atomic():
+            lock_group(group)
+            chosen = next_job(claimable(group))
+            job = None if chosen is None else claim(chosen, owner)
+        # Another may have taken it, or the last of the sender whose turn it was.
+        if job is not None:
+            return job
+    return None
+
+
+def heartbeat(job: Job, **facts: object) -> bool:
+    """A sign of life that renews the lease; False once the job is no longer ours."""
+    seconds = kind_of(job).lease or settings.LEASE_SECONDS
+    return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
+
+
+def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
+    """Write what became of the job, whose attempt may not count; False once it is no longer ours."""
+    facts |= {} if is_counted else {"attempt": F("attempt") - 1}
+    return bool(leased(job).update(lease_expires_at=None, **facts))
+
+
+def requeue(job: Job, reason: str, *, is_counted: bool = True, **facts: object) -> bool:
+    with transaction.atomic():
+        facts = {"state": State.QUEUED, "progress": 0, "reason": reason, **facts}
+        if not end_lease(job, is_counted=is_counted, **facts):
+            return False
+        kind_of(job).moved(job, State.QUEUED, reason)
+        wake(job)
+    log.warning("Job %s is queued again: %s", job.pk, reason, extra=described(job))
+    return True
+
+
+def release(job: Job) -> bool:
+    """Leave the job to another worker, in good order: this attempt is not counted."""
+    return requeue(job, kind_of(job).stopped_reason, is_counted=False)
+
+
+def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
+    """Something is missing that is not its fault: the job waits, uncounted, and a sweep resumes it."""
+    waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": until or from_now()}
+    with transaction.atomic():
+        if not end_lease(job, is_counted=False, progress=0, **waiting):
+            return False
+        kind_of(job).moved(job, State.WAITING, reason)
+    log.warning("Job %s waits: %s", job.pk, reason, extra=described(job))
+    return True
+
+
+def resume(job: Job) -> bool:
+    with transaction.atomic():
+        moved = Job.all_kinds.filter(pk=job.pk, state=State.WAITING).update(state=State.QUEUED)
+        if moved:
+            wake(job)
+    return bool(moved)
+
+
+def crashed(job: Job, reason: str) -> bool:
+    """The work ended without a word: begin again, or fail once every attempt is used up."""
+    kind = kind_of(job)
+    if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
+        return kind.fail_last(job, reason)
+    return requeue(job, reason)
+
+
+def begin_anew(job: Job, **facts: object) -> bool:
+    """Queue a job that has ended once more, as if it were new."""
+    with transaction.atomic():
+        facts = {"attempt": 0, "progress": 0, "reason": "", "finished_at": None, **facts}
+        ended = Job.all_kinds.filter(pk=job.pk).exclude(state__in=Job.MOVING)
+        moved = ended.update(state=State.QUEUED, **facts)
+        if moved:
+            kind_of(job).moved(job, State.QUEUED, "")
+            wake(job)
+    return bool(moved)
+
+
+def expire_lease(job: Job, now: dt.datetime) -> bool:
+    """Take it from its worker, unless that has renewed the lease since the row was read."""
+    with transaction.atomic():
+        lost = leased(job).filter(lease_expires_at__lt=now)
+        is_lost = lost.update(progress=0, leases_lost=F("leases_lost") + 1)
+        return bool(is_lost) and crashed(job, kind_of(job).lost_reason)
+
+
+def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
+    """Take jobs, of these kinds or all, whose worker gave no sign of life until its lease ended."""
+    jobs = Job.all_kinds.filter(state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind)
+    related = jobs.select_related("submission__phase__task", "gold")
+    return move_each(related, lambda job: expire_lease(job, now))
+
+
+def end_leases(owner: str) -> int:
+    running = Job.all_kinds.filter(state=State.RUNNING, lease_owner__startswith=owner)
+    return running.update(lease_expires_at=from_now(-1))
+
+
+def wake_again(*, before: dt.datetime) -> int:
+    late = Q(woken_at__lt=before) | Q(woken_at__isnull=True)
+    unclaimed = Job.all_kinds.filter(late, state=State.QUEUED, priority__lt=Job.Priority.POST)
+    return move_each(unclaimed.order_by("priority", "created_at", "pk")[:MAX_WOKEN], _wake_once)
+
+
+def _wake_once(job: Job) -> bool:
+    with transaction.atomic():
+        same = Job.all_kinds.filter(pk=job.pk, state=State.QUEUED, woken_at=job.woken_at)
+        if not same.update(woken_at=from_now()):
+            return False
+        wake(job)
+    log.info("Job %s is woken again", job.pk, extra=described(job))
+    return True
+
+
+def orphaned() -> QuerySet[Job]:
+    """Those whose row is gone: they were to work on it, or say what came of it."""
+    is_orphaned = Q(pk__in=())
+    for name, path in KINDS.items():
+        if (model := import_string(path).model) is not None:
+            is_orphaned |= Q(~Exists(model.objects.filter(job=OuterRef("pk"))), kind=name)
+    return Job.all_kinds.filter(is_orphaned)
+
+
+def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
+    """How many were; one that cannot be keeps no other from it, unless the database is away for all."""
+    moved = 0
+    for job in jobs:
+        try:
+            moved += move(job)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("Job %s could not be set moving", job.pk, extra=described(job))
+    return moved
+
+
+class PostedKind(Kind):
+    """What a sweep sends when its time has come, again after pauses, for as long as it takes."""
+
+    is_given_up = False
+    name: Job.Kind
 
     @property
-    def rows(self) -> QuerySet[Row]:
-        return self.model._default_manager.all()  # noqa: SLF001  (documented)
-
-    @property
-    def under_way(self) -> QuerySet[Row]:
-        facts = {self.state: self.running} if self.state else {f"{self.expires}__isnull": False}
-        return self.rows.filter(**facts)
-
-    def leased(self, row: Row) -> QuerySet[Row]:
-        columns = [self.owner, *([self.attempt] if self.attempt else [])]
-        return self.under_way.filter(pk=row.pk, **{name: getattr(row, name) for name in columns})
-
-    def claim(self, rows: QuerySet[Row], pk: int, owner: str, **facts: object) -> Row | None:
-        """Take this one of the rows and count the attempt; None if it is none of them any more."""
-        facts |= {self.owner: owner, self.expires: self._lease_end()}
-        facts |= {self.state: self.running} if self.state else {}
-        facts |= {self.attempt: F(self.attempt) + 1} if self.attempt else {}
-        with transaction.atomic():
-            if not rows.order_by().filter(pk=pk).update(**facts):
-                return None
-            return self.rows.select_related(*self.related).get(pk=pk)
-
-    def heartbeat(self, row: Row, **facts: object) -> bool:
-        """A sign of life that renews the lease; False once the row is no longer ours."""
-        return bool(self.leased(row).update(**{self.expires: self._lease_end()}, **facts))
-
-    def end_lease(self, row: Row, *, is_counted: bool = True, **facts: object) -> bool:
-        """Write what became of the row, whose attempt may not count; False once it is no longer ours."""
-        facts |= {} if is_counted else {self.attempt: F(self.attempt) - 1}
-        return bool(self.leased(row).update(**{self.expires: None}, **self.when_idle, **facts))
-
-    def lost(self, now: dt.datetime) -> QuerySet[Row]:
-        """Those whose worker gave no sign of life until its lease ended."""
-        return self.under_way.filter(**{f"{self.expires}__lt": now})
-
-    def leased_by(self, owner: str) -> int:
-        facts = {f"{self.owner}__startswith": owner, f"{self.expires}__gt": from_now()}
-        return self.under_way.filter(**facts).count()
-
-    def end_leases(self, owner: str) -> int:
-        gone = self.under_way.filter(**{f"{self.owner}__startswith": owner})
-        return gone.update(**{self.expires: from_now(-1)}, **self.when_idle)
-
-    def _lease_end(self) -> Any:
-        return from_now(settings.LEASE_SECONDS if self.lease is None else self.lease)
-
-
-class QueuedKind(Kind[Row]):
-    """What a worker is woken for, and what begins again so often when its worker is gone."""
-
-    function: str
-    #: How the names of its wakes begin.
-    name: str
-    queued = "queued"
-    lost_reason: str
-    #: What a row is given when its lease was lost.
-    when_lost: ClassVar[Mapping[str, object]] = {}
-    #: What it is given when it is in the queue again.
-    when_queued: ClassVar[Mapping[str, object]] = {"progress": 0}
-
-    def wake(self, row: Row) -> None:
-        self.rows.filter(pk=row.pk).update(woken_at=from_now())
-        give_wake(self.function, row.pk, name=self.name, queue=getattr(row, "queue", Job.LIGHT))
-
-    def requeue(self, row: Row, reason: str, *, is_counted: bool = True) -> bool:
-        with transaction.atomic():
-            facts: dict[str, Any] = {self.state: self.queued, "reason": reason, **self.when_queued}
-            if not self.end_lease(row, is_counted=is_counted, **facts):
-                return False
-            self.was_queued(row, reason)
-            self.wake(row)
-        log.warning("%s is queued again: %s", self.title(row), reason, extra=self.described(row))
-        return True
-
-    def crashed(self, row: Row, reason: str) -> bool:
-        """The work ended without a word: begin again, or fail once every attempt is used up."""
-        attempts = getattr(row, self.attempt)
-        if attempts < settings.MAX_ATTEMPTS:
-            return self.requeue(row, reason)
-        return self.fail_last(row, reason, attempts)
-
-    def expire_lease(self, row: Row, now: dt.datetime) -> bool:
-        """Take it from its worker, unless that has renewed the lease since the row was read."""
-        with transaction.atomic():
-            lost = self.leased(row).filter(**{f"{self.expires}__lt": now})
-            return bool(lost.update(progress=0, **self.when_lost)) and self.crashed(row, self.lost_reason)
-
-    def next_queued(self) -> int | None:
-        queued = self.rows.filter(**{self.state: self.queued}).order_by("created_at", "pk")
-        return queued.values_list("pk", flat=True).first()
-
-    def wake_again(self, *, before: dt.datetime) -> int:
-        late = Q(woken_at__lt=before) | Q(woken_at__isnull=True)
-        unclaimed = self.rows.filter(late, **{self.state: self.queued}).order_by("created_at", "pk")
-        return self.move_each(unclaimed[:MAX_WOKEN], self._wake_once)
-
-    def _wake_once(self, row: Row) -> bool:
-        facts = {self.state: self.queued, "woken_at": row.woken_at}  # type: ignore[attr-defined]
-        with transaction.atomic():
-            if not self.rows.filter(pk=row.pk, **facts).update(woken_at=from_now()):
-                return False
-            self.wake(row)
-        log.info("%s is woken again", self.title(row), extra=self.described(row))
-        return True
-
-    def expire_lost(self, now: dt.datetime) -> int:
-        return self.move_each(self.lost(now), lambda row: self.expire_lease(row, now))
-
-    def move_each(self, rows: Iterable[Row], move: Callable[[Row], bool]) -> int:
-        """How many were; one that cannot be keeps no other from it, unless the database is away for all."""
-        moved = 0
-        for row in rows:
-            try:
-                moved += move(row)
-            except (OperationalError, InterfaceError):
-                raise
-            except Exception:
-                log.exception("%s could not be set moving", self.title(row), extra=self.described(row))
-        return moved
-
-    def was_queued(self, row: Row, reason: str) -> None:
-        pass
-
-    def fail_last(self, row: Row, reason: str, attempts: int) -> bool:
-        raise NotImplementedError
-
-    def title(self, row: Row) -> str:
-        return f"{capfirst(self.model._meta.verbose_name)} {row.pk}"  # noqa: SLF001  (documented)
-
-    def described(self, row: Row) -> dict[str, object]:
-        return {}
-
-
-class DueKind(Kind[Row]):
-    """What is sent when its time has come, again after pauses; a row whose sender is gone is due as well."""
-
-    running, queued, due_at = "sending", "queued", "due_at"
-
-    @property
-    def due(self) -> QuerySet[Row]:
+    def due(self) -> QuerySet[Job]:
         # A second more, since SQLite counts in milliseconds.
         now = database_now() + dt.timedelta(seconds=1)
-        is_due = Q(**{self.state: self.queued, f"{self.due_at}__lte": now})
-        is_lost = Q(**{self.state: self.running, f"{self.expires}__lt": now})
-        return self.rows.filter(is_due | is_lost).order_by(self.due_at, "pk")
+        due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
+        return due.order_by("due_at", "pk")
 
-    def take_due(self, *, most: int, until: float) -> Iterator[Row]:
+    def take_due(self, *, most: int, until: float) -> Iterator[tuple[Job, Any]]:
         owner = secrets.token_hex(8)
-        for pk in list(self.due.values_list("pk", flat=True)[:most]):
+        expire_lost(database_now(), self.name)
+        for number in list(self.due.values_list("pk", flat=True)[:most]):
             if time.monotonic() > until:
                 return
-            if (row := self.claim(self.due, pk, owner)) is not None:
-                yield row
+            if (job := claim(number, owner, self.due)) is not None:
+                yield job, row_of(job)

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import time
-from collections.abc import Callable
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -80,21 +79,17 @@ SHORTEST = 5.0  # seconds that a busy machine may let a free worker wait, howeve
 class Watchdog:
     """Watches one group of workers, known by how its claims begin."""
 
-    def __init__(
-        self, owner: str, *, workers: int, busy_besides: Callable[[str], int] = lambda owner: 0
-    ) -> None:
+    def __init__(self, owner: str, *, workers: int) -> None:
         self.owner = owner
         self.workers = workers
-        self.busy_besides = busy_besides
         self._last_claim: dt.datetime | None = None
         self._since = time.monotonic() + START
 
     def is_stuck(self) -> bool:
         now = time.monotonic()
-        claims = Job.objects.filter(lease_owner__startswith=self.owner)
-        running = claims.filter(state=Job.State.RUNNING)
-        could_claim = claimable(self.owner).exists()
-        if not could_claim or running.count() + self.busy_besides(self.owner) >= self.workers:
+        claims = Job.all_kinds.filter(lease_owner__startswith=self.owner)
+        running = claims.filter(state=Job.State.RUNNING).count()
+        if running >= self.workers or not claimable(self.owner).exists():
             self._since = max(self._since, now)
         else:
             before = self._last_claim

@@ -1,23 +1,18 @@
-"""Jobs of runs: made, claimed by whose turn it is, and ended; a submission follows its job.
+"""Jobs of runs: made, begun and ended; a submission follows its job."""
 
-Rows are locked in one order everywhere: a group of workers, the job, its submission, the phase.
-"""
-
-import datetime as dt
 import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from citeboard.core.database import from_now
 from citeboard.core.logs import request_id
-from tasks.jobs.engine import SCORE, QueuedKind
-from tasks.jobs.groups import lock_group
-from tasks.jobs.queue_choice import claimable, facts_of, next_job
+from tasks.jobs.engine import Kind, begin_anew, described, end_lease, wake
+from tasks.jobs.queue_choice import facts_of
 from tasks.models import Gold, Job, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import tell_failed, tell_scored
@@ -25,10 +20,8 @@ from tasks.registration.entries import lock_entry
 
 log = logging.getLogger(__name__)
 
-State, Step, Status = Job.State, Job.Step, Submission.Status
+State, Status = Job.State, Submission.Status
 
-MOVING = (State.QUEUED, State.RUNNING, State.WAITING)
-ENDED = (State.DONE, State.FAILED, State.CANCELLED)
 #: States from which a submission follows its job. A scored run stays scored while it is scored anew, and
 #: what its team cancelled or withdrew stays so.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
@@ -39,29 +32,24 @@ SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
 #: A baseline whose run is still being computed is scored when it is there.
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 
-STOPPED = "The worker was stopped; the run is scored again by itself."
 
-
-class Jobs(QueuedKind[Job]):
-    model = Job
-    related = ("submission__phase__task", "gold")
-    function, name = SCORE, "job"
+class Runs(Kind):
+    handler = "scoring.worker.score.score_run"
     lost_reason = "The worker that scored the run was gone."
-    when_lost: ClassVar = {"leases_lost": F("leases_lost") + 1}
+    stopped_reason = "The worker was stopped; the run is scored again by itself."
+    fault = "The site failed to score the run by a fault of its own, which its organisers can see."
 
-    def was_queued(self, row: Job, reason: str) -> None:
-        _sync_submission_status(row, _waiting_status(row), reason)
+    def moved(self, job: Job, state: Job.State, reason: str) -> None:
+        begun = Status.SCORING if state == State.RUNNING else Status.QUEUED
+        moving = Status.CHECKING if job.kind == Job.Kind.CHECK else begun
+        _sync_submission_status(job, Status.WAITING if state == State.WAITING else moving, reason)
 
-    def fail_last(self, row: Job, reason: str, attempts: int) -> bool:
-        times = "once" if attempts == 1 else f"{attempts} times"
-        return fail(row, f"{reason} It was begun {times}, which is as often as a run is begun.")
-
-    def described(self, row: Job) -> dict[str, object]:
-        return {"job": row.pk, "submission": row.submission_id, "attempt": row.attempt, "trace": row.trace}
+    def fail_last(self, job: Job, reason: str) -> bool:
+        times = "once" if job.attempt == 1 else f"{job.attempt} times"
+        return fail(job, f"{reason} It was begun {times}, which is as often as a run is begun.")
 
 
-JOBS = Jobs()
-wake, crashed, described = JOBS.wake, JOBS.crashed, JOBS.described
+RUNS = Runs()
 
 
 def options_digest(options: Mapping[str, str]) -> str:
@@ -78,19 +66,19 @@ def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
 
 
 def create_writing_job(submission: Submission, gold: Gold) -> Job:
-    return _job(submission, gold, NO_RULES, sets_status=True, step=Step.WRITE)[0]
+    return _job(submission, gold, NO_RULES, sets_status=True, kind=Job.Kind.WRITE)[0]
 
 
 def create_check(submission: Submission, gold: Gold) -> Job:
-    return _job(submission, gold, NO_RULES, sets_status=True, step=Step.CHECK)[0]
+    return _job(submission, gold, NO_RULES, sets_status=True, kind=Job.Kind.CHECK)[0]
 
 
 def _job(
-    submission: Submission, gold: Gold, rules: str, *, sets_status: bool, step: Job.Step = Job.Step.SCORE
+    submission: Submission, gold: Gold, rules: str, *, sets_status: bool, kind: Job.Kind = Job.Kind.SCORE
 ) -> tuple[Job, bool]:
     options, trace = submission.phase.task.options, request_id.get()
-    facts = {"options": options, "sets_status": sets_status, "step": step}
-    facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, step)}
+    facts = {"options": options, "sets_status": sets_status, "kind": kind}
+    facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, kind)}
     job, is_new = Job.objects.get_or_create(
         submission=submission,
         gold=gold,
@@ -104,37 +92,9 @@ def _job(
     return job, is_new
 
 
-def claim(job_id: int, owner: str) -> Job | None:
-    queued = Job.objects.filter(state=State.QUEUED)
-    with transaction.atomic():
-        job = JOBS.claim(queued, job_id, owner, started_at=from_now(), progress=0, reason="")
-        if job is None:
-            return None
-        _sync_submission_status(job, Status.CHECKING if job.step == Step.CHECK else Status.SCORING)
-    log.info("Job %s claimed, attempt %s", job.pk, job.attempt, extra=described(job))
-    return job
-
-
-def claim_next(owner: str, group: str) -> Job | None:
-    # Most wakes that come twice end here, before anything is locked.
-    while claimable(group).exists():
-        with transaction.atomic():
-            lock_group(group)
-            chosen = next_job(claimable(group))
-            job = None if chosen is None else claim(chosen, owner)
-        # Another may have taken it, or the last of the sender whose turn it was.
-        if job is not None:
-            return job
-    return None
-
-
-def heartbeat(job: Job, progress: float) -> bool:
-    return JOBS.heartbeat(job, progress=progress)
-
-
 def complete(job: Job, record: Callable[[], object]) -> bool:
     with transaction.atomic():
-        if not JOBS.end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
+        if not end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
             return False
         record()
         has_moved = _sync_submission_status(job, Status.QUEUED if job.writes_run else Status.SCORED)
@@ -152,7 +112,7 @@ def accept(job: Job, warnings: Sequence[Mapping[str, Any]]) -> bool:
         # As when a run is sent: either a new gold sees this run, or this run sees the new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
-        if not JOBS.end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
+        if not end_lease(job, state=State.DONE, finished_at=from_now(), progress=1, reason=""):
             return False
         # Rules and options may be others than when the check began.
         submission = Submission.objects.select_related("phase__task").get(pk=submission.pk)
@@ -167,7 +127,7 @@ def accept(job: Job, warnings: Sequence[Mapping[str, Any]]) -> bool:
 
 def check_again(submission: Submission, gold: Gold) -> bool:
     with transaction.atomic():
-        last = submission.jobs.filter(step=Step.CHECK).order_by("pk").last()
+        last = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("pk").last()
         if last is None or last.state != State.FAILED:
             return False
         job = create_check(submission, gold)
@@ -180,7 +140,7 @@ def fail(
     job: Job, reason: str, problems: Sequence[Mapping[str, Any]] = (), *, hit_limit: bool = False
 ) -> bool:
     with transaction.atomic():
-        if not JOBS.end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
+        if not end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason):
             return False
         _sync_submission_status(job, Status.FAILED, reason, problems=list(problems), hit_limit=hit_limit)
         tell_failed(job, has_problems=bool(problems))
@@ -189,45 +149,13 @@ def fail(
     return True
 
 
-def release(job: Job) -> bool:
-    """Leave the job to another worker, in good order: this attempt is not counted."""
-    return JOBS.requeue(job, STOPPED, is_counted=False)
-
-
-def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Something is missing that is not the run's fault: the job waits, uncounted, and a sweep resumes it."""
-    waiting: dict[str, Any] = {"state": State.WAITING, "reason": reason, "woken_at": until or from_now()}
-    with transaction.atomic():
-        if not JOBS.end_lease(job, is_counted=False, **waiting):
-            return False
-        _sync_submission_status(job, Status.WAITING, reason)
-    log.warning("Job %s waits: %s", job.pk, reason, extra=described(job))
-    return True
-
-
-def resume(job: Job) -> bool:
-    with transaction.atomic():
-        moved = Job.objects.filter(pk=job.pk, state=State.WAITING).update(state=State.QUEUED)
-        if moved:
-            wake(job)
-    return bool(moved)
-
-
 def cancel_jobs(submission_id: int) -> None:
-    moving = Job.objects.filter(submission_id=submission_id, state__in=MOVING)
+    moving = Job.objects.filter(submission_id=submission_id, state__in=Job.MOVING)
     moving.update(state=State.CANCELLED, finished_at=from_now(), lease_expires_at=None, reason="")
 
 
 def restart(job: Job) -> bool:
-    with transaction.atomic():
-        facts = facts_of(job.submission, Job.Step(job.step))
-        moved = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
-            state=State.QUEUED, attempt=0, progress=0, reason="", finished_at=None, **facts
-        )
-        if moved:
-            _sync_submission_status(job, _waiting_status(job))
-            wake(job)
-    return bool(moved)
+    return begin_anew(job, **facts_of(job.submission, Job.Kind(job.kind)))
 
 
 def rescore(phase: Phase, most: int | None = None) -> list[Job]:
@@ -240,7 +168,7 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         if gold is None:
             return []
         # What is still computed or checked is scored after that.
-        checks = Job.objects.filter(submission=OuterRef("pk"), step=Step.CHECK, state__in=MOVING)
+        checks = Job.objects.filter(submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING)
         runs = Submission.objects.filter(~Exists(checks), phase=phase, status__in=SCORED_AGAIN)
         options = options_digest(phase.task.options)
         wanted = Q(jobs__gold=gold, jobs__rules__in=rules, jobs__options_digest=options)
@@ -249,13 +177,9 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         return [job for run in missing[:most] for job in create_jobs(run, gold)]
 
 
-def _waiting_status(job: Job) -> Submission.Status:
-    return Status.CHECKING if job.step == Step.CHECK else Status.QUEUED
-
-
 def _sync_submission_status(job: Job, status: Submission.Status, reason: str = "", **facts: object) -> bool:
     if not job.sets_status:
         return False
     facts = {"problems": [], "hit_limit": False, **facts}
-    following = Submission.objects.filter(pk=job.submission_id, status__in=FOLLOWING)
+    following = Submission.objects.filter(pk=job.submission.pk, status__in=FOLLOWING)
     return bool(following.update(status=status, status_since=from_now(), reason=reason, **facts))

@@ -7,50 +7,46 @@ address that it refuses is given up after some attempts, and can be tried again 
 import datetime as dt
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.database import from_now
-from citeboard.core.models import Mailed
 from citeboard.teams.invitations import invitation_mail
 from citeboard.teams.models import MailedInvitation, User
-from tasks.jobs.engine import DueKind
-from tasks.models import Notification
+from tasks.jobs.engine import PostedKind, end_lease, new_job
+from tasks.models import Job, Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choices_of, unsubscribe_secret
 from tasks.notifications.wording import words_of
 
-Mail = Mailed.Mail
+State = Job.State
 
 
-class Mails(DueKind[Mailed]):
-    state, owner, expires = "mail", "mail_owner", "mail_lease_expires_at"
-    attempt, due_at = "mail_attempts", "mail_due_at"
+class Mails(PostedKind):
     lease = 120
 
-    def __init__(self, model: type[Mailed], *related: str) -> None:
+    def __init__(self, name: Job.Kind, model: type[Notification | MailedInvitation], *related: str) -> None:
+        self.name = name
         self.model = model
         self.related = related
 
 
 #: What e-mails are sent from, with the rows that each needs to be put into words.
-KINDS = (
-    Mails(Notification, "user", "season", "team", "phase__task", "submission"),
-    Mails(MailedInvitation, "team", "created_by"),
-)
+NOTIFICATIONS = Mails(Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission")
+INVITATIONS = Mails(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
+KINDS = (NOTIFICATIONS, INVITATIONS)
 
 #: Sent in one sweep, in at most so many seconds: the sweep has other work.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
@@ -86,75 +82,81 @@ def send_mails() -> int:
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
-        due: Iterator[tuple[Mails, Any]] = (
-            (kind, row) for kind in KINDS for row in kind.take_due(most=MAX_AT_ONCE, until=until)
-        )
-        for kind, row in islice(due, MAX_AT_ONCE):
+        due = (taken for kind in KINDS for taken in kind.take_due(most=MAX_AT_ONCE, until=until))
+        for job, row in islice(due, MAX_AT_ONCE):
             if not _is_wanted(row):
-                kind.end_lease(row, mail=Mail.NONE)
+                end_lease(job, state=State.CANCELLED, finished_at=from_now())
                 continue
             mail = mail_of(row)
             mail.connection = connection
-            pause = from_now(int(min(30 * 60, 60 * 2 ** min(row.mail_attempts - 1, 10))))
+            pause = from_now(int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10))))
             try:
                 mail.send()
             except (OSError, SMTPException) as trouble:
                 error = _described(trouble)
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
-                    kind.end_lease(row, mail=Mail.QUEUED, mail_error=error, mail_due_at=pause)
+                    end_lease(job, state=State.QUEUED, reason=error, due_at=pause)
                     # All that is due waits, so that a server that does not answer is asked once at a time.
-                    for other in KINDS:
-                        other.due.filter(mail=Mail.QUEUED).order_by().update(mail_due_at=pause)
+                    for kind in KINDS:
+                        kind.due.order_by().update(due_at=pause)
                     break
-                log.warning(
-                    "The mail of %s %s was refused, attempt %s",
-                    type(row).__name__, row.pk, row.mail_attempts,
-                )  # fmt: skip
-                state = Mail.FAILED if row.mail_attempts >= MAX_REFUSALS else Mail.QUEUED
-                kind.end_lease(row, mail=state, mail_error=error, mail_due_at=pause)
+                log.warning("The mail of %s %s was refused, attempt %s", job.kind, row.pk, job.attempt)
+                state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
+                end_lease(job, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
                 # After OSError, since a certificate that is refused is both.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
-                kind.end_lease(row, mail=Mail.FAILED, mail_error=error)
+                end_lease(job, state=State.FAILED, reason=error)
             else:
-                kind.end_lease(row, mail=Mail.SENT, mail_sent_at=from_now(), mail_error="")
+                end_lease(job, state=State.DONE, finished_at=from_now(), reason="")
                 sent += 1
     finally:
         connection.close()
     return sent
 
 
+def queue_invitation() -> int:
+    return new_job(Job.Kind.INVITATION, Job.Priority.POST, due_at=timezone.now()).pk
+
+
+def unqueue_invitations(jobs: Sequence[int | None]) -> None:
+    Job.all_kinds.filter(pk__in=[job for job in jobs if job], kind=Job.Kind.INVITATION).delete()
+
+
+def _mails(*states: Job.State) -> QuerySet[Job]:
+    return Job.all_kinds.filter(kind__in=[kind.name for kind in KINDS], state__in=states)
+
+
 def try_again(*, by: User) -> int:
     with transaction.atomic():
-        facts = {"mail": Mail.QUEUED, "mail_attempts": 0, "mail_due_at": from_now(-1)}
-        queued = sum(kind.rows.filter(mail=Mail.FAILED).order_by().update(**facts) for kind in KINDS)
+        queued = _mails(State.FAILED).update(state=State.QUEUED, attempt=0, due_at=from_now(-1))
         if queued:
             audit.record("mails-queued-again", actor=by, subject=by, place=by, facts={"mails": queued})
     return queued
 
 
 def mail_state() -> MailState:
-    rows = [kind.rows.select_related(*kind.related) for kind in KINDS]
-    waiting = [mails.filter(mail__in=(Mail.QUEUED, Mail.SENDING)) for mails in rows]
-    failed = [mails.filter(mail=Mail.FAILED) for mails in rows]
-    since = [mails.aggregate(since=Min("created_at"))["since"] for mails in waiting]
-    troubled = [mails.exclude(mail_error="").order_by("-mail_attempts", "-pk").first() for mails in waiting]
+    waiting, failed = _mails(State.QUEUED, State.RUNNING), _mails(State.FAILED)
+    troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
+    errors = dict(failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN])
+    rows = [row for kind in KINDS for row in kind.rows.filter(job__in=errors)]
     return MailState(
-        waiting=sum(mails.count() for mails in waiting),
-        since=min((first for first in since if first is not None), default=None),
-        error=next((mail.mail_error for mail in troubled if mail is not None), ""),
-        failed=sum(mails.count() for mails in failed),
-        failures=[_failure(row) for mails in failed for row in mails[:SHOWN]][:SHOWN],
+        waiting=waiting.count(),
+        since=waiting.aggregate(since=Min("created_at"))["since"],
+        error=troubled.reason if troubled else "",
+        failed=failed.count(),
+        failures=[_failure(row, errors) for row in rows],
     )
 
 
-def _failure(row: Any) -> Failure:
+def _failure(row: Notification | MailedInvitation, errors: Mapping[int, str]) -> Failure:
     if isinstance(row, MailedInvitation):
-        address, what = row.address, "invitation"
+        address, what, job = row.address, "invitation", row.job
     else:
-        address, what = row.user.email, row.kind
-    return Failure(address=address, what=what, written_at=row.created_at, error=row.mail_error)
+        address, what, job = row.user.email, row.kind, row.job_id
+    assert job is not None
+    return Failure(address=address, what=what, written_at=row.created_at, error=errors[job])
 
 
 def _is_wanted(row: Notification | MailedInvitation) -> bool:

@@ -26,21 +26,21 @@ def queue_of(task: Task) -> str:
     return MODELS if import_string(NEEDS_MODELS)(task.type, tuple(task.rules), task.options) else LIGHT
 
 
-def is_heavy(submission: Submission, queue: str, step: Job.Step) -> bool:
+def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
     if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
-    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, step=step)
+    done = Job.objects.filter(submission__phase=submission.phase_id, state=Job.State.DONE, kind=kind)
     lately = done.filter(started_at__isnull=False, finished_at__isnull=False).order_by("-pk")
     took = sorted(lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT])
     return bool(took) and took[len(took) // 2] > HEAVY
 
 
-def facts_of(submission: Submission, step: Job.Step) -> dict[str, object]:
-    queue = LIGHT if step == Job.Step.CHECK else queue_of(submission.phase.task)
+def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
+    queue = LIGHT if kind == Job.Kind.CHECK else queue_of(submission.phase.task)
     again = submission.status == Submission.Status.SCORED
     return {
         "queue": queue,
-        "is_heavy": is_heavy(submission, queue, step),
+        "is_heavy": is_heavy(submission, queue, kind),
         "priority": Job.Priority.AGAIN if again else Job.Priority.NEW,
     }
 
@@ -50,8 +50,8 @@ MEMORY = 3600
 NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 SEASON, TEAM = "submission__phase__task__season", "submission__team"
 
-#: Season and team; what organisers set beside the runs of teams has none.
-Sender = tuple[int, int | None]
+#: Season and team; what organisers set beside the runs of teams has no team, and what is of no run neither.
+Sender = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +65,11 @@ class Share:
 class Turns:
     def __init__(self, last: Mapping[Sender, dt.datetime]) -> None:
         self._teams = last
-        self._seasons: dict[int, dt.datetime] = {}
+        self._seasons: dict[int | None, dt.datetime] = {}
         for (season, _), began in last.items():
             self._seasons[season] = max(began, self._seasons.get(season, NEVER))
 
-    def of_season(self, season: int) -> dt.datetime:
+    def of_season(self, season: int | None) -> dt.datetime:
         return self._seasons.get(season, NEVER)
 
     def of_sender(self, sender: Sender) -> dt.datetime:
@@ -88,7 +88,7 @@ class Turns:
 
 
 def served() -> QuerySet[Job]:
-    waiting = Job.objects.filter(state=Job.State.QUEUED)
+    waiting = Job.all_kinds.filter(state=Job.State.QUEUED, priority__lt=Job.Priority.POST)
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
@@ -101,7 +101,8 @@ def claimable(group: str) -> QuerySet[Job]:
         heavy=Count("pk", filter=Q(is_heavy=True)), light=Count("pk", filter=Q(is_heavy=False))
     )
     full = [kind == "heavy" for kind, count in at_work.items() if count >= settings.WORKERS]
-    return served().exclude(is_heavy__in=full)
+    # The lanes are of runs.
+    return served().exclude(is_heavy__in=full, kind__in=Job.OF_RUNS)
 
 
 def shares_of(jobs: QuerySet[Job]) -> list[Share]:
@@ -148,7 +149,7 @@ def place_in_queue(submission: Submission) -> int | None:
 
 
 def _round(shares: Sequence[Share], turns: Turns, sender: Sender, earlier: int) -> int:
-    seasons: dict[int, list[Share]] = {}
+    seasons: dict[int | None, list[Share]] = {}
     for share in shares:
         seasons.setdefault(share.sender[0], []).append(share)
     own = seasons.pop(sender[0])

@@ -1,4 +1,4 @@
-"""What keeps every run moving: jobs whose worker is gone, and wakes that were lost, are found here."""
+"""What keeps every job moving: those whose worker is gone, and wakes that were lost, are found here."""
 
 import datetime as dt
 import logging
@@ -10,8 +10,8 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from citeboard.core.database import database_now
+from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_again
 from tasks.jobs.groups import forget_groups
-from tasks.jobs.leases import JOBS, resume
 from tasks.models import Job
 
 #: A wake that the queue handed out so long ago is in nobody's hands any more.
@@ -34,11 +34,12 @@ class Swept:
 def sweep(now: dt.datetime | None = None) -> Swept:
     now = now or database_now()
     lease = dt.timedelta(seconds=settings.LEASE_SECONDS)
-    waiting = Job.objects.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
+    waiting = Job.all_kinds.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
+    orphaned().filter(state__in=Job.MOVING).delete()
     swept = Swept(
-        lost=JOBS.expire_lost(now),
-        resumed=JOBS.move_each(waiting, resume),
-        woken=JOBS.wake_again(before=now - lease / 2),
+        lost=expire_lost(now),
+        resumed=move_each(waiting, resume),
+        woken=wake_again(before=now - lease / 2),
     )
     # The queue keeps a wake until it is acknowledged; one whose worker died would come back in a week. A wake
     # that was handed out is locked from then on for the time of a retry; a fresh one until now.

@@ -1,7 +1,8 @@
-"""A job: one step of one run. Its row is the truth; the queue only wakes whoever works on it."""
+"""A job: one piece of work, of a run or of anything else. Its row is the truth; the queue only wakes."""
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import ClassVar
 
 from django.db import models
@@ -13,16 +14,34 @@ from citeboard.teams.models import User
 from tasks.models.seasons import Gold
 from tasks.models.submissions import Submission
 
+OF_RUNS = ("write", "check", "score")
+
+
+class JobsOfRuns(models.Manager["Job"]):
+    def get_queryset(self) -> models.QuerySet[Job]:
+        return super().get_queryset().filter(kind__in=OF_RUNS)
+
 
 class Job(models.Model):
-    class Step(models.TextChoices):
+    class Kind(models.TextChoices):
         WRITE = "write", _("computing the run")
         CHECK = "check", _("checking the run")
         SCORE = "score", _("scoring the run")
+        BACKGROUND = "background", "work for a season"
+        COMPARE = "compare", "comparing the rows of a board"
+        MAIL = "mail", "sending an e-mail"
+        INVITATION = "invitation", "sending an invitation"
+        WEBHOOK = "webhook", "posting an event"
+
+    OF_RUNS: ClassVar[tuple[Kind, ...]] = (Kind.WRITE, Kind.CHECK, Kind.SCORE)
 
     class Priority(models.IntegerChoices):
         NEW = 0, "a new run"
         AGAIN = 1, "a run that has a score"
+        BACKGROUND = 2, "work for a season"
+        COMPARISON = 3, "a board whose rows are not compared"
+        CLASSES = 4, "a board whose classes are not compared"
+        POST = 5, "an e-mail or an event"
 
     #: The queue of jobs that need nothing besides this program.
     LIGHT: ClassVar[str] = "light"
@@ -35,13 +54,20 @@ class Job(models.Model):
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
 
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="jobs")
-    gold = models.ForeignKey(Gold, on_delete=models.PROTECT, related_name="jobs")
-    step = models.CharField(max_length=5, choices=Step, default=Step.SCORE)
+    MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING, State.WAITING)
+
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
+    #: Null for what is not of a run: there the row that it works on names its job, in a column ``job``.
+    submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
+        Submission, on_delete=models.CASCADE, null=True, blank=True, related_name="jobs"
+    )
+    gold: models.ForeignKey[Gold, Gold] = models.ForeignKey(  # type: ignore[misc]
+        Gold, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
+    )
     rules = models.CharField(max_length=60, blank=True, help_text="Empty for a job that scores nothing.")
     options: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
-    options_digest = models.CharField(max_length=64)
-    sets_status = models.BooleanField(help_text="The submission's status follows this job.")
+    options_digest = models.CharField(max_length=64, blank=True)
+    sets_status = models.BooleanField(default=False, help_text="The submission's status follows this job.")
     queue = models.CharField(
         max_length=60,
         default=LIGHT,
@@ -56,7 +82,7 @@ class Job(models.Model):
     )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    attempt = models.PositiveSmallIntegerField(default=0, help_text="Counted when a worker claims the job.")
+    attempt = models.PositiveIntegerField(default=0, help_text="Counted when a worker claims the job.")
     leases_lost = models.PositiveIntegerField(
         default=0, db_default=0, help_text="How often its worker gave no sign of life until the lease ended."
     )
@@ -69,15 +95,21 @@ class Job(models.Model):
         help_text="The id of the request that made the job; every log line of it says so.",
     )
     created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When a sweep posts it.")
     woken_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    #: All there are, and those of runs, which is what pages of runs and the numbers of a site mean by jobs.
+    all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
+    objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
     class Meta:
         ordering = ["created_at", "id"]
         indexes = [
             models.Index(fields=["state", "lease_expires_at"]),
             models.Index(fields=["started_at"]),
+            models.Index(fields=["kind", "state", "due_at"], name="job_due"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -88,18 +120,29 @@ class Job(models.Model):
                 name="job_running_holds_a_lease",
             ),
             models.CheckConstraint(
-                condition=(models.Q(step="score") & ~models.Q(rules=""))
-                | (~models.Q(step="score") & models.Q(rules="")),
+                condition=(models.Q(kind="score") & ~models.Q(rules=""))
+                | (~models.Q(kind="score") & models.Q(rules="")),
                 name="job_has_rules_where_it_scores",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False)
+                | (~models.Q(kind__in=OF_RUNS) & models.Q(submission=None, gold=None)),
+                name="job_has_a_run_where_it_is_of_one",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.submission} under {self.rules}" if self.rules else f"{self.submission}, {self.step}"
+        of_run = f"{self.submission}, {self.kind}" if self.kind in self.OF_RUNS else f"{self.kind} {self.pk}"
+        return f"{self.submission} under {self.rules}" if self.rules else of_run
+
+    @classmethod
+    def to_post(cls, kind: Kind, number: int, at: dt.datetime) -> list[Job]:
+        jobs = (cls(kind=kind, priority=cls.Priority.POST, created_at=at, due_at=at) for _ in range(number))
+        return cls.all_kinds.bulk_create(jobs)
 
     @property
     def writes_run(self) -> bool:
-        return self.step == self.Step.WRITE
+        return self.kind == self.Kind.WRITE
 
 
 MAX_NOTE = 500

@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.models import Mailed
 from citeboard.teams.models import Membership, Team, User
+from tasks.models.jobs import Job
 from tasks.models.seasons import Organiser, Phase, Season
 from tasks.models.submissions import Submission
 
@@ -78,8 +78,8 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         )
 
 
-class Notification(Mailed):
-    """What one person is told of one event; its e-mail is sent from here, at least once."""
+class Notification(models.Model):
+    """What one person is told of one event."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=30)
@@ -95,6 +95,8 @@ class Notification(Mailed):
     )
     created_at = models.DateTimeField(default=timezone.now)
     read_at = models.DateTimeField(null=True, blank=True)
+    #: What sends its e-mail, where it has one.
+    job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     objects = NotificationQuerySet.as_manager()
 
@@ -102,7 +104,6 @@ class Notification(Mailed):
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["user", "read_at", "-created_at"], name="notification_of_a_person"),
-            models.Index(fields=["mail", "mail_due_at"], name="notification_mail_due"),
             models.Index(fields=["event"], name="notification_event"),
         ]
         constraints = [
@@ -148,7 +149,7 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook, written in the event's transaction and posted at least once."""
+    """One event for one webhook, written in the event's transaction and posted at least once by its job."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -161,11 +162,7 @@ class Delivery(models.Model):
     kind = models.CharField(max_length=30)
     payload: models.JSONField[dict[str, Any]] = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    due_at = models.DateTimeField(default=timezone.now)
-    attempts = models.PositiveIntegerField(default=0)
-    owner = models.CharField(max_length=80, blank=True, default="")
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="delivery")
     response_code = models.PositiveSmallIntegerField(null=True, blank=True)
     error = models.CharField(max_length=300, blank=True, default="")
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -173,8 +170,16 @@ class Delivery(models.Model):
     class Meta:
         ordering: ClassVar[list[str]] = ["-created_at", "-id"]
         verbose_name_plural = "deliveries"
-        indexes = [models.Index(fields=["state", "due_at"], name="delivery_due")]
         constraints = [models.UniqueConstraint(fields=["webhook", "event"], name="delivery_once_an_event")]
 
     def __str__(self) -> str:
         return f"{self.kind} to {self.webhook}"
+
+    @property
+    def state(self) -> Delivery.State:
+        posted = {Job.State.RUNNING: self.State.SENDING, Job.State.DONE: self.State.DELIVERED}
+        return posted.get(Job.State(self.job.state)) or self.State(self.job.state)
+
+    @property
+    def attempts(self) -> int:
+        return self.job.attempt

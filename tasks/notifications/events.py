@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from django.db import transaction
 from django.utils import timezone
 
 from citeboard.core.audit import as_json
@@ -43,26 +44,29 @@ def notify(
     """Tell the people, given by id, of an event; who was told of it already is not told again."""
     if submission is not None:
         phase, team = submission.phase, submission.team
-    told = channels(sorted(set(people)), kind)
+    already = Notification.objects.filter(event=event).values_list("user", flat=True)
+    told = channels(sorted(set(people).difference(already)), kind)
     now = timezone.now()
-    rows = [
-        Notification(
-            user_id=person,
-            kind=kind,
-            event=event,
-            season_id=season.pk if season else phase.task.season_id if phase else None,
-            phase=phase,
-            team=team,
-            submission=submission,
-            facts=dict(facts or {}),
-            created_at=now,
-            mail=Notification.Mail.QUEUED if channel == Channel.MAIL else Notification.Mail.NONE,
-            mail_due_at=now if channel == Channel.MAIL else None,
-        )
-        for person, channel in told.items()
-        if channel != Channel.NONE
-    ]
-    Notification.objects.bulk_create(rows, ignore_conflicts=True)
+    mails = [person for person, channel in told.items() if channel == Channel.MAIL]
+    with transaction.atomic():
+        jobs = dict(zip(mails, Job.to_post(Job.Kind.MAIL, len(mails), now), strict=True))
+        rows = [
+            Notification(
+                user_id=person,
+                kind=kind,
+                event=event,
+                season_id=season.pk if season else phase.task.season_id if phase else None,
+                phase=phase,
+                team=team,
+                submission=submission,
+                facts=dict(facts or {}),
+                created_at=now,
+                job=jobs.get(person),
+            )
+            for person, channel in told.items()
+            if channel != Channel.NONE
+        ]
+        Notification.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
@@ -136,7 +140,7 @@ def _run_of(job: Job) -> Submission | None:
     if not job.sets_status:
         return None
     runs = Submission.objects.select_related("phase__task", "team")
-    return runs.filter(pk=job.submission_id, team__isnull=False).first()
+    return runs.filter(pk=job.submission.pk, team__isnull=False).first()
 
 
 def _post(kind: Kind, event: str, run: Submission) -> None:

@@ -4,6 +4,7 @@ import secrets
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
@@ -12,7 +13,7 @@ from citeboard.core import audit
 from citeboard.core.audit import as_json
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.models import Delivery, Season, Webhook
+from tasks.models import Delivery, Job, Season, Webhook
 from tasks.webhooks.posting import checked_url
 
 MAX_A_SEASON = 10
@@ -62,14 +63,10 @@ def remove_webhook(*, webhook: Webhook, by: User) -> None:
 
 def repeat_delivery(*, delivery: Delivery, by: User) -> None:
     with transaction.atomic():
-        moved = (
-            Delivery.objects.filter(pk=delivery.pk)
-            .exclude(state=Delivery.State.SENDING)
-            .update(state=Delivery.State.QUEUED, due_at=timezone.now(), attempts=0)
-        )
-        if moved:
-            queued = Delivery.State.QUEUED.value
-            _note(delivery.webhook, by, "webhook-repeated", delivery.state, queued, kind=delivery.kind)
+        job = Job.all_kinds.filter(pk=delivery.job_id).exclude(state=Job.State.RUNNING)
+        if job.update(state=Job.State.QUEUED, due_at=timezone.now(), attempt=0):
+            before, queued = delivery.state.value, Delivery.State.QUEUED.value
+            _note(delivery.webhook, by, "webhook-repeated", before, queued, kind=delivery.kind)
 
 
 def _note(webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str) -> None:
@@ -80,25 +77,28 @@ def _note(webhook: Webhook, by: User, key: str, before: object, after: object, *
 def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
     """Each webhook gets an event once, however often it is written."""
     number = season if isinstance(season, int) else season.pk
-    webhooks = list(Webhook.objects.filter(season=number, is_active=True).select_related("season"))
+    told = Delivery.objects.filter(webhook=OuterRef("pk"), event=event)
+    webhooks = Webhook.objects.filter(~Exists(told), season=number, is_active=True).select_related("season")
     now = timezone.now()
-    Delivery.objects.bulk_create(
-        (
-            Delivery(
-                webhook=webhook,
-                event=event,
-                kind=kind,
-                payload={
-                    "kind": kind,
-                    "event": event,
-                    "season": webhook.season.slug,
-                    "at": as_json(now),
-                    **facts,
-                },
-                created_at=now,
-                due_at=now,
-            )
-            for webhook in webhooks
-        ),
-        ignore_conflicts=True,
-    )
+    with transaction.atomic():
+        jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now)
+        Delivery.objects.bulk_create(
+            (
+                Delivery(
+                    webhook=webhook,
+                    job=job,
+                    event=event,
+                    kind=kind,
+                    payload={
+                        "kind": kind,
+                        "event": event,
+                        "season": webhook.season.slug,
+                        "at": as_json(now),
+                        **facts,
+                    },
+                    created_at=now,
+                )
+                for webhook, job in zip(webhooks, jobs, strict=True)
+            ),
+            ignore_conflicts=True,
+        )

@@ -204,7 +204,8 @@ def scene(db, kept_scene) -> Scene:
 
 def _background_job(season: Season, asked_by: User) -> BackgroundJob:
     """One that has failed, and so stays as it is."""
-    facts = {"state": "failed", "reason": "This file cannot be taken.", "filename": "labels.jsonl"}
+    job = factories.make_job("background", state="failed", reason="This file cannot be taken.")
+    facts = {"job": job, "filename": "labels.jsonl", "finished_at": timezone.now()}
     return BackgroundJob.objects.create(kind="labels", season=season, asked_by=asked_by, **facts)
 
 

@@ -11,7 +11,8 @@ from scoring.offline.scoring import score as score_offline
 from scoring.worker.entailment_labels import local_options
 from scoring.worker.local_copies import gold_copy, run_copy
 from scoring.worker.score import keep_statistics, record_scores
-from tasks.jobs.leases import claim, complete
+from tasks.jobs.engine import claim
+from tasks.jobs.leases import complete
 from tasks.models import Phase, Submission
 from tests.api.conftest import API
 from tests.factories import run_bytes

@@ -23,7 +23,7 @@ from tasks.models import (
 )
 from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import content, run_file
-from tests.factories import make_submission
+from tests.factories import make_job, make_submission
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring.publications import PLACEMENTS, keep_publication
 
@@ -226,7 +226,8 @@ def more(world) -> dict[str, int]:
     webhook = Webhook.objects.get_or_create(season=world.season, url="https://bot.example.org/")[0]
     run = world.phase.submissions.latest("pk")
     acknowledgement, _ = run.acknowledgements.get_or_create(failed_at=run.status_since)
-    delivery = Delivery.objects.get_or_create(webhook=webhook, event="e", defaults={"payload": {}})[0]
+    posted = {"payload": {}, "job": make_job("webhook")}
+    delivery = Delivery.objects.get_or_create(webhook=webhook, event="e", defaults=posted)[0]
     merge = {"season": world.season, "team": world.other_team, "into": world.team}
     asked = {"team": world.team, "user": world.people["reader"], "season": world.season}
     invitation = {"expires_at": timezone.now() + dt.timedelta(days=1), "nonce": "of-one-invitation"}

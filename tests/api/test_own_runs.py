@@ -6,7 +6,7 @@ import pytest
 
 from scoring.api.own_runs import own_runs
 from scoring.board.visibility import may_see_submission
-from tasks.jobs.leases import claim
+from tasks.jobs.engine import claim
 from tasks.models import Job, Submission
 from tests.api.conftest import API, ROLES
 from tests.api.sending import content, score, send

@@ -6,7 +6,7 @@ from django.urls import reverse
 from citeboard.core import storage
 from citeboard.core.audit import about
 from scoring.web.organise.attention import concerns
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import withdraw
 from tests import factories
@@ -105,7 +105,7 @@ def test_the_file_of_a_run_that_stands_cannot_be_deleted(client, run, member):
 
 def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_know(client):
     run = factories.make_submission()
-    job = leases.claim(run.jobs.first().pk, "worker")
+    job = engine.claim(run.jobs.first().pk, "worker")
     leases.complete(job, lambda: None)
     client.force_login(run.team.memberships.get().user)
     where = reverse("api:run-history", args=[run.pk])

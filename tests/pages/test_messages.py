@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tasks.jobs.mails import mail_state
-from tasks.models import Notification, Phase
+from tasks.models import Job, Notification, Phase
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choices_of, choose, unsubscribe_secret
 from tasks.seasons.announcements import announce
@@ -128,7 +128,7 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(client, ph
     page = text_of(client.get(reverse("operate")))
     assert "1 e-mail waiting" in page
     assert "ConnectionRefusedError: no mail server" in page
-    Notification.objects.update(mail="failed", mail_error="The mail server refuses the address (550).")
+    Job.all_kinds.update(state="failed", reason="The mail server refuses the address (550).")
     assert "refuses the address (550)" in text_of(client.get(reverse("operate")))
     said = text_of(client.post(reverse("operate-mails"), follow=True))
     assert "1 e-mail will be tried again." in said

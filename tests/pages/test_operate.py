@@ -13,9 +13,9 @@ from citeboard.teams.models import Token
 from scoring.ops.backups import BACKUP
 from scoring.ops.doctor import CHECKS
 from scoring.ops.site_state import EXAMINED
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
+from tasks.jobs.engine import end_leases
 from tasks.jobs.groups import note_group
-from tasks.jobs.leases import JOBS
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user
@@ -47,11 +47,11 @@ def runs():
         make_submission(phase=phase, team=make_team(season=phase.task.season)) for _ in range(4)
     )
     unserved.jobs.update(queue="gpu")
-    leases.defer(leases.claim(waiting.jobs.get().pk, "a-host:1:2"), WAITS)
+    engine.defer(engine.claim(waiting.jobs.get().pk, "a-host:1:2"), WAITS)
     failed.jobs.update(trace="edge-7f3a91c2")
-    leases.fail(leases.claim(failed.jobs.get().pk, "a-host:1:2"), FAILED)
-    assert leases.claim(lost.jobs.get().pk, "b-host:1:2") is not None
-    JOBS.end_leases("b-host:1:2")
+    leases.fail(engine.claim(failed.jobs.get().pk, "a-host:1:2"), FAILED)
+    assert engine.claim(lost.jobs.get().pk, "b-host:1:2") is not None
+    end_leases("b-host:1:2")
     sweep()
     return waiting, failed, lost, unserved
 
@@ -158,7 +158,7 @@ def test_it_costs_no_more_queries_where_more_runs_have_failed(
     phase = runs[0].phase
     for _ in range(5):
         run = make_submission(phase=phase, team=make_team(season=phase.task.season))
-        leases.fail(leases.claim(run.jobs.get().pk, "a-host:1:2"), FAILED)
+        leases.fail(engine.claim(run.jobs.get().pk, "a-host:1:2"), FAILED)
     with django_assert_max_num_queries(60):
         client.get(reverse("operate"))
 

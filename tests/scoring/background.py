@@ -1,15 +1,16 @@
 """Background jobs as a worker does them."""
 
-from scoring.background.work import do_job
 from scoring.models import BackgroundJob
+from tasks.jobs.work import take_job
 
 
 def work_off() -> list[BackgroundJob]:
     """Does all that is queued, the oldest first; returns it as it is then."""
-    queued = list(BackgroundJob.objects.filter(state="queued").order_by("pk"))
+    queued = list(BackgroundJob.objects.filter(job__state="queued").order_by("pk"))
     for job in queued:
-        do_job(job.pk)
+        take_job(job.job_id)
         job.refresh_from_db()
+        job.job.refresh_from_db()
     return queued
 
 

@@ -2,10 +2,10 @@
 
 from django_q.models import OrmQ
 
+from scoring.board import comparison_state
 from scoring.models import BoardOrder
-from scoring.worker import compare_board
-from tasks.jobs.engine import COMPARE
-from tasks.models import Phase, Submission
+from tasks.jobs.work import take_job
+from tasks.models import Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
 
@@ -41,16 +41,15 @@ def scored(phase: Phase, right: int, *, team=None, wrong: str = "9", topics=TOPI
 
 def compare(phase: Phase, rules: str = "corrected") -> None:
     """What the queue does for a board once it is asked, and again where the machine is slow."""
-    order, _ = BoardOrder.objects.get_or_create(phase=phase, rules=rules)
-    compare_board.compare_board(order.pk)
-    order.refresh_from_db()
-    while order.asked_at:
-        compare_board.compare_board(order.pk)
-        order.refresh_from_db()
+    comparison_state.ask(phase.pk, rules)
+    job = BoardOrder.objects.get(phase=phase, rules=rules).job
+    while job.state == "queued":
+        take_job(job.pk)
+        job.refresh_from_db()
     phase.refresh_from_db()
 
 
 def wakes() -> list[str]:
     """The boards that the queue holds a wake for."""
-    tasks = (each.task for each in OrmQ.objects.order_by("pk"))
-    return [task["name"] for task in tasks if task["func"] == COMPARE]
+    names = {f"job-{job.pk}" for job in Job.all_kinds.filter(kind="compare")}
+    return [wake.name() for wake in OrmQ.objects.order_by("pk") if wake.name() in names]

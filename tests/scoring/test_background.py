@@ -4,20 +4,23 @@ import datetime as dt
 
 import pytest
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django_q.models import OrmQ
 
 from citeboard.core import storage
 from citeboard.core.database import database_now
 from citeboard.core.models import AuditEntry
-from scoring.background import kinds, work
+from scoring.background import kinds
 from scoring.background.kinds import ask_for_labels
 from scoring.human.sheets import keep_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
-from scoring.worker.background import claim, complete, forget_old, sweep_background
-from tasks.jobs.engine import BACKGROUND
-from tasks.models import Organiser
+from scoring.worker.background import background_job, complete, forget_old
+from tasks.jobs import engine
+from tasks.jobs.sweeper import sweep
+from tasks.jobs.work import take_job
+from tasks.models import Job, Organiser
 from tasks.submissions.uploads import Upload
 from tests import factories
 from tests.pages.reading import text_of
@@ -59,13 +62,18 @@ def job(client, phase, run) -> BackgroundJob:
 
 
 def expire(job) -> None:
-    BackgroundJob.objects.filter(pk=job.pk).update(lease_expires_at=database_now() - dt.timedelta(seconds=1))
+    past = database_now() - dt.timedelta(seconds=1)
+    Job.all_kinds.filter(pk=job.job_id).update(lease_expires_at=past)
+
+
+def claim(job, owner):
+    return background_job(engine.claim(job.job_id, owner))
 
 
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
     response = asked(client, phase, run)
     assert not Sheet.objects.exists()
-    assert OrmQ.objects.latest("pk").task["func"] == BACKGROUND
+    assert OrmQ.objects.latest("pk").name() == f"job-{BackgroundJob.objects.get().job_id}"
     page = client.get(response.url)
     assert "It waits for a worker." in text_of(page)
     assert "no worker is running" in text_of(page)
@@ -92,39 +100,23 @@ def test_who_asks_at_the_same_moment_gets_the_job_that_was_stored_whatever_becam
     client, phase, run, job, monkeypatch
 ):
     """Both look and find none; once the second is refused, the job of the first may have ended."""
-    monkeypatch.setattr(BackgroundJob, "MOVING", ())
+    first = QuerySet.first
+    monkeypatch.setattr(QuerySet, "first", lambda rows: None if rows.model is BackgroundJob else first(rows))
     assert asked(client, phase, run).url == f"/jobs/{job.pk}/"
     assert BackgroundJob.objects.count() == 1
 
 
 def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
-    first = claim(job.pk, "host:1:1")
-    assert claim(job.pk, "host:1:2") is None
+    first = claim(job, "host:1:1")
     expire(first)
-    assert sweep_background() == 1
-    second = claim(job.pk, "host:1:2")
-    assert second.attempt == 2
+    assert sweep().lost == 1
+    second = claim(job, "host:1:2")
+    assert second.job.attempt == 2
     written = []
     assert not complete(first, lambda: written.append(1) or {})
     assert not background.tell(first, 0.5, "reading")
     assert written == []
     assert complete(second, lambda: {"sheet": 1})
-
-
-def test_a_worker_that_renews_its_lease_at_the_last_moment_keeps_the_job(job, monkeypatch):
-    """A sweep finds the job lost, and before it takes it the worker gives a sign of life."""
-    own = claim(job.pk, "host:1:1")
-    expire(own)
-    leased = background.WORK.leased
-
-    def renewed_before(found):
-        monkeypatch.setattr(background.WORK, "leased", leased)
-        assert background.renew(own)
-        return leased(found)
-
-    monkeypatch.setattr(background.WORK, "leased", renewed_before)
-    assert sweep_background() == 0
-    assert background.tell(own, 0.5, "reading")
 
 
 def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(client, job, monkeypatch):
@@ -134,36 +126,18 @@ def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_tim
 
     monkeypatch.setattr(kinds, "keep_sheet", halfway)
     for attempt in (1, 2):
-        work.do_job(job.pk)
-        job.refresh_from_db()
-        assert (job.state, job.attempt) == ("queued", attempt)
+        take_job(job.job_id)
+        job.job.refresh_from_db()
+        assert (job.state, job.job.attempt) == ("queued", attempt)
         assert not Sheet.objects.exists()
         assert not SheetText.objects.exists()
-    work.do_job(job.pk)
+    take_job(job.job_id)
     job.refresh_from_db()
     assert job.state == "failed"
     told = text_of(client.get(f"/jobs/{job.pk}/"))
     assert "It was begun 3 times, and is not begun again by itself." in told
     assert "on fire" not in told
     assert not AuditEntry.objects.filter(action="sheet").exists()
-
-
-def test_a_wake_that_was_lost_is_given_again(job, settings):
-    OrmQ.objects.all().delete()
-    assert sweep_background() == 0
-    ago = database_now() - dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
-    BackgroundJob.objects.update(woken_at=ago)
-    assert sweep_background() == 1
-    assert OrmQ.objects.get().task["args"] == (job.pk,)
-    assert sweep_background() == 0
-
-
-def test_what_a_gone_group_held_is_given_to_another_at_once(job):
-    claim(job.pk, "host:1:1")
-    assert background.WORK.leased_by("host:1:") == 1
-    assert background.WORK.end_leases("host:1:") == 1
-    assert sweep_background() == 1
-    assert claim(job.pk, "host:2:1") is not None
 
 
 def test_a_run_that_stands_on_the_board_no_more_is_not_judged(client, job, run):

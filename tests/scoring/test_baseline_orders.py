@@ -22,7 +22,7 @@ from scoring.worker.baseline_runs import NotPossible, ask, names_for
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.jobs.leases import rescore
 from tasks.models import Gold, Job, Organiser, Phase, Submission
 from tasks.seasons.file.load import load_season
@@ -177,7 +177,7 @@ def test_other_options_make_it_anew(phase):
 def test_a_run_that_is_still_being_computed_is_not_scored_by_a_rescore(phase):
     run = asked_for(phase, ONE)
     assert rescore(phase) == []
-    assert [job.step for job in run.jobs.all()] == ["write"]
+    assert [job.kind for job in run.jobs.all()] == ["write"]
 
 
 #: The sample of task 2 asks for summaries alone.
@@ -237,7 +237,7 @@ class TestFailing:
             put_in_place(patched, tmp_path, "raise KeyError('the answer')")
             run = computed(phase, ONE)
         assert score_again(submission=run, by=None) == 1
-        assert [job.step for job in run.jobs.all()] == ["write"]
+        assert [job.kind for job in run.jobs.all()] == ["write"]
         worked_off(phase)
         run.refresh_from_db()
         assert run.status == "scored"
@@ -265,8 +265,8 @@ class TestFailing:
 
     def test_a_worker_that_is_gone_is_followed_by_another(self, phase):
         run = asked_for(phase, ONE)
-        job = leases.claim(run.jobs.get().pk, "a worker that is gone")
-        assert leases.crashed(job, "gone")
+        job = engine.claim(run.jobs.get().pk, "a worker that is gone")
+        assert engine.crashed(job, "gone")
         worked_off(phase)
         run.refresh_from_db()
         assert run.status == "scored"

@@ -13,7 +13,7 @@ from citeboard.core import storage
 from scoring.__main__ import main as offline_scorer
 from scoring.worker.rescoring import score_again
 from scoring.worker.score import score
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.jobs.leases import rescore
 from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission, Task
@@ -86,7 +86,7 @@ def test_it_is_taken_counts_and_says_that_it_is_checked(client, send, phase, tea
     shown = page(client, run, person)
     assert "Waiting to be checked. It is next." in shown
     assert "Cancel this run" in shown
-    leases.claim(run.jobs.get().pk, "a worker")
+    engine.claim(run.jobs.get().pk, "a worker")
     assert "Being checked now." in page(client, run, person)
     assert api(client, run, person)["progress"] == 0
 
@@ -95,7 +95,7 @@ def test_one_that_is_sound_is_scored_under_every_rule_set(client, send, person):
     run = send()
     score(run.jobs.get().pk)
     assert read(run).status == "queued"
-    assert list(run.jobs.filter(step="score").values_list("rules", "sets_status")) == [
+    assert list(run.jobs.filter(kind="score").values_list("rules", "sets_status")) == [
         ("corrected", True),
         ("official-2017", False),
     ]
@@ -169,10 +169,10 @@ def test_what_is_quoted_back_can_be_kept_whatever_its_author_wrote(send):
 
 def test_what_it_is_scored_by_is_what_its_task_says_when_the_check_ends(send, phase):
     run = send()
-    job = leases.claim(run.jobs.get().pk, "a worker")
+    job = engine.claim(run.jobs.get().pk, "a worker")
     Task.objects.filter(pk=phase.task_id).update(rules=["official-2017"])
     assert leases.accept(job, [])
-    assert list(run.jobs.filter(step="score").values_list("rules", flat=True)) == ["official-2017"]
+    assert list(run.jobs.filter(kind="score").values_list("rules", flat=True)) == ["official-2017"]
 
 
 def test_warnings_of_the_check_stand_on_the_page(client, send, person):
@@ -198,7 +198,7 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
     settings.MAX_ATTEMPTS = 2
     run = send()
     for attempt, status in ((1, "checking"), (2, "failed")):
-        assert leases.claim(run.jobs.get().pk, "a worker").attempt == attempt
+        assert engine.claim(run.jobs.get().pk, "a worker").attempt == attempt
         sweep(timezone.now() + dt.timedelta(hours=1))
         assert read(run).status == status
     assert quota(phase, team).left == 1
@@ -218,7 +218,7 @@ def test_gold_that_is_new_meanwhile_waits_for_the_check_and_then_counts(send, ph
     )
     assert rescore(phase) == []
     score(run.jobs.get().pk)
-    assert {job.gold for job in run.jobs.filter(step=Job.Step.SCORE)} == {new}
+    assert {job.gold for job in run.jobs.filter(kind=Job.Kind.SCORE)} == {new}
 
 
 def test_a_check_that_failed_by_a_fault_of_ours_is_made_again(send, person, monkeypatch, tmp_path):
@@ -242,7 +242,7 @@ def test_under_new_gold_it_is_checked_again_by_that(send, phase, person, monkeyp
     assert score_again(submission=read(run), by=person) == 1
     assert read(run).status == "checking"
     worked(run)
-    assert run.jobs.get(step="check", state="done").gold == new
+    assert run.jobs.get(kind="check", state="done").gold == new
 
 
 def test_a_large_baseline_is_checked_in_the_same_way(phase):

@@ -4,9 +4,9 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.utils import timezone
 
 from citeboard.core import storage
+from citeboard.core.database import database_now
 from scoring.board import comparison_state as board_orders
 from scoring.board.comparisons import SIGNIFICANCE, trials_for
 from scoring.board.standings import standings
@@ -14,9 +14,11 @@ from scoring.models import BoardOrder, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline
 from scoring.offline.compare import read_runs
 from scoring.worker import compare_board
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.jobs.groups import START, Watchdog
-from tasks.models import Phase
+from tasks.jobs.sweeper import sweep
+from tasks.jobs.work import take_job, take_jobs
+from tasks.models import Job, Phase
 from tasks.submissions.run_acts import withdraw
 from tests import factories
 from tests.api.sending import score
@@ -31,6 +33,11 @@ VISITOR = AnonymousUser()
 @pytest.fixture
 def phase() -> Phase:
     return compared.make_phase()
+
+
+def asked(phase) -> BoardOrder:
+    board_orders.ask(phase.pk, "corrected")
+    return BoardOrder.objects.get(phase=phase)
 
 
 def ranges(phase, **choice) -> list[tuple]:
@@ -160,45 +167,21 @@ def test_the_pages_of_a_board_are_made_anew_when_its_order_is_known(phase):
 def test_a_scored_run_wakes_whoever_compares_once(phase):
     for right in (9, 2):
         scored(phase, right)
-    order = BoardOrder.objects.get()
-    assert wakes() == [f"board-{order.pk}"]
-    compare_board.compare_board(order.pk)
+    assert wakes() == [f"job-{BoardOrder.objects.get().job_id}"]
+    take_jobs()
     assert Comparison.objects.count() == 1
     assert board_orders.ask_again() == 0
-
-
-def test_a_wake_that_is_lost_is_given_again_by_a_sweep(phase, settings):
-    for right in (9, 2):
-        scored(phase, right)
-    assert board_orders.ask_again() == 1
-    assert board_orders.ask_again() == 0
-    past = timezone.now() - dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
-    BoardOrder.objects.update(asked_at=past)
-    assert board_orders.ask_again() == 1
-    assert len(wakes()) == 2
-
-
-def test_a_board_is_compared_by_one_worker_at_a_time(phase):
-    for right in (9, 2):
-        scored(phase, right)
-    order = BoardOrder.objects.create(phase=phase, rules="corrected")
-    assert board_orders.claim(order.pk, "host:1:2")
-    compare_board.compare_board(order.pk)
-    assert not Comparison.objects.exists()
-    assert board_orders.BOARDS.leased_by("host:1:") == 1
-    board_orders.BOARDS.end_leases("host:1:")
-    compare_board.compare_board(order.pk)
-    assert Comparison.objects.count() == 1
 
 
 def test_who_asks_while_a_board_is_compared_is_heard(phase):
-    order = BoardOrder.objects.create(phase=phase, rules="corrected")
-    held = board_orders.claim(order.pk, "host:1:2")
-    board_orders.ask(phase.pk, "corrected")
-    assert not board_orders.finish(held, 7)
-    assert board_orders.finish(held, 7)
+    order = asked(phase)
+    job = engine.claim(order.job_id, "host:1:2")
+    assert board_orders.ask(phase.pk, "corrected")
+    assert not board_orders.ask(phase.pk, "corrected")
+    assert not board_orders.finish(order, job, 7)
+    assert board_orders.finish(order, job, 7)
     order.refresh_from_db()
-    assert (order.version, order.lease_expires_at) == (7, None)
+    assert (order.version, order.job.state) == (7, "done")
 
 
 def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
@@ -206,12 +189,27 @@ def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
     for right in (9, 5, 2):
         scored(phase, right)
     factories.make_submission(phase=phase)
-    order = BoardOrder.objects.create(phase=phase, rules="corrected")
-    compare_board.compare_board(order.pk)
+    order = asked(phase)
+    take_job(order.job_id)
     assert Comparison.objects.count() == 1
-    assert len(wakes()) == 1
-    compare_board.compare_board(order.pk)
+    assert len(wakes()) == 2
+    take_job(order.job_id)
     assert Comparison.objects.count() == 2
+
+
+def test_classes_come_after_the_rows_of_every_board(phase):
+    for right in (9, 2):
+        scored(phase, right)
+    order = asked(phase)
+    other = asked(factories.make_phase())
+    take_job(order.job_id)
+    assert Comparison.objects.count() == 1
+    job = Job.all_kinds.get(pk=order.job_id)
+    assert (job.state, job.priority) == ("queued", Job.Priority.CLASSES)
+    assert engine.claim_next("host:1:2", "host:1:").pk == other.job_id
+    board_orders.ask(phase.pk, "corrected")
+    job.refresh_from_db()
+    assert job.priority == Job.Priority.COMPARISON
 
 
 def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phase):
@@ -224,7 +222,7 @@ def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phas
     assert BoardOrder.objects.get().version == phase.version
 
 
-def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, monkeypatch):
+def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, monkeypatch, settings):
     for right in (10, 0):
         scored(phase, right)
 
@@ -236,7 +234,9 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, 
         compare(phase)
     assert not Comparison.objects.exists()
     assert not Evaluation.objects.filter(has_class_intervals=True).exists()
-    assert (BoardOrder.objects.get().version, board_orders.ask_again()) == (0, 1)
+    order = BoardOrder.objects.get()
+    assert (order.version, order.job.state, board_orders.ask_again()) == (0, "waiting", 0)
+    assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).resumed == 1
     compare(phase)
     assert Comparison.objects.count() == 1
 
@@ -245,11 +245,10 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(phase, 
 def test_a_worker_that_compares_is_not_stuck(phase, settings, monkeypatch, is_comparing):
     factories.make_submission(phase=phase)
     if is_comparing:
-        order = BoardOrder.objects.create(phase=phase, rules="corrected")
-        board_orders.claim(order.pk, "host:1:2")
+        engine.claim(asked(phase).job_id, "host:1:2")
     now = [0.0]
     monkeypatch.setattr("tasks.jobs.groups.time.monotonic", lambda: now[0])
-    watchdog = Watchdog("host:1:", workers=1, busy_besides=board_orders.BOARDS.leased_by)
+    watchdog = Watchdog("host:1:", workers=1)
     watchdog.is_stuck()
     now[0] += START + settings.LEASE_SECONDS + 1
     assert watchdog.is_stuck() is not is_comparing

@@ -18,7 +18,7 @@ from citeboard.core import storage
 from citeboard.core.confined import landlock, seccomp
 from citeboard.core.env import backend
 from scoring.ops.doctor import CHECKS, State, examine
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.jobs.groups import note_group
 from tasks.jobs.sweeper import sweep
 from tasks.models import Gold, Job, Submission
@@ -61,7 +61,7 @@ def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
 
 
 def test_a_worker_shows_by_the_lease_it_renews():
-    leases.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
+    engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
     found = finding("workers")
     assert (found.state, "on a-host" in found.found) == (State.GOOD, True)
 
@@ -146,7 +146,7 @@ def test_clocks_that_differ_are_found(monkeypatch):
 def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
     job = make_submission().jobs.get()
     assert finding("jobs").state == State.GOOD
-    leases.claim(job.pk, "a-host-0a1b2c3d:1:2")
+    engine.claim(job.pk, "a-host-0a1b2c3d:1:2")
     Job.objects.update(lease_expires_at=timezone.now() - dt.timedelta(hours=1))
     assert "1 jobs are held by nobody" in finding("jobs").found
     Job.objects.all().delete()
@@ -156,7 +156,7 @@ def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
 
 def test_what_jobs_wait_for_is_told():
     reason = "What this task is scored with, such as a model, is not installed here yet; it goes on."
-    leases.defer(leases.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason)
+    engine.defer(engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason)
     assert reason in finding("jobs").found
     assert (finding("models").state, "make models" in finding("models").advice) == (State.BAD, True)
 

@@ -3,8 +3,8 @@
 import pytest
 from django.db import IntegrityError, OperationalError
 
-from scoring.worker import interruptions as module
-from scoring.worker.interruptions import default_on_database_error, retry_on_database_error
+from tasks.jobs import interruptions as module
+from tasks.jobs.interruptions import default_on_database_error, retry_on_database_error
 
 pytestmark = pytest.mark.django_db
 

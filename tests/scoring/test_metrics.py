@@ -12,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from citeboard.core.instruments import PAGES, REQUESTS
 from citeboard.core.maintenance import note_done
 from scoring.ops.backups import BACKUP
-from tasks.jobs.leases import JOBS, cancel_jobs, claim, restart
+from tasks.jobs.engine import claim, end_leases
+from tasks.jobs.leases import cancel_jobs, restart
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job
 from tests.api.sending import score
@@ -138,7 +139,7 @@ def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
     job = make_submission(phase=make_phase()).jobs.get()
     for times in (1, 2):
         assert claim(job.pk, "a-host:1:2") is not None
-        assert JOBS.end_leases("a-host:1:2") == 1
+        assert end_leases("a-host:1:2") == 1
         assert sweep().lost == 1
         assert samples(client)["citeboard_leases_lost_total", "light"] == times
     cancel_jobs(job.submission_id)

@@ -17,7 +17,7 @@ from scoring.models import Breakdown, Evaluation, Score
 from scoring.ops.pruning import named_files
 from tasks.submissions.uploads import SAFE_AGE
 from tests.api.sending import score
-from tests.factories import make_gold, make_phase, make_submission, run_bytes
+from tests.factories import make_gold, make_job, make_phase, make_submission, run_bytes
 
 pytestmark = pytest.mark.django_db
 PAGES = ("", "changes/", "differences/", "board.json")
@@ -77,12 +77,14 @@ def test_a_dry_run_says_what_goes_and_the_command_does_what_it_said(run):
     Session.objects.create(session_key="old", expire_date=timezone.now() - dt.timedelta(days=1))
     Session.objects.create(session_key="new", expire_date=timezone.now() + dt.timedelta(days=1))
     Limit.objects.create(key="old", value="1", expires_at=1)
+    make_job("mail", state="done")
     old_file("3f/3fab/0123abcd/run.jsonl")
     breakdowns = older.breakdowns.count()
     said = pruned("--dry-run")
     assert said == {
         "expired sessions": 1,
         "expired counts": 1,
+        "orphaned jobs": 1,
         "superseded breakdowns": breakdowns,
         "superseded comparisons": 0,
         "superseded statistics": 1,

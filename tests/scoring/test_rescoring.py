@@ -10,7 +10,7 @@ from scoring.board.standings import standings
 from scoring.models import Evaluation, Rescore, Score
 from scoring.worker import rescoring
 from scoring.worker.rescoring import ask_for_phase, ask_for_season, fill_up, progress, score_again, stop
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
@@ -152,7 +152,7 @@ def test_what_is_being_scored_when_it_is_stopped_comes_to_its_end(phase, runs):
     corrected(phase)
     ask_for_phase(phase=phase, by=None)
     first = Job.objects.filter(state="queued").order_by("pk")[0]
-    held = leases.claim(first.pk, "a worker")
+    held = engine.claim(first.pk, "a worker")
     assert stop(phase=phase, by=None) == 5
     assert leases.complete(held, lambda: None)
 
@@ -186,7 +186,7 @@ def test_one_run_is_scored_anew_once(phase, runs):
 
 def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
     run = factories.make_submission(phase=phase)
-    job = leases.claim(run.jobs.get(sets_status=True).pk, "a worker")
+    job = engine.claim(run.jobs.get(sets_status=True).pk, "a worker")
     leases.fail(job, "The disk was full.")
     run.refresh_from_db()
     score_again(submission=run, by=None)

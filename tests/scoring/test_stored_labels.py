@@ -26,7 +26,7 @@ from scoring.worker.local_copies import work_folder
 from scoring.worker.pending_labels import open_pairs, waiting_jobs
 from scoring.worker.rescoring import ask_for_phase
 from scoring.worker.score import score
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job, Submission
 from tasks.submissions.run_acts import cancel
@@ -147,13 +147,13 @@ class TestWaiting:
 
     def test_labels_that_come_while_it_is_scored_set_it_going_again(self, phase, tmp_path, monkeypatch):
         run = citing_run(phase)
-        defer = leases.defer
+        defer = engine.defer
 
         def late(*arguments, **named):
             bring(tmp_path, decided())
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.pending_labels.leases.defer", late)
+        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -161,7 +161,7 @@ class TestWaiting:
 
     def test_so_do_those_by_the_older_digest(self, phase, tmp_path, monkeypatch):
         run = citing_run(phase)
-        defer = leases.defer
+        defer = engine.defer
         lines = [
             {
                 "premise_sha1": hashlib.sha1(premise.encode(), usedforsecurity=False).hexdigest(),
@@ -176,7 +176,7 @@ class TestWaiting:
             bring(tmp_path, lines)
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.pending_labels.leases.defer", late)
+        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -201,7 +201,7 @@ class TestWaiting:
 
     def test_a_lost_job_keeps_no_pairs(self, phase, monkeypatch):
         run = citing_run(phase)
-        monkeypatch.setattr("scoring.worker.pending_labels.leases.defer", lambda *_, **__: False)
+        monkeypatch.setattr("scoring.worker.pending_labels.engine.defer", lambda *_, **__: False)
         work(run)
         assert not PendingLabels.objects.exists()
         assert not storage.statistics.exists(str(run.pk)) or not storage.statistics.listdir(str(run.pk))[1]

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from scoring.ops import sweeping
-from tasks.jobs import leases, sweeper
+from tasks.jobs import engine, sweeper
 from tasks.jobs.deliveries import send_deliveries
 from tasks.jobs.mails import send_mails
 from tasks.models import Job
@@ -63,7 +63,7 @@ def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
         make_submission(phase=phase, team=make_team(season=phase.task.season)).jobs.get() for _ in range(2)
     )
     for job in (first, second):
-        leases.defer(leases.claim(job.pk, "a-host:1:2"), "The storage of the site does not answer.")
+        engine.defer(engine.claim(job.pk, "a-host:1:2"), "The storage of the site does not answer.")
     Job.objects.update(woken_at=first.created_at - sweeper.WAKE_LIFE)
     given = sweeper.resume
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from citeboard.core.database import database_now, from_now
 from scoring.board import comparison_state as board_orders
 from scoring.models import BoardOrder
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.jobs.sweeper import Swept, sweep
 from tasks.models import Job
 from tests.factories import make_submission
@@ -25,7 +25,7 @@ timezone.now = lambda: real() + dt.timedelta(seconds=off)
 time.time = lambda: seconds() + off
 django.setup()
 from scoring.board import comparison_state as board_orders
-from tasks.jobs import leases
+from tasks.jobs import engine
 from tasks.jobs.sweeper import sweep
 """
 
@@ -54,31 +54,31 @@ def elsewhere(request, child_environment, root, settings):
 
 
 def test_it_takes_no_job_from_a_living_worker(elsewhere):
-    mine = leases.claim(make_submission().jobs.get().pk, "host:1:2")
+    mine = engine.claim(make_submission().jobs.get().pk, "host:1:2")
     assert elsewhere("print(repr(sweep()))") == repr(Swept())
-    assert leases.heartbeat(mine, 0.5)
+    assert engine.heartbeat(mine, progress=0.5)
 
 
 def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
     job = make_submission().jobs.get()
-    elsewhere(f"leases.claim({job.pk}, 'host:1:2')")
+    elsewhere(f"engine.claim({job.pk}, 'host:1:2')")
     assert sweep() == Swept()
     assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).lost == 1
 
 
 def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settings):
     job = make_submission().jobs.get()
-    elsewhere(f"leases.release(leases.claim({job.pk}, 'host:1:2'))")
+    elsewhere(f"engine.release(engine.claim({job.pk}, 'host:1:2'))")
     assert sweep().woken == 0
     assert sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
 
 
 def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
     board_orders.ask(make_submission().phase_id, "corrected")
-    order = BoardOrder.objects.get()
-    mine = board_orders.claim(order.pk, "host:1:2")
-    assert elsewhere(f"print(board_orders.claim({order.pk}, 'host:3:4'))") == "None"
-    assert board_orders.BOARDS.heartbeat(mine)
+    job = BoardOrder.objects.get().job
+    mine = engine.claim(job.pk, "host:1:2")
+    assert elsewhere(f"print(engine.claim({job.pk}, 'host:3:4'))") == "None"
+    assert engine.heartbeat(mine)
 
 
 @pytest.mark.django_db

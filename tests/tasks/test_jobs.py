@@ -1,12 +1,9 @@
 """Who works on a job: claims, signs of life, and ends that are written once."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from django.db import connection
 from django_q.models import OrmQ
 
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
 from tasks.submissions.run_acts import cancel, withdraw
 from tests.factories import make_gold, make_phase, make_submission, make_task
@@ -52,49 +49,26 @@ def test_jobs_are_made_once_for_a_gold_version(submission):
     assert leases.create_jobs(submission, new) == []
 
 
-def test_a_claim_counts_the_attempt_and_can_be_had_once(job):
-    mine = leases.claim(job.pk, "host:1:2")
-    assert (mine.attempt, mine.state, mine.lease_owner) == (1, "running", "host:1:2")
-    assert read(job.submission).status == "scoring"
-    assert leases.claim(job.pk, "host:1:3") is None
-    assert read(job).attempt == 1
-
-
 def test_a_claim_begins_a_job_anew_and_no_other(job):
     other = make_submission(phase=job.submission.phase).jobs.get()
     Job.objects.update(progress=0.4, reason="The scorer was ended.")
-    leases.claim(job.pk, "host:1:2")
+    engine.claim(job.pk, "host:1:2")
     claimed = read(job)
     assert (claimed.progress, claimed.reason, claimed.finished_at) == (0, "", None)
     assert claimed.started_at < claimed.lease_expires_at
     assert read(other).state == "queued"
 
 
-@pytest.mark.django_db(transaction=True)
-def test_of_many_who_claim_at_the_same_time_one_gets_the_job():
-    job = make_submission().jobs.get()
-
-    def take(number: int) -> bool:
-        try:
-            return leases.claim(job.pk, f"host:1:{number}") is not None
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(take, range(16))) == 1
-    assert read(job).attempt == 1
-
-
 def test_a_sign_of_life_renews_the_lease_and_tells_the_progress(job):
-    mine = leases.claim(job.pk, "host:1:2")
+    mine = engine.claim(job.pk, "host:1:2")
     Job.objects.filter(pk=job.pk).update(lease_expires_at=mine.started_at)
-    assert leases.heartbeat(mine, 0.4)
+    assert engine.heartbeat(mine, progress=0.4)
     assert read(job).lease_expires_at > mine.started_at
     assert read(job).progress == 0.4
 
 
 def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
-    mine = leases.claim(job.pk, "host:1:2")
+    mine = engine.claim(job.pk, "host:1:2")
     before = read(job.submission.phase).version
     written = []
     assert leases.complete(mine, lambda: written.append(1))
@@ -105,21 +79,21 @@ def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
 
 
 def test_who_lost_the_job_can_neither_renew_nor_publish_nor_fail_it(job):
-    stale = leases.claim(job.pk, "host:1:2")
-    assert leases.crashed(stale, "The scorer was ended.")
-    fresh = leases.claim(job.pk, "host:1:2")
+    stale = engine.claim(job.pk, "host:1:2")
+    assert engine.crashed(stale, "The scorer was ended.")
+    fresh = engine.claim(job.pk, "host:1:2")
     assert fresh.attempt == 2
-    assert not leases.heartbeat(stale, 0.9)
+    assert not engine.heartbeat(stale, progress=0.9)
     assert not leases.complete(stale, nothing)
     assert not leases.fail(stale, "no")
-    assert not leases.release(stale)
-    assert not leases.defer(stale, "no")
+    assert not engine.release(stale)
+    assert not engine.defer(stale, "no")
     assert read(job).state == "running"
     assert leases.complete(fresh, nothing)
 
 
 def test_what_fails_while_it_is_written_leaves_the_job_as_it_was(job):
-    mine = leases.claim(job.pk, "host:1:2")
+    mine = engine.claim(job.pk, "host:1:2")
 
     def broken() -> None:
         Phase.objects.filter(pk=job.submission.phase_id).update(title="half written")
@@ -135,9 +109,9 @@ def test_what_fails_while_it_is_written_leaves_the_job_as_it_was(job):
 def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(job, settings):
     settings.MAX_ATTEMPTS = 3
     for _ in range(3):
-        mine = leases.claim(job.pk, "host:1:2")
-        assert leases.crashed(mine, "The scorer was ended by SIGKILL.")
-    assert leases.claim(job.pk, "host:1:2") is None
+        mine = engine.claim(job.pk, "host:1:2")
+        assert engine.crashed(mine, "The scorer was ended by SIGKILL.")
+    assert engine.claim(job.pk, "host:1:2") is None
     run = read(job.submission)
     assert run.status == "failed"
     assert run.reason == (
@@ -146,9 +120,9 @@ def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
 
 
 def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
-    leases.release(leases.claim(job.pk, "host:1:2"))
+    engine.release(engine.claim(job.pk, "host:1:2"))
     assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
-    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
     assert (read(job).state, read(job).attempt) == ("waiting", 0)
     run = read(job.submission)
     assert (run.status, run.reason) == ("waiting", "The disk of the site is full.")
@@ -157,8 +131,8 @@ def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
 def test_what_becomes_of_one_job_changes_no_other():
     """Not even one of the same worker; only of jobs that have ended it is said when."""
     first, second, third = (make_submission().jobs.get() for _ in range(3))
-    mine = leases.claim(first.pk, "host:1:2")
-    leases.claim(second.pk, "host:1:2")
+    mine = engine.claim(first.pk, "host:1:2")
+    engine.claim(second.pk, "host:1:2")
     cancel(third.submission, third.submission.submitted_by)
     assert [read(job).state for job in (first, second, third)] == ["running", "running", "cancelled"]
     leases.complete(mine, nothing)
@@ -182,26 +156,26 @@ def test_a_check_that_failed_is_made_again_and_no_other(settings):
     run = make_submission()
     check = run.jobs.get()
     assert not leases.check_again(run, check.gold)
-    leases.fail(leases.claim(check.pk, "host:1:2"), "The check failed.")
+    leases.fail(engine.claim(check.pk, "host:1:2"), "The check failed.")
     assert leases.check_again(run, check.gold)
     assert (read(check).state, read(run).status) == ("queued", "checking")
 
 
 def test_a_cancelled_run_is_noticed_at_the_next_sign_of_life_and_stays_cancelled(job):
-    mine = leases.claim(job.pk, "host:1:2")
+    mine = engine.claim(job.pk, "host:1:2")
     cancel(job.submission, job.submission.submitted_by)
-    assert not leases.heartbeat(mine, 0.5)
+    assert not engine.heartbeat(mine, progress=0.5)
     assert not leases.complete(mine, nothing)
     assert not leases.fail(mine, "no")
     assert read(job.submission).status == "cancelled"
 
 
 def test_a_scored_run_stays_on_the_board_while_it_is_scored_anew(job):
-    leases.complete(leases.claim(job.pk, "host:1:2"), nothing)
+    leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
     new = make_gold(phase=job.submission.phase, topics=("D01-0001",), reason="one topic less")
     [again] = leases.create_jobs(job.submission, new)
     since = read(job.submission).status_since
-    mine = leases.claim(again.pk, "host:1:2")
+    mine = engine.claim(again.pk, "host:1:2")
     assert read(job.submission).status == "scored"
     leases.fail(mine, "The scorer failed.")
     run = read(job.submission)
@@ -210,19 +184,19 @@ def test_a_scored_run_stays_on_the_board_while_it_is_scored_anew(job):
 
 
 def test_a_withdrawn_run_stays_withdrawn_whatever_its_jobs_do(job):
-    leases.complete(leases.claim(job.pk, "host:1:2"), nothing)
+    leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
     withdraw(job.submission, job.submission.submitted_by)
     assert leases.restart(read(job))
-    mine = leases.claim(job.pk, "host:1:2")
+    mine = engine.claim(job.pk, "host:1:2")
     assert leases.complete(mine, nothing)
     assert read(job.submission).status == "withdrawn"
 
 
 def test_a_failed_job_is_scored_anew_with_all_its_attempts(job, settings):
     settings.MAX_ATTEMPTS = 1
-    mine = leases.claim(job.pk, "host:1:2")
-    leases.heartbeat(mine, 0.4)
-    leases.crashed(mine, "The scorer was ended.")
+    mine = engine.claim(job.pk, "host:1:2")
+    engine.heartbeat(mine, progress=0.4)
+    engine.crashed(mine, "The scorer was ended.")
     assert not leases.restart(make_submission().jobs.get())
     assert leases.restart(job)
     assert (read(job).state, read(job).attempt, read(job.submission).status) == ("queued", 0, "queued")
@@ -232,7 +206,7 @@ def test_a_failed_job_is_scored_anew_with_all_its_attempts(job, settings):
 def test_a_job_of_another_rule_set_never_decides_what_becomes_of_the_run():
     run = make_submission(phase=make_phase(task=make_task(rules=["corrected", "official-2017"])))
     second = run.jobs.get(sets_status=False)
-    leases.fail(leases.claim(second.pk, "host:1:2"), "The scorer failed.")
+    leases.fail(engine.claim(second.pk, "host:1:2"), "The scorer failed.")
     assert read(run).status == "queued"
 
 

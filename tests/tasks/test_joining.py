@@ -26,7 +26,7 @@ from citeboard.teams.membership import add_member, leave_team, remove_member
 from citeboard.teams.models import MailedInvitation
 from scoring.ops.accounts import delete_account, own_data
 from tasks.jobs.mails import mail_state, send_mails, try_again
-from tasks.models import JoinRequest, Notification, Registration
+from tasks.models import Job, JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
 from tasks.registration.entries import MAX_WAITING as MAX_ASKED
 from tasks.registration.entries import (
@@ -210,7 +210,7 @@ def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(team, ada, m
     state = mail_state()
     assert (state.waiting, state.failed) == (1, 0)
     assert "ConnectionRefusedError" in state.error
-    MailedInvitation.objects.update(mail=MailedInvitation.Mail.FAILED)
+    Job.all_kinds.update(state="failed")
     (failure,) = mail_state().failures
     assert (failure.address, failure.what) == (ADDRESS, "invitation")
     assert try_again(by=ada) == 1

@@ -11,7 +11,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from scoring.human.sheets import add_person, remove_annotator
 from scoring.ops.accounts import own_data
-from tasks.jobs import leases, mails
+from tasks.jobs import engine, leases, mails
 from tasks.jobs.mails import mail_state, send_mails, try_again
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
@@ -60,7 +60,7 @@ def team(phase, ada):
 
 
 def claimed(run: Submission) -> Job:
-    return leases.claim(run.jobs.get().pk, "worker")
+    return engine.claim(run.jobs.get().pk, "worker")
 
 
 def scored(run: Submission) -> Job:
@@ -123,7 +123,7 @@ def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team,
     jobs = [scored(factories.make_submission(phase=phase, team=team)) for _ in range(2)]
     for job in jobs:
         leases.restart(job)
-        leases.complete(leases.claim(job.pk, "worker"), lambda: None)
+        leases.complete(engine.claim(job.pk, "worker"), lambda: None)
     assert letters_to(ada) == [
         (
             "[Citeboard] Runs of Night Shift in Task 1A, Final were scored again\n\n"
@@ -267,7 +267,7 @@ def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(phase, t
     # It was written while they were told; now they are not.
     Phase.objects.filter(pk=phase.pk).update(board="organisers", own_scores="nothing")
     assert letters_to(ada) == []
-    assert Notification.objects.get(user=ada).mail == "none"
+    assert Notification.objects.get(user=ada).job.state == "cancelled"
     scored(factories.make_submission(phase=Phase.objects.get(pk=phase.pk), team=team))
     assert Notification.objects.count() == 1
 
@@ -310,14 +310,14 @@ def test_a_mail_server_that_is_away_loses_nothing_and_is_shown_to_the_operator(
     with monkeypatch.context() as away:
         refuse_connections(away)
         for _ in range(20):
-            Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+            Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             assert send_mails() == 0
     state = mail_state()
     assert (state.waiting, state.failed) == (1, 0)
     assert state.error == "ConnectionRefusedError: no mail server"
     # It waits its time, and then goes out.
     assert send_mails() == 0
-    Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+    Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
     assert send_mails() == 1
     assert mail_state().waiting == 0
 
@@ -329,7 +329,7 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
     with monkeypatch.context() as refusing:
         refuse_connections(refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")}))
         for _ in range(mails.MAX_REFUSALS):
-            Notification.objects.update(mail_due_at=timezone.now() - dt.timedelta(days=1))
+            Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             send_mails()
     assert mail_state().failed == 1
     assert mail_state().failures[0].error == "The mail server refuses the address (550)."
@@ -339,19 +339,6 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
     assert try_again(by=organiser) == 0
     assert history(organiser).count() == 1
     assert len(letters_to(ada)) == 1
-
-
-def test_a_sender_that_dies_loses_nothing_and_two_senders_send_once(phase, team, ada, organiser):
-    announce(season=phase.task.season, text="Hello.", by=organiser)
-    pk, kind = Notification.objects.get().pk, mails.KINDS[0]
-    first = kind.claim(kind.due, pk, "first")
-    assert kind.claim(kind.due, pk, "second") is None
-    assert send_mails() == 0
-    Notification.objects.update(mail_lease_expires_at=timezone.now() - dt.timedelta(days=1))
-    assert send_mails() == 1
-    # Whoever lost the lease changes nothing any more.
-    assert not kind.end_lease(first, mail=Notification.Mail.FAILED)
-    assert Notification.objects.get().mail == "sent"
 
 
 def test_each_mail_has_the_headers_to_unsubscribe_and_a_name_of_its_own(phase, team, ada, organiser):

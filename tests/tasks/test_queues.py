@@ -11,11 +11,12 @@ from django_q.brokers import get_broker
 from django_q.models import OrmQ
 
 from citeboard.core.processes import group_name
-from scoring.worker.score import limits_for, score_next
-from tasks.jobs import leases
+from scoring.worker.score import limits_for
+from tasks.jobs import engine, leases
 from tasks.jobs.groups import MAX_SILENCE, START, Watchdog, living_groups, note_group, why_unserved
 from tasks.jobs.queue_choice import HEAVY, Share, Turns, place_in_queue, queue_of
 from tasks.jobs.sweeper import sweep
+from tasks.jobs.work import take_jobs
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_gold, make_phase, make_season, make_submission, make_task, make_team
 from tests.scoring.scorers import put_in_place
@@ -63,7 +64,7 @@ def test_whose_turn_it_is(last, shares, sender):
 def claimed() -> list[Job]:
     """All that is queued, in the order in which a worker takes it; each ends at once."""
     found = []
-    while (job := leases.claim_next(f"{GROUP}2.2", GROUP)) is not None:
+    while (job := engine.claim_next(f"{GROUP}2.2", GROUP)) is not None:
         leases.complete(job, lambda: None)
         found.append(job)
     return found
@@ -96,7 +97,7 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
     teams = [make_team(season=season.task.season) for season in (phase, phase, other)]
     phases = [phase, phase, other]
     runs = [make_submission(phase=phases[n], team=teams[n]) for n in (0, 0, 0, 1, 2, 2, 0, 1, 2)]
-    leases.complete(leases.claim(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None)
+    leases.complete(engine.claim(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None)
     waiting = [run for run in runs if run is not runs[3]]
     places = {run.pk: place_in_queue(run) for run in waiting}
     assert [places[job.submission_id] for job in claimed()] == list(range(1, len(waiting) + 1))
@@ -149,7 +150,7 @@ class TestQueues:
     def test_the_check_of_a_large_run_needs_no_model(self, settings):
         settings.CHECK_MAX_MB = 0
         job = make_submission(phase=make_phase(task=make_task(queue="gpu"))).jobs.get()
-        assert (job.step, job.queue) == (Job.Step.CHECK, "light")
+        assert (job.kind, job.queue) == (Job.Kind.CHECK, "light")
 
     def test_a_group_that_serves_nothing_that_waits_is_not_stuck(self, heavy, settings, monkeypatch):
         settings.QUEUES = ["light"]
@@ -185,7 +186,7 @@ class TestLanes:
         }
 
     def claim(self, group: str = GROUP) -> str | None:
-        job = leases.claim_next(f"{group}2.2", group)
+        job = engine.claim_next(f"{group}2.2", group)
         return None if job is None else "heavy" if job.is_heavy else "light"
 
     def test_neither_takes_the_others_process(self, jobs):
@@ -219,7 +220,7 @@ class TestLanes:
 
         def claim(number: int) -> str | None:
             try:
-                job = leases.claim_next(f"{GROUP}{number}.1", GROUP)
+                job = engine.claim_next(f"{GROUP}{number}.1", GROUP)
                 return None if job is None else "heavy" if job.is_heavy else "light"
             finally:
                 connection.close()
@@ -239,7 +240,7 @@ def test_workers_that_claim_at_once_take_each_job_once(settings):
 
     def claim(number: int) -> int | None:
         try:
-            job = leases.claim_next(f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:")
+            job = engine.claim_next(f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:")
             return None if job is None else job.pk
         finally:
             connection.close()
@@ -253,7 +254,7 @@ def test_workers_that_claim_at_once_take_each_job_once(settings):
 def test_one_wake_is_enough_for_all_that_waits():
     phase = make_phase()
     runs = [make_submission(phase=phase) for _ in range(2)]
-    score_next(runs[1].jobs.get().pk)
+    take_jobs()
     assert {run.jobs.get().state for run in runs} == {"done"}
 
 
@@ -348,7 +349,7 @@ class TestLimits:
         task = make_task(max_memory_mb=256)
         put_in_place(monkeypatch, tmp_path, "bytearray(1 << 29)\nreturn real(arguments)")
         small, other = (make_submission(phase=make_phase(task=own)) for own in (task, make_task()))
-        score_next(0)
+        take_jobs()
         small.refresh_from_db(), other.refresh_from_db()
         assert (small.status, small.reason) == ("failed", "Scoring needed more than 256 MB of memory.")
         assert other.status == "scored"

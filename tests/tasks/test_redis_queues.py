@@ -7,18 +7,18 @@ from redis.exceptions import RedisError
 from scoring.board import comparison_state
 from scoring.models import BoardOrder
 from scoring.worker.compare_board import compare_board
-from tasks.jobs import brokers
+from tasks.jobs import brokers, engine
 from tasks.jobs.brokers import RedisWakes
-from tasks.jobs.engine import COMPARE, SCORE
+from tasks.jobs.engine import WAKE
 from tasks.jobs.groups import living_groups
 from tests.factories import make_phase, make_submission, make_task
 from tests.own_redis import own_redis
 
 
-def said_of(wakes) -> tuple[str, int]:
+def said_of(wakes) -> tuple[str, tuple]:
     [(_, wake)] = wakes
     task = SignedPackage.loads(wake)
-    return task["func"], task["args"][0]
+    return task["func"], task["args"]
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +83,16 @@ class TestAway:
         assert RedisWakes().dequeue() is None
         settings.QUEUES = ["gpu"]
         [(_, wake)] = RedisWakes().dequeue()
-        assert SignedPackage.loads(wake)["func"] == SCORE
+        assert SignedPackage.loads(wake)["func"] == WAKE
 
     def test_it_compares_a_board_that_was_asked_for_where_no_run_waits(self, settings):
         phase = make_phase()
         run = make_submission(phase=phase)
         assert comparison_state.ask(phase.pk, "corrected")
-        assert said_of(RedisWakes().dequeue()) == (SCORE, 0)
         run.jobs.update(state="cancelled")
         order = BoardOrder.objects.get()
-        assert said_of(RedisWakes().dequeue()) == (COMPARE, order.pk)
-        compare_board(order.pk)
+        assert said_of(RedisWakes().dequeue()) == (WAKE, ())
+        compare_board()
         assert RedisWakes().dequeue() is None
         for row in (order, phase):
             row.refresh_from_db()
@@ -108,8 +107,7 @@ class TestAway:
     def test_a_board_that_another_worker_holds_wakes_nobody(self):
         phase = make_phase()
         comparison_state.ask(phase.pk, "corrected")
-        order = BoardOrder.objects.get()
-        assert comparison_state.claim(order.pk, "a-host:1:2")
+        assert engine.claim(BoardOrder.objects.get().job_id, "a-host:1:2")
         comparison_state.ask(phase.pk, "corrected")
         assert RedisWakes().dequeue() is None
 

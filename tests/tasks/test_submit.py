@@ -311,7 +311,7 @@ def test_a_large_run_is_opened_now_and_checked_in_a_job(phase, team, settings):
     settings.CHECK_MAX_MB = 1
     submission = submit(phase, team, content + b"\nno json")
     assert (submission.status, submission.warnings) == ("checking", [])
-    assert [(job.step, job.rules, job.sets_status) for job in submission.jobs.all()] == [("check", "", True)]
+    assert [(job.kind, job.rules, job.sets_status) for job in submission.jobs.all()] == [("check", "", True)]
     [told] = check_run(phase=phase, upload=make_upload(content + b"\nno json")).problems
     assert not told.fatal
     assert told.message.startswith("a run of more than 1 MB is checked once it is submitted")

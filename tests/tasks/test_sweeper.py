@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.jobs.engine import MAX_WOKEN
 from tasks.jobs.groups import START, Watchdog
 from tasks.jobs.sweeper import Swept, sweep
@@ -38,44 +38,19 @@ def job(db) -> Job:
 
 
 def test_a_job_whose_lease_lasts_is_left_alone(job, settings):
-    leases.claim(job.pk, "host:1:2")
+    engine.claim(job.pk, "host:1:2")
     assert sweep(after(settings.LEASE_SECONDS - 10)) == Swept()
     assert read(job).state == "running"
 
 
 def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
-    leases.claim(job.pk, "host:1:2")
+    engine.claim(job.pk, "host:1:2")
     OrmQ.objects.all().delete()
     fall_silent(job)
     assert sweep() == Swept(lost=1)
     assert (read(job).state, read(job).attempt) == ("queued", 1)
-    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.JOBS.lost_reason)
+    assert (read(job.submission).status, read(job.submission).reason) == ("queued", leases.RUNS.lost_reason)
     assert [wake.name() for wake in OrmQ.objects.all()] == [f"job-{job.pk}"]
-
-
-def test_a_worker_that_comes_back_after_a_sweep_finds_its_job_taken(job, settings):
-    stale = leases.claim(job.pk, "host:1:2")
-    sweep(after(settings.LEASE_SECONDS + 1))
-    assert not leases.heartbeat(stale, 0.5)
-    assert not leases.complete(stale, lambda: None)
-
-
-def test_a_worker_that_shows_life_in_time_keeps_its_job(job, settings):
-    mine = leases.claim(job.pk, "host:1:2")
-    Job.objects.filter(pk=job.pk).update(lease_expires_at=timezone.now() - dt.timedelta(seconds=1))
-    seen = read(job)
-    assert leases.heartbeat(mine, 0.5)
-    assert not leases.JOBS.expire_lease(seen, timezone.now())
-    assert read(job).state == "running"
-
-
-def test_a_run_that_takes_every_worker_down_ends_with_words(job, settings):
-    for _ in range(settings.MAX_ATTEMPTS):
-        assert leases.claim(job.pk, "host:1:2")
-        sweep(after(settings.LEASE_SECONDS + 1))
-    run = read(job.submission)
-    assert (run.status, read(job).state) == ("failed", "failed")
-    assert run.reason.startswith("The worker that scored the run was gone. It was begun 3 times")
 
 
 def test_a_wake_that_was_lost_is_given_again_and_not_before_half_a_lease(job, settings):
@@ -94,18 +69,18 @@ def test_of_a_long_queue_the_head_is_woken_again(settings):
 
 
 def test_a_job_that_waits_is_tried_again_and_its_run_waits_until_then(job, settings):
-    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
     assert sweep(after(settings.LEASE_SECONDS - 10)).resumed == 0
     assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(job.submission).status) == ("queued", "waiting")
-    leases.claim(job.pk, "host:1:2")
+    engine.claim(job.pk, "host:1:2")
     assert read(job.submission).status == "scoring"
 
 
 def test_of_jobs_that_wait_those_are_resumed_whose_time_has_come(job, settings):
     later = make_submission().jobs.get()
-    leases.defer(leases.claim(job.pk, "host:1:2"), "The disk of the site is full.")
-    leases.defer(leases.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400))
+    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    engine.defer(engine.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400))
     assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(later).state) == ("queued", "waiting")
 
@@ -128,41 +103,12 @@ def test_two_sweepers_at_once_give_a_lost_wake_once():
     assert OrmQ.objects.count() == 6
 
 
-@pytest.mark.django_db(transaction=True)
-def test_two_sweepers_at_once_queue_a_lost_job_once():
-    made = [make_submission().jobs.get() for _ in range(6)]
-    for job in made:
-        leases.claim(job.pk, "host:1:2")
-        fall_silent(job)
-    OrmQ.objects.all().delete()
-
-    def sweep_once(_: int) -> int:
-        try:
-            return sweep().lost
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(sweep_once, range(4))) == len(made)
-    assert {job.attempt for job in Job.objects.all()} == {1}
-    assert OrmQ.objects.count() == len(made)
-
-
-def test_leases_of_a_group_that_is_gone_end_at_once_and_others_stay(job):
-    other = make_submission().jobs.get()
-    leases.claim(job.pk, "host:17:2")
-    leases.claim(other.pk, "host:170:2")
-    assert leases.JOBS.end_leases("host:17:") == 1
-    assert sweep().lost == 1
-    assert (read(job).state, read(other).state) == ("queued", "running")
-
-
 def test_a_wake_that_died_with_its_worker_does_not_come_back_in_a_week(job, settings):
     now = timezone.now()
     handed_out = OrmQ.objects.get()
     handed_out.lock = now + dt.timedelta(seconds=Conf.RETRY)
     handed_out.save()
-    leases.complete(leases.claim(job.pk, "host:1:2"), lambda: None)
+    leases.complete(engine.claim(job.pk, "host:1:2"), lambda: None)
     sweep(now + dt.timedelta(minutes=5))
     assert OrmQ.objects.count() == 1
     sweep(now + dt.timedelta(hours=3))
@@ -194,7 +140,7 @@ class TestWatchdog:
         assert not dog.is_stuck()
 
     def test_a_group_whose_every_worker_is_busy_is_not_stuck(self, job, clock, settings):
-        leases.claim(make_submission().jobs.get().pk, "host:1:2")
+        engine.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=1)
         dog.is_stuck()
         clock.now += 10 * settings.LEASE_SECONDS
@@ -202,7 +148,7 @@ class TestWatchdog:
 
     def test_a_free_worker_that_never_claims_shows_beside_a_busy_one(self, job, clock, settings):
         settings.WORKERS = 2
-        leases.claim(make_submission().jobs.get().pk, "host:1:2")
+        engine.claim(make_submission().jobs.get().pk, "host:1:2")
         dog = Watchdog("host:1:", workers=2)
         dog.is_stuck()
         clock.now += START + settings.LEASE_SECONDS + 1
@@ -216,5 +162,5 @@ class TestWatchdog:
         for claimed_by, is_stuck in (("host:1:5", False), ("host:2:5", True)):
             dog.is_stuck()
             clock.now += START + settings.LEASE_SECONDS + 1
-            leases.claim(make_submission().jobs.get().pk, claimed_by)
+            engine.claim(make_submission().jobs.get().pk, claimed_by)
             assert dog.is_stuck() is is_stuck

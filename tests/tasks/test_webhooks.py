@@ -17,7 +17,7 @@ from django.utils import timezone
 from citeboard.core.audit import history
 from tasks.jobs import deliveries
 from tasks.jobs.deliveries import PAUSES, send_deliveries
-from tasks.models import Delivery, Season, Webhook
+from tasks.models import Delivery, Job, Season, Webhook
 from tasks.seasons.announcements import announce
 from tasks.webhooks import posting
 from tasks.webhooks.posting import AddressRefused, checked_url, is_public, target_of
@@ -85,7 +85,7 @@ def program(settings):
 
 
 def due_now() -> None:
-    Delivery.objects.update(due_at=timezone.now() - dt.timedelta(days=1))
+    Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
 
 
 def test_an_event_is_posted_with_a_signature_that_the_secret_explains(program, season, organiser):

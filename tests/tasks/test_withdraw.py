@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.jobs import leases
+from tasks.jobs import engine, leases
 from tasks.models import Job, Phase
 from tasks.submissions.run_acts import NotInThisState, cancel, withdraw
 from tasks.submissions.submit import quota
@@ -44,11 +44,11 @@ def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_bac
 
 def test_cancelling_takes_the_job_from_the_worker_that_holds_it(phase, team, user):
     run = make_submission(phase=phase, team=team)
-    job = leases.claim(run.jobs.first().pk, "worker")
+    job = engine.claim(run.jobs.first().pk, "worker")
     run.refresh_from_db()
     assert run.status == "scoring"
     cancel(run, user)
-    assert not leases.heartbeat(job, 0.5)
+    assert not engine.heartbeat(job, progress=0.5)
     assert not leases.complete(job, lambda: pytest.fail("a cancelled run was published"))
     run.refresh_from_db()
     assert run.status == "cancelled"
@@ -76,7 +76,7 @@ def test_a_scored_run_is_withdrawn_and_still_counts(phase, team, user):
 
 def test_a_run_that_is_scored_again_is_withdrawn_for_good(phase, team, user):
     run = make_submission(phase=phase, team=team, status="scored")
-    job = leases.claim(run.jobs.first().pk, "worker")
+    job = engine.claim(run.jobs.first().pk, "worker")
     withdraw(run, user)
     assert not leases.complete(job, lambda: pytest.fail("a withdrawn run was published"))
     run.refresh_from_db()

@@ -74,7 +74,7 @@ def migration_lock(connection: BaseDatabaseWrapper, say: Callable[[str], object]
 
 
 #: The latest that this release works with.
-EPOCH = 1
+EPOCH = 2
 
 
 class NewerSchema(Exception):

@@ -62,28 +62,6 @@ class AuditEntry(models.Model):
             return self.text
 
 
-class Mailed(models.Model):
-    """A row from which an e-mail is sent, at least once, by whoever holds its lease."""
-
-    class Mail(models.TextChoices):
-        NONE = "none", "none"
-        QUEUED = "queued", "queued"
-        SENDING = "sending", "sending"
-        SENT = "sent", "sent"
-        FAILED = "failed", "failed"
-
-    mail = models.CharField(max_length=8, choices=Mail, default=Mail.NONE)
-    mail_due_at = models.DateTimeField(null=True, blank=True, help_text="When it is tried next.")
-    mail_attempts = models.PositiveIntegerField(default=0)
-    mail_owner = models.CharField(max_length=80, blank=True, default="")
-    mail_lease_expires_at = models.DateTimeField(null=True, blank=True)
-    mail_error = models.CharField(max_length=300, blank=True, default="")
-    mail_sent_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
-
-
 class Limit(models.Model):
     """A count of attempts or requests, of which all processes must know: `citeboard.core.caches`."""
 

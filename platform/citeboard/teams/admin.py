@@ -1,6 +1,7 @@
 from typing import Any
 
 from allauth.account.models import EmailAddress
+from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -91,3 +92,9 @@ class MailedInvitationAdmin(FactsAdmin):
     list_display = ["team", "address", "state", "created_by", "created_at", "expires_at", "mail"]
     search_fields = ["team__name", "address"]
     exclude = ["nonce"]
+
+    @admin.display(description="mail")
+    def mail(self, invitation: MailedInvitation) -> str:
+        # Jobs stand to the right of teams.
+        jobs = apps.get_model("tasks", "Job")._default_manager  # noqa: SLF001  (documented)
+        return jobs.filter(pk=invitation.job or 0).values_list("state", flat=True).first() or "none"

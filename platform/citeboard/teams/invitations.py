@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext
 
 from citeboard.core import audit
@@ -86,8 +87,8 @@ MAX_ADDRESS = 254
 #: What an invitation that has ended is kept for: so long nobody is written to again who declined.
 KEPT = dt.timedelta(days=30)
 
-#: What the history calls whoever declines.
-
+#: What makes the job that sends one, and removes such jobs; named, since jobs stand to the right of teams.
+QUEUE, UNQUEUE = "tasks.jobs.mails.queue_invitation", "tasks.jobs.mails.unqueue_invitations"
 
 _MAIL_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
 State = MailedInvitation.State
@@ -124,6 +125,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         if sent.count() >= MAX_A_DAY:
             words = gettext("you have sent %(invitations)s within a day; go on tomorrow")
             raise InvitationRefused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
+        import_string(UNQUEUE)([own and own.job])
         invitation, _ = MailedInvitation.objects.update_or_create(
             team=team,
             address=address,
@@ -133,11 +135,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "created_by": by,
                 "created_at": now,
                 "expires_at": now + LASTS,
-                "mail": MailedInvitation.Mail.QUEUED,
-                "mail_due_at": now,
-                "mail_attempts": 0,
-                "mail_error": "",
-                "mail_sent_at": None,
+                "job": import_string(QUEUE)(),
             },
         )
         # The address is its owner's, who may know nothing of it: the history of the team does not keep it.
@@ -217,9 +215,7 @@ def forget_invitations() -> int:
 def _end(invitation: MailedInvitation, state: State, by: User | None) -> None:
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=invitation.team_id)
-        ended = MailedInvitation.objects.filter(pk=invitation.pk, state=State.WAITING).update(
-            state=state, mail=MailedInvitation.Mail.NONE, mail_due_at=None
-        )
-        if ended:
+        if MailedInvitation.objects.filter(pk=invitation.pk, state=State.WAITING).update(state=state):
+            import_string(UNQUEUE)([invitation.job])
             called = INVITED if by is None else ""
             audit.record(f"invitation-{state.value}", actor=by, called=called, subject=invitation, place=team)

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.module_loading import import_string
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -19,7 +20,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import checked_description, checked_links
 from citeboard.core.refusals import Refused
 from citeboard.teams.access import members_in_order
-from citeboard.teams.invitations import present_invitation, revoke_invitation, secret_of
+from citeboard.teams.invitations import UNQUEUE, present_invitation, revoke_invitation, secret_of
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 
 Role = Membership.Role
@@ -67,9 +68,9 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         revoke_invitation(team=team, by=by)
         own = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
         mailed = MailedInvitation.objects.filter(team=team, state=MailedInvitation.State.WAITING)
-        mailed.filter(address__in=[address.lower() for address in own]).update(
-            state=MailedInvitation.State.WITHDRAWN, mail=MailedInvitation.Mail.NONE, mail_due_at=None
-        )
+        mailed = mailed.filter(address__in=[address.lower() for address in own])
+        import_string(UNQUEUE)(list(mailed.values_list("job", flat=True)))
+        mailed.update(state=MailedInvitation.State.WITHDRAWN)
 
 
 def hand_over(*, team: Team, to: User, by: User) -> None:

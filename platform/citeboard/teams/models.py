@@ -13,8 +13,6 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.models import Mailed
-
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
@@ -122,7 +120,7 @@ class Invitation(models.Model):
         return f"invitation to {self.team}"
 
 
-class MailedInvitation(Mailed):
+class MailedInvitation(models.Model):
     """One person is invited, by an address; the link in the mail accepts or declines, once."""
 
     class State(models.TextChoices):
@@ -137,13 +135,14 @@ class MailedInvitation(Mailed):
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
+    #: The number of the job that sends its e-mail.
+    job = models.BigIntegerField(null=True, blank=True, unique=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["team", "address"], name="mailed_invitation_once_an_address"),
         ]
-        indexes = [models.Index(fields=["mail", "mail_due_at"], name="mailed_invitation_due")]
 
     def __str__(self) -> str:
         return f"invitation to {self.team} by e-mail"

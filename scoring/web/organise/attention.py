@@ -103,7 +103,7 @@ def _failed_rescorings(season: Season) -> Concern:
                 % {"rules": job.rules, "gold": job.gold.number, "reason": job.reason},
                 job.finished_at,
             ),
-            failure=Failure(submission=job.submission_id, job=job.pk),
+            failure=Failure(submission=job.submission.pk, job=job.pk),
         )
         for job in jobs[:SHOWN]
     ]

@@ -181,7 +181,7 @@ def remove(request: SignedInRequest, season: Season, webhook: Webhook) -> Answer
 
 @organisers.page("organise/deliveries.html", "webhooks")
 def deliveries(request: HttpRequest, season: Season, webhook: Webhook) -> Answer:
-    return {"page": leaf(request, webhook.deliveries.all())}
+    return {"page": leaf(request, webhook.deliveries.select_related("job"))}
 
 
 @organisers.act("organise-webhooks season")

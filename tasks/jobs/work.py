@@ -1,0 +1,75 @@
+"""What the queue wakes: take the next job, hand it to what does its kind, and write what became of it."""
+
+import logging
+import os
+from collections.abc import Callable
+
+from django.utils.module_loading import import_string
+
+from citeboard.core.logs import request_id
+from citeboard.core.processes import group_name, process_name
+from citeboard.core.words import one_line
+from tasks.jobs import engine, interruptions
+from tasks.jobs.interruptions import DATABASE_ERRORS, retry_on_database_error
+from tasks.models import Job
+
+log = logging.getLogger(__name__)
+
+
+class JobWaits(Exception):
+    """What is missing is not the job's fault; the message says what it is."""
+
+
+class JobDied(Exception):
+    """What did the work ended without a word."""
+
+
+def take_jobs(*_: object) -> None:
+    """As long as this group may take one. A wake of an earlier release names one, which is its turn's."""
+    group = group_name(os.getpgrp())
+    while _claimed_and_done(lambda: engine.claim_next(process_name(), group)):
+        pass
+
+
+def take_job(number: int) -> None:
+    _claimed_and_done(lambda: engine.claim(number, process_name()))
+
+
+def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
+    """Whether there was a job. What happens is told in the job and never raised to the queue."""
+    with interruptions.held_back():
+        job = None
+        try:
+            job = None if interruptions.is_asked() else retry_on_database_error(claim)
+            if job is not None:
+                # Log lines carry the id of the request that made the job.
+                token = request_id.set(job.trace or f"job-{job.pk}")
+                try:
+                    _work(job)
+                finally:
+                    request_id.reset(token)
+        except DATABASE_ERRORS as reason:
+            # The job stays ours in name until its lease ends, and then a sweep queues it again.
+            words = "The database failed while a worker was at job %s: %s"
+            log.error(words, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
+            return False
+        return job is not None and not interruptions.is_asked()
+
+
+def _work(job: Job) -> None:
+    kind = engine.kind_of(job)
+    try:
+        import_string(kind.handler)(job)
+    except JobDied as reason:
+        retry_on_database_error(engine.crashed, job, str(reason))
+    except JobWaits as reason:
+        retry_on_database_error(engine.defer, job, str(reason))
+    except interruptions.Stopping:
+        retry_on_database_error(engine.release, job)
+    except engine.JobLost:
+        log.warning("Job %s is not ours any more", job.pk, extra=engine.described(job))
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception("Job %s failed by a fault", job.pk, extra=engine.described(job))
+        retry_on_database_error(engine.crashed, job, kind.fault)
