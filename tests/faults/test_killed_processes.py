@@ -5,19 +5,23 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.core.files.storage import storages
 from django.db import connection, transaction
+from django.db.models import F
 from django_q.models import OrmQ
 
 from citeboard.core import storage
-from scoring.models import Evaluation
-from tasks.jobs.leases import wake
-from tasks.models import Job
+from scoring.background.kinds import ask_for_labels
+from scoring.models import BoardOrder, Evaluation
+from tasks.jobs.engine import wake
+from tasks.models import Job, Phase
+from tasks.submissions.uploads import Upload
+from tests.factories import make_user
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import LEASE, LONG, ROOT, SHORT, SWEEP, is_running, kill, stopped, until
 
@@ -36,17 +40,36 @@ def running(submission) -> Job | None:
     return submission.jobs.filter(state="running").first()
 
 
+@contextmanager
+def endless(name):
+    """A stored file that cannot be read to its end; says whether somebody tries to."""
+    path = Path(storages["default"].path(name))
+    kept = path.rename(path.with_suffix(".kept"))
+    os.mkfifo(path)
+    ends = []
+
+    def is_read() -> bool:
+        # Refused while nobody has opened the other end.
+        with suppress(OSError):
+            ends.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(ends)
+
+    try:
+        yield is_read
+    finally:
+        kept.rename(path)
+        for end in ends:
+            os.close(end)
+
+
 class TestABusyWorker:
     def test_killed_after_its_claim(self, serve, send):
         """It is held there by a run that cannot be read to its end."""
         submission = send()
-        path = Path(storages["default"].path(f"runs/{submission.file}"))
-        kept = path.rename(path.with_suffix(".kept"))
-        os.mkfifo(path)
-        served = serve()
-        until(lambda: running(submission), "the job is claimed")
-        kill(served.pid("worker"))
-        kept.rename(path)
+        with endless(f"runs/{submission.file}"):
+            served = serve()
+            until(lambda: running(submission), "the job is claimed")
+            kill(served.pid("worker"))
         assert bound(wait_until_settled(submission))
         assert submission.jobs.get().attempt == 2
         assert_scored_exactly_once(submission)
@@ -96,6 +119,47 @@ class TestABusyWorker:
             assert bound(wait_until_settled(submission))
         assert submission.jobs.get().attempt == 2
         assert_scored_exactly_once(submission)
+
+
+class TestAGroupAtOtherWork:
+    """Killed as a whole, it loses at once what it had, whatever the lease."""
+
+    def test_in_the_background(self, serve, phase, tmp_path):
+        organiser, sent = make_user(), tmp_path / "labels.jsonl"
+        phase.task.season.organisers.create(user=organiser)
+        sent.write_text("nonsense\n")
+        upload = Upload(sent, sent.name)
+        asked = ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser)
+        with endless(f"statistics/{asked.file}") as is_read:
+            self.kill_once(is_read, serve())
+        until(lambda: ended(asked.job), "it has come to an end")
+        asked.refresh_from_db()
+        assert (asked.job.attempt, [problem["line"] for problem in asked.problems]) == (2, [1])
+
+    def test_at_a_board(self, serve, send):
+        served = serve()
+        submission = send()
+        wait_until_settled(submission)
+        until(lambda: BoardOrder.objects.filter(job__state="done", version__gt=0), "it is compared")
+        order, evaluations = BoardOrder.objects.get(), Evaluation.objects.all()
+        with endless(f"statistics/{evaluations.get().statistics}") as is_read:
+            evaluations.update(has_class_intervals=False)
+            Phase.objects.update(version=F("version") + 1)
+            self.kill_once(is_read, served)
+        until(lambda: ended(order.job), "it has come to an end")
+        assert (order.job.state, order.job.attempt) == ("done", 2)
+        assert evaluations.get().has_class_intervals
+
+    def kill_once(self, is_read, served):
+        until(is_read, "a worker is at it")
+        worker = served.pid("worker")
+        kill(served.leader)
+        until(lambda: not is_running(worker), "the worker is gone with its group")
+
+
+def ended(job) -> bool:
+    job.refresh_from_db()
+    return job.state in ("done", "failed")
 
 
 def kept(submission) -> list[str]:

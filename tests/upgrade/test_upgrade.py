@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.upgrade.work_under_way import add_work, expected, in_site, jobs_of
+
 HERE = Path(__file__).resolve().parent
 RELEASES = sorted(path.name for path in HERE.iterdir() if (path / "numbers.json.xz").exists())
 #: Numbers that are computed when they are asked for; another processor may round the last digit otherwise.
@@ -38,6 +40,8 @@ def changes(before, now, where: str = "") -> list[str]:
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(release, tmp_path):
     with tarfile.open(HERE / release / "site.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
+    if release == "0.3.0":
+        in_site(tmp_path, add_work)
     reader = [sys.executable, str(HERE / "read_numbers.py"), str(tmp_path)]
     told = subprocess.run(reader, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
@@ -45,6 +49,8 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(relea
         before = json.load(file)
     assert len(before["boards"]) > 5
     assert changes(before, json.loads(told.stdout)) == []
+    if release == "0.3.0":
+        assert in_site(tmp_path, jobs_of) == expected()
 
 
 def test_a_number_that_is_gone_or_another_is_found():
