@@ -5,7 +5,6 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -29,6 +28,7 @@ from tasks.models import Notification
 from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choices_of, choose, mark_read, notifications_of
 from tasks.notifications.wording import words_of
+from tasks.seasons.access import staff
 
 MAX_MARKED = 200
 
@@ -219,13 +219,7 @@ MailsSerializer = mirror(
 SiteSerializer = mirror("Site", site_state.SiteState, "How the site stands.", failures="The last of them.")
 
 
-def staff_of_site(user: object) -> object:
-    if not getattr(user, "is_staff", False):
-        raise Http404
-    return user
-
-
-@get("site/", of=staff_of_site, answers=SiteSerializer, responses={404: ABSENT})
-def site(request: Request, staff: User) -> site_state.SiteState:
+@get("site/", of=staff, answers=SiteSerializer, responses={404: ABSENT})
+def site(request: Request, user: User) -> site_state.SiteState:
     """How the site stands, for its staff."""
     return site_state.site_state()

@@ -13,9 +13,10 @@ from citeboard.core.api import CONFLICT
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
 from citeboard.teams.api import person
+from scoring.acts.runs import JudgementsForm
 from scoring.api.operations import get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import ProblemSerializer, address, optional_text
+from scoring.api.serializers import ProblemSerializer, address, form_of, optional_text
 from scoring.background.access import job_for, outcome_of, run_to_judge, waits_for
 from scoring.background.kinds import (
     ask_for_judgements,
@@ -138,16 +139,10 @@ def import_labels(request: Request, season: Season, form: dict[str, Any]) -> Res
     return _accepted(request, job)
 
 
-class JudgementsForm(serializers.Serializer[Any]):
-    """The annotators' file."""
-
-    file = serializers.FileField(help_text="JSON lines, as the guide on positional citations describes them.")
-
-
 @post(
     "submissions/<int:pk>/judgements/",
     of=run_to_judge,
-    form=JudgementsForm,
+    form=form_of(JudgementsForm),
     answers=BackgroundJobSerializer,
     status=202,
     responses=ASKED,

@@ -15,18 +15,18 @@ from rest_framework.response import Response
 
 from citeboard.core.api import INVALID, JSON
 from citeboard.teams.api import person
-from scoring.api.operations import get, post
+from scoring.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
+from scoring.api.operations import does, get, post
 from scoring.api.seasons import LeaderSerializer, leader, phase_for_reader, phase_to_organise
-from scoring.api.serializers import mirror, optional_text, text_list
+from scoring.api.serializers import form_of, mirror, text_list
 from scoring.board.cache import phase_page
 from scoring.board.comparisons import VALUE, WAYS, Separation, Unreadable
 from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
 from scoring.board.confirming import Confirmation, confirmation_of, errata_for
-from scoring.board.confirming import publish_erratum as publish
-from scoring.board.manual_scores import MAX_NAME, MAX_SOURCE, MAX_TEXT, enter_measure, figures_of, outside_of
+from scoring.board.manual_scores import figures_of, outside_of
 from scoring.board.public_results import first_places
 from scoring.board.query import BoardQuery, TableChoice, board_with_scores, chosen_rows
-from scoring.board.standings import Board, Cell, Row, UnknownRules, standings
+from scoring.board.standings import Board, Row, UnknownRules, standings
 from scoring.board.visibility import Audience, Visibility, audience_of
 from scoring.comparison.contenders import ReadQuery, SeveralQuery
 from scoring.comparison.reading import PAGE, WHICH, read_page
@@ -219,15 +219,18 @@ def _row(row: Row, team_reported: Mapping[str, float]) -> dict[str, Any]:
         "system": row.system,
         "submission": row.submission,
         "kind": row.kind,
-        "scores": {name: _cell(cell) for name, cell in row.scores.items()},
+        "scores": {
+            name: {
+                "value": cell.value,
+                **({"infinite": True} if cell.is_infinite else {}),
+                "low": cell.low,
+                "high": cell.high,
+            }
+            for name, cell in row.scores.items()
+        },
         "team_reported": team_reported,
         "card": row.card,
     }
-
-
-def _cell(cell: Cell) -> dict[str, Any]:
-    infinite = {"infinite": True} if cell.is_infinite else {}
-    return {"value": cell.value, **infinite, "low": cell.low, "high": cell.high}
 
 
 @get(
@@ -430,18 +433,6 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class OutsideForm(serializers.Serializer[Any]):
-    """A measure with all of its values; without values the one of this name is taken away."""
-
-    name = serializers.CharField(max_length=MAX_NAME)
-    higher_is_better = serializers.BooleanField(default=True)
-    source = optional_text(MAX_SOURCE, "Who measured it, how, and where that is written.")  # type: ignore[assignment]
-    values = serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=MAX_TEXT, trim_whitespace=False,
-        help_text="The number of a run and its value on each line.",
-    )  # fmt: skip
-
-
 class OutsideSerializer(serializers.Serializer[Any]):
     """What was measured elsewhere of the runs on the board."""
 
@@ -473,10 +464,12 @@ def outside_scores(request: Request, phase: Phase) -> list[dict[str, Any]]:
     ]
 
 
-@post("phases/<int:pk>/outside/", of=phase_to_organise, form=OutsideForm, answers=[OutsideSerializer])
+@post(
+    "phases/<int:pk>/outside/", of=phase_to_organise, form=form_of(OutsideForm), answers=[OutsideSerializer]
+)
 def enter_outside_scores(request: Request, phase: Phase, form: dict[str, Any]) -> list[dict[str, Any]]:
     """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
-    enter_measure(phase=phase, by=person(request), **form)
+    ENTER_MEASURE(phase, person(request), **form)
     return outside_scores(request, phase)
 
 
@@ -493,13 +486,10 @@ def errata(request: Request, phase: Phase) -> Any:
     return errata_for(phase, audience_of(phase, request.user))
 
 
-@post(
+does(
+    PUBLISH_ERRATUM,
     "phases/<int:pk>/errata/",
-    of=phase_to_organise,
     form=ErratumSerializer,
     answers=ErratumSerializer,
     status=201,
 )
-def publish_erratum(request: Request, phase: Phase, form: dict[str, Any]) -> Any:
-    """Publish an erratum, which stands on the board and on every board kept before; for organisers."""
-    return publish(phase=phase, text=form["text"], by=person(request))

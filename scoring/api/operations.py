@@ -6,6 +6,7 @@ The view, the route and the description of it all follow.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import cleandoc, signature
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
@@ -36,6 +37,9 @@ from citeboard.core.api import (
 )
 from citeboard.core.api import readable_anywhere as readable_by_other_sites
 from citeboard.teams.access import team_for_lead
+from citeboard.teams.api import person
+from scoring.acts.declared import ROWS, Act, in_season, numbered
+from scoring.api.serializers import form_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
@@ -150,6 +154,46 @@ def operation(  # noqa: PLR0913  (each is a part of the declaration)
 
 
 get, post, delete = partial(operation, "GET"), partial(operation, "POST"), partial(operation, "DELETE")
+
+
+def does(
+    act: Act,
+    address: str,
+    *,
+    method: str = "POST",
+    takes: Callable[..., Mapping[str, Any]] | None = None,
+    gives: Callable[..., Any] = lambda request, made: made,
+    **declared: Any,
+) -> None:
+    """The operation of an act.
+
+    What is sent is given to its service as it is, or as ``takes`` makes it, called with the request, the
+    thing and what was sent; ``gives`` makes what is answered, called with the request and what was made.
+    """
+
+    def function(request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        if takes is not None:
+            sent = takes(request, thing, sent)
+        elif act.form is not None and act.form.mirrors:
+            sent = {name: getattr(thing, name) for name in act.form.base_fields} | dict(sent)
+        return gives(request, act(thing, person(request), **sent))
+
+    function.__doc__ = act.summary
+    forbidden = {403: FORBIDDEN} if act.of is team_for_lead else {}
+    declared["responses"] = {**forbidden, **declared.get("responses", {})}
+    declared.setdefault("operation_id", getattr(act.service, "__name__", "").removeprefix("_"))
+    declared.setdefault("form", act.form and form_of(act.form))
+    operation(method, address, **{"of": _finder(act, address), **declared})(function)
+
+
+def _finder(act: Act, address: str) -> Callable[..., Any]:
+    """Finds what an address names last: in what stands before it, or by its number alone."""
+    names = [part.partition(":")[2].rstrip(">") for part in address.split("/") if part.startswith("<")]
+    if names == ["pk"] and act.to in ROWS:
+        return numbered(act.to, act.of)
+    if len(names) == len(signature(act.of).parameters) - 1:
+        return act.of
+    return in_season(names[-1], act.of)
 
 
 def _checked(sent: serializers.BaseSerializer[Any]) -> Any:

@@ -1,16 +1,16 @@
 """One's own runs: listed, followed to their scores, changed, and their files."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework import exceptions, serializers
+from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
@@ -18,29 +18,21 @@ from citeboard.core import storage
 from citeboard.core.api import FORBIDDEN, JSON, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION
 from citeboard.core.storage.downloads import download
-from citeboard.teams.access import teams_of
-from citeboard.teams.api import person
-from citeboard.teams.models import User
-from scoring.api.operations import delete, get, post
+from scoring.acts.runs import CHANGES, DELETE_FILE, DESCRIBE, visible_runs
+from scoring.api.operations import does, get
 from scoring.api.printed import printed
-from scoring.api.sending import CardForm, given_card
-from scoring.api.serializers import Address, ProblemSerializer, mirror, optional_text
+from scoring.api.sending import CardForm, card_in
+from scoring.api.serializers import Address, ProblemSerializer, mirror
 from scoring.board.visibility import audience_of, may_see_scores
 from scoring.runs.progress import expected_wait
 from scoring.runs.team_view import Event, as_told, events, hides_outcome
 from tasks.jobs.queue_choice import place_in_queue, with_progress
-from tasks.models import Season, Submission
-from tasks.seasons.access import may_organise
-from tasks.submissions import run_acts
-
-Change = Callable[[Submission, User, str], Submission]
+from tasks.models import Submission
 
 #: A withdrawn run keeps its numbers for its team; they are off the board alone.
 WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
 #: The least and the most seconds after which a run that moves is worth another look.
 MIN_PAUSE, MAX_PAUSE = 1, 15
-#: What organisers do and teams do not.
-BY_ORGANISERS = (run_acts.accept_late, run_acts.disqualify, run_acts.hide, run_acts.reinstate)
 RUN_CHANGED = {
     403: OpenApiResponse(FORBIDDEN.response, "The run is another team's, or the act one of organisers."),
     409: OpenApiResponse(Closed, "The run is past the state in which this can be done."),
@@ -48,39 +40,11 @@ RUN_CHANGED = {
 
 
 def own_runs(user: object) -> QuerySet[Submission]:
-    """The runs that the user may see one by one: of own teams and of seasons that one runs."""
-    organised = Season.objects.helped_by(user).order_by().values("pk")
-    runs = Submission.objects.filter(
-        Q(team__in=teams_of(user).values("pk")) | Q(phase__task__season__in=organised)
-    )
-    return with_progress(runs.select_related("team", "phase__task__season").prefetch_related("team_figures"))
+    return with_progress(visible_runs(user).prefetch_related("team_figures"))
 
 
 def own_run(user: object, pk: int) -> Submission:
     return get_object_or_404(own_runs(user), pk=pk)
-
-
-def run_of_own_team(user: object, pk: int) -> Submission:
-    """Raises Http404, or PermissionDenied for a run of another team."""
-    run = own_run(user, pk)
-    if run.team not in teams_of(user):
-        raise exceptions.PermissionDenied("This is for the run's own team.")
-    return run
-
-
-def run_to_move(user: object, pk: int) -> Submission:
-    """Raises Http404, or PermissionDenied for who is neither of its team nor an organiser."""
-    run = own_run(user, pk)
-    if run.team not in teams_of(user):
-        _require_organising(run, user)
-    return run
-
-
-def _require_organising(run: Submission, user: object) -> None:
-    if run.team is None or not may_organise(user, run.phase.task.season):
-        raise exceptions.PermissionDenied(
-            "A run is changed by its own team, and with a reason by organisers."
-        )
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
@@ -260,80 +224,20 @@ def again_in(run: Submission) -> int:
     return round(min(max(age / 10, MIN_PAUSE), MAX_PAUSE))
 
 
-class ReasonForm(serializers.Serializer[Any]):
-    """Why organisers change what stands for a team; a team gives no reason for its own acts."""
-
-    reason = optional_text(500, "The team reads it.")
+def _with_progress(request: Request, run: Submission) -> Submission:
+    return own_runs(request.user).get(pk=run.pk)
 
 
-class PriorityForm(ReasonForm):
-    """Another place among the team's runs."""
-
-    priority = serializers.IntegerField(min_value=1, max_value=1000, help_text="1 comes first.")
-
-
-def _changed(request: Request, run: Submission, change: Change, reason: str) -> Submission:
-    """By the run's own team; by organisers of its season with a reason, which the team reads."""
-    user, reason = person(request), reason.strip()
-    is_own = run.team in teams_of(user)
-    organises = bool(reason) and may_organise(user, run.phase.task.season)
-    if change in BY_ORGANISERS or organises or not is_own:
-        _require_organising(run, user)
-        if not reason:
-            raise exceptions.ValidationError({"reason": ["Say why: the team reads it."]})
-    else:
-        # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
-        reason = ""
-        if change in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, user):
-            change = run_acts.take_back
-    change(run, user, reason)
-    return own_runs(user).get(pk=run.pk)
-
-
-def _act(name: str, summary: str, change: Change) -> None:
-    """Declares what teams and organisers do to a run with nothing but a reason."""
-
-    @post(
-        f"submissions/<int:pk>/{name}/",
-        summary=summary,
-        of=own_run,
-        form=ReasonForm,
+for end, act in CHANGES.items():
+    does(
+        act,
+        f"submissions/<int:pk>/{end}/",
+        gives=_with_progress,
         answers=SubmissionSerializer,
         responses=RUN_CHANGED,
-        operation_id=name,
+        name=end,
+        operation_id="set_priority" if end == "priority" else end,
     )
-    def act(request: Request, run: Submission, form: dict[str, Any]) -> Submission:
-        return _changed(request, run, change, form["reason"])
-
-
-_act("cancel", "Cancel a run that is not scored yet; it no longer counts", run_acts.cancel)
-_act("withdraw", "Withdraw a scored run from the board; it still counts", run_acts.withdraw)
-_act("select", "Let a run count for its team, where the phase leaves it the choice", run_acts.select_run)
-_act("accept", "Let a late run count as if it had come in time; for organisers", run_acts.accept_late)
-_act("disqualify", "Keep a run off every board and comparison; for organisers", run_acts.disqualify)
-_act("hide", "Keep a run off every board; for organisers", run_acts.hide)
-_act(
-    "reinstate",
-    "Let a run that was disqualified or hidden stand on the board again; for organisers",
-    run_acts.reinstate,
-)
-
-
-@post(
-    "submissions/<int:pk>/priority/",
-    of=run_to_move,
-    form=PriorityForm,
-    answers=SubmissionSerializer,
-    responses=RUN_CHANGED,
-    name="priority",
-)
-def set_priority(request: Request, run: Submission, form: dict[str, Any]) -> Submission:
-    """Move a run to another place among its team's, where the first ones by priority count."""
-
-    def change(run: Submission, user: User, reason: str) -> Submission:
-        return run_acts.set_priority(run, user, reason, place=form["priority"])
-
-    return _changed(request, run, change, form["reason"])
 
 
 class DescriptionForm(CardForm):
@@ -345,32 +249,27 @@ class DescriptionForm(CardForm):
     )
 
 
-@post(
+def _described(request: Request, run: Submission, sent: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "description": sent.get("description", run.description),
+        "links": sent["links"].splitlines() if "links" in sent else run.links,
+        "card": {**run.card, **card_in(sent)},
+    }
+
+
+does(
+    DESCRIBE,
     "submissions/<int:pk>/description/",
-    of=run_of_own_team,
+    operation_id="describe",
     form=DescriptionForm,
+    takes=_described,
+    gives=_with_progress,
     answers=SubmissionSerializer,
     responses=RUN_CHANGED,
     name="description",
 )
-def describe(request: Request, run: Submission, form: dict[str, Any]) -> Submission:
-    """Change the description, the links and the card of a run; for its team."""
-    run_acts.describe_run(
-        submission=run,
-        description=form.get("description", run.description),
-        links=form["links"].splitlines() if "links" in form else run.links,
-        card={**run.card, **given_card(form)},
-        by=person(request),
-    )
-    return run
-
-
 EventSerializer = mirror(
-    "Event",
-    Event,
-    "One step on the way of a run.",
-    by="Empty for what the site did itself.",
-    changes=None,
+    "Event", Event, "One step on the way of a run.", by="Empty for what the site did itself.", changes=None
 )
 
 
@@ -396,12 +295,11 @@ def run(request: Request, submission: Submission) -> HttpResponseBase:
     )
 
 
-@delete(
+does(
+    DELETE_FILE,
     "submissions/<int:pk>/run/",
-    of=run_of_own_team,
+    operation_id="delete_run_file",
+    method="DELETE",
     responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
     without=400,
 )
-def delete_run_file(request: Request, run: Submission) -> None:
-    """Delete the file of a withdrawn run; its digest and its numbers stay; for its team."""
-    run_acts.delete_file(submission=run, by=person(request))

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -14,20 +13,20 @@ from citeboard.core.api import INVALID
 from citeboard.core.models import AuditEntry
 from citeboard.teams.api import person
 from citeboard.teams.models import User
-from scoring.api.operations import delete, get, post
+from scoring.acts import seasons as acts
+from scoring.acts.declared import in_season
+from scoring.api.operations import does, get, post
 from scoring.api.seasons import phase_to_organise
-from scoring.api.serializers import mirror, mirror_of_model, optional_text
+from scoring.api.serializers import mirror, mirror_of_model
 from scoring.board.standings import standings
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
 from scoring.ops import season_progress
 from scoring.ops.season_progress import acknowledged, failed_rescorings, failed_runs
-from tasks.jobs import acknowledging
-from tasks.models import Acknowledgement, Delivery, Job, Organiser, Phase, Season, Submission, Webhook
-from tasks.models.jobs import MAX_NOTE
+from tasks.models import Acknowledgement, Delivery, Organiser, Phase, Season, Submission, Webhook
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 from tasks.seasons.organisers import add_organiser, remove_organiser
-from tasks.webhooks import services as webhook_services
+from tasks.webhooks.services import secret_of
 
 NOBODY = "nobody"
 #: The newest failures of each kind; the page of runs has all.
@@ -176,14 +175,6 @@ class SeasonFailureSerializer(serializers.Serializer[Any]):
     acknowledged = AcknowledgementSerializer(allow_null=True)
 
 
-class AcknowledgeForm(serializers.Serializer[Any]):
-    """Which failure, and what there is to say of it."""
-
-    submission = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
-    job = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
-    note = optional_text(MAX_NOTE)
-
-
 @get("seasons/<slug:slug>/failures/", of=season_to_help, answers=[SeasonFailureSerializer])
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """What failed in a season and is not made good, acknowledged or not; for organisers and helpers."""
@@ -214,27 +205,19 @@ def _acknowledgement(note: Acknowledgement) -> dict[str, Any]:
     return {"id": note.pk, "note": note.note, "by": str(note.by or ""), "at": note.at}
 
 
-@post(
+does(
+    acts.ACKNOWLEDGE,
     "seasons/<slug:slug>/failures/",
-    of=season_to_help,
-    form=AcknowledgeForm,
+    gives=lambda request, note: _acknowledgement(note),
     answers=AcknowledgementSerializer,
     status=201,
 )
-def acknowledge(request: Request, season: Season, form: dict[str, Any]) -> dict[str, Any]:
-    """Acknowledge a failure; it comes back if it fails again."""
-    run = get_object_or_404(Submission, pk=form["submission"], phase__task__season=season)
-    job = get_object_or_404(Job, pk=form["job"], submission=run) if "job" in form else None
-    return _acknowledgement(
-        acknowledging.acknowledge(run=run, job=job, note=form["note"], by=person(request))
-    )
-
-
-@delete("seasons/<slug:slug>/failures/<int:acknowledgement>/", of=season_to_help, name="failure")
-def take_acknowledgement_back(request: Request, season: Season, acknowledgement: int) -> None:
-    """Let a failure need attention again."""
-    note = get_object_or_404(Acknowledgement, pk=acknowledgement, submission__phase__task__season=season)
-    acknowledging.take_acknowledgement_back(acknowledgement=note, by=person(request))
+does(
+    acts.TAKE_ACKNOWLEDGEMENT_BACK,
+    "seasons/<slug:slug>/failures/<int:acknowledgement>/",
+    method="DELETE",
+    name="failure",
+)
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -243,12 +226,6 @@ class WebhookSerializer(serializers.ModelSerializer[Webhook]):
     class Meta:
         model = Webhook
         fields = ["id", "url", "created_at"]
-
-
-class WebhookForm(serializers.Serializer[Any]):
-    """Where to post."""
-
-    url = serializers.CharField(max_length=400, help_text="It begins with https://.")
 
 
 class MadeWebhookSerializer(WebhookSerializer):
@@ -260,7 +237,7 @@ class MadeWebhookSerializer(WebhookSerializer):
         fields = [*WebhookSerializer.Meta.fields, "secret"]
 
     def get_secret(self, webhook: Webhook) -> str:
-        return webhook_services.secret_of(webhook)
+        return secret_of(webhook)
 
 
 DeliverySerializer = mirror_of_model(
@@ -273,64 +250,35 @@ DeliverySerializer = mirror_of_model(
 )
 
 
-def webhook_to_organise(user: object, slug: str, number: int) -> Webhook:
-    season = season_to_organise(user, slug)
-    return get_object_or_404(Webhook.objects.select_related("season"), pk=number, season=season)
-
-
 @get("seasons/<slug:slug>/webhooks/", of=season_to_organise, pages=WebhookSerializer)
 def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
     """The webhooks of a season; for organisers."""
     return Webhook.objects.filter(season=season)
 
 
-@post(
-    "seasons/<slug:slug>/webhooks/",
-    of=season_to_organise,
-    form=WebhookForm,
-    answers=MadeWebhookSerializer,
-    status=201,
-)
-def make_webhook(request: Request, season: Season, form: dict[str, Any]) -> Webhook:
-    """Have a program posted to at each event of a season; for organisers."""
-    return webhook_services.make_webhook(season=season, url=form["url"], by=person(request))
-
-
-@delete("seasons/<slug:slug>/webhooks/<int:webhook>/", of=webhook_to_organise, name="webhook")
-def remove_webhook(request: Request, webhook: Webhook) -> None:
-    """Remove a webhook with its deliveries; for organisers."""
-    webhook_services.remove_webhook(webhook=webhook, by=person(request))
-
-
-@post(
+does(acts.MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer, status=201)
+does(acts.REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", method="DELETE", name="webhook")
+does(
+    acts.RENEW_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",
-    of=webhook_to_organise,
     answers=MadeWebhookSerializer,
     name="webhook-secret",
 )
-def renew_secret(request: Request, webhook: Webhook) -> Webhook:
-    """Give a webhook another secret; for organisers."""
-    return webhook_services.renew_secret(webhook=webhook, by=person(request))
 
 
 @get(
-    "seasons/<slug:slug>/webhooks/<int:webhook>/deliveries/", of=webhook_to_organise, pages=DeliverySerializer
+    "seasons/<slug:slug>/webhooks/<int:webhook>/deliveries/",
+    of=in_season("webhook", season_to_organise),
+    pages=DeliverySerializer,
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
     """What a webhook was posted, newest first; for organisers."""
     return webhook.deliveries.select_related("job")
 
 
-@post(
+does(
+    acts.REPEAT_DELIVERY,
     "seasons/<slug:slug>/deliveries/<int:delivery>/repeat/",
-    of=season_to_organise,
     answers=DeliverySerializer,
     name="delivery-repeat",
 )
-def repeat_delivery(request: Request, season: Season, delivery: int) -> Delivery:
-    """Post an event once more; for organisers."""
-    rows = Delivery.objects.select_related("webhook__season", "job")
-    row = get_object_or_404(rows, pk=delivery, webhook__season=season)
-    webhook_services.repeat_delivery(delivery=row, by=person(request))
-    row.refresh_from_db()
-    return row

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import exceptions, serializers
 from rest_framework.request import Request
@@ -15,10 +14,13 @@ from citeboard.core.api import ABSENT
 from citeboard.core.refusals import Refused
 from citeboard.teams.api import person
 from citeboard.teams.models import User
+from scoring.acts.declared import numbered
+from scoring.acts.seasons import CLONE, CloneForm
 from scoring.api.operations import delete, get, post
 from scoring.api.serializers import (
     ObjectField,
     RejectedRun,
+    form_of,
     mirror,
     mirror_of_model,
     optional_text,
@@ -27,13 +29,13 @@ from scoring.api.serializers import (
 from scoring.ops.pruning import delete_season
 from scoring.worker.rescoring import publish_gold as publish
 from tasks.models import Gold, Phase, Season, Task
-from tasks.seasons.access import may_create_seasons, may_organise, season_to_organise
+from tasks.seasons.access import creator_of_seasons, season_to_organise
 from tasks.seasons.file.entries import SEASON, rows_of
 from tasks.seasons.file.load import Fault, load_season_text
 from tasks.seasons.file.load import change_settings as change
 from tasks.seasons.file.plan import Decisions, settings_now
 from tasks.seasons.history import delete_phase, delete_task
-from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, clone_season, season_from
+from tasks.seasons.presets import Preset, preset_for, season_from
 from tasks.submissions.refusals import RunUnusable
 from tasks.submissions.uploads import received
 from tasks.types import InputRefused, Problem
@@ -121,18 +123,6 @@ def delete_settings(request: Request, season: Season, prefix: str) -> None:
         raise Http404("The season has no task or phase of this name.")
 
 
-def creator_of_seasons(user: object) -> object:
-    if not may_create_seasons(user):
-        raise Http404("Seasons are created by staff of the site.")
-    return user
-
-
-def preset_for(user: object, preset: str) -> str:
-    if not may_create_seasons(user) or preset not in PRESETS:
-        raise Http404("Seasons are created by staff of the site.")
-    return preset
-
-
 class PresetForm(serializers.Serializer[Any]):
     """A season that is made from a preset."""
 
@@ -163,41 +153,25 @@ ClonedSerializer = mirror_of_model("Cloned", Season, "The draft.", "slug title")
     responses={422: REFUSED},
     name="new-season-preset",
 )
-def season_from_preset(request: Request, preset: str, form: dict[str, Any]) -> Season:
+def season_from_preset(request: Request, preset: Preset, form: dict[str, Any]) -> Season:
     """Create a season from a preset: semeval, trec or open; for staff."""
-    return season_from(preset=PRESETS[preset], by=person(request), **form)
-
-
-class CloneForm(serializers.Serializer[Any]):
-    """What next year's season is called."""
-
-    slug = serializers.CharField(max_length=60, help_text="Small letters, digits and single hyphens.")
-    title = serializers.CharField(max_length=120)
-    days = serializers.IntegerField(
-        required=False,
-        default=A_YEAR,
-        min_value=0,
-        max_value=MAX_DAYS,
-        help_text="By how many phases are later.",
-    )
+    return season_from(preset=preset, by=person(request), **form)
 
 
 @post(
     "seasons/<slug:slug>/clone/",
     of=season_to_organise,
-    form=CloneForm,
+    form=form_of(CloneForm),
     answers=ClonedSerializer,
     status=201,
-    responses={
-        422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made."),
-    },
+    responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
 def clone(request: Request, season: Season, form: dict[str, Any]) -> Season:
     """Make next year's season: its tasks and phases, later, without people, gold and runs."""
     if Season.objects.filter(slug=form["slug"]).exists():
         raise Refused(f"There is a season “{form['slug']}” already.")
     try:
-        return clone_season(season=season, by=person(request), **form)
+        return CLONE(season, person(request), **form)
     except InputRefused as refused:
         raise FileRefused(refused.problems) from refused
 
@@ -334,11 +308,7 @@ class GoldForm(serializers.Serializer[Any]):
     )
 
 
-def task_to_organise(user: object, pk: int) -> Task:
-    task = get_object_or_404(Task.objects.select_related("season"), pk=pk)
-    if not may_organise(user, task.season):
-        raise Http404("You do not organise the season of this task.")
-    return task
+task_to_organise = numbered("task", season_to_organise)
 
 
 @get("tasks/<int:pk>/gold/", of=task_to_organise, query=GoldQuery, pages=GoldVersionSerializer)

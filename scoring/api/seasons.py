@@ -12,6 +12,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from scoring.acts.declared import numbered
 from scoring.api.operations import get
 from scoring.api.serializers import Address, address, mirror, mirror_of_model, text_list
 from scoring.board.exports import overall_values
@@ -21,7 +22,7 @@ from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.publications.published import described_results, published_of
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
-from tasks.seasons.access import entered_teams, may_have_inputs, may_organise, season_for
+from tasks.seasons.access import entered_teams, may_have_inputs, season_for, season_to_organise
 from tasks.submissions.submit import quota
 
 
@@ -30,11 +31,7 @@ def phase_for_reader(user: object, pk: int) -> Phase:
     return get_object_or_404(_read(Phase.objects.visible_to(user)), pk=pk)
 
 
-def phase_to_organise(user: object, pk: int) -> Phase:
-    phase = phase_for_reader(user, pk)
-    if not may_organise(user, phase.task.season):
-        raise Http404("You do not organise the season of this phase.")
-    return phase
+phase_to_organise = numbered("phase", season_to_organise)
 
 
 def task_for_reader(user: object, pk: int) -> Task:

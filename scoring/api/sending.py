@@ -1,6 +1,7 @@
 """Sending runs: checked, and taken or refused, one by one or for every task that a file carries."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django.http import HttpResponse
@@ -143,13 +144,13 @@ class Checked(serializers.Serializer[Any]):
     warnings = ProblemSerializer(many=True)
 
 
-def given_card(given: Mapping[str, Any]) -> dict[str, str]:
+def card_in(sent: Mapping[str, Any]) -> dict[str, str]:
     """The fields of the run card that a request has."""
-    return {name: given[name] for name in CARD if name in given}
+    return {name: sent[name] for name in CARD if name in sent}
 
 
-def given_figures(given: Mapping[str, Any]) -> dict[str, object]:
-    return {name: given[name] for name in EVERY if name in given}
+def figures_in(sent: Mapping[str, Any]) -> dict[str, object]:
+    return {name: sent[name] for name in EVERY if name in sent}
 
 
 def team_of_sender(user: object, season: Season, slug: str) -> Team:
@@ -165,9 +166,17 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
-def _details(request: Request, form: Mapping[str, Any]) -> dict[str, str]:
+@contextmanager
+def _sent(
+    request: Request, season: Season, form: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """What services take of a file that is submitted, and what is said of its runs."""
     key = request.headers.get("Idempotency-Key", "")
-    return {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}
+    details = {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}
+    team = team_of_sender(request.user, season, form.get("team", ""))
+    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
+        facts = {"upload": upload, "metadata": metadata, "team": team, "user": person(request)}
+        yield {**facts, "card": card_in(form), "team_figures": figures_in(form)}, details
 
 
 def _taken(request: Request, run: Submission) -> dict[str, Any]:
@@ -197,19 +206,8 @@ def _taken(request: Request, run: Submission) -> dict[str, Any]:
 )
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
     """Submit a run."""
-    team = team_of_sender(request.user, phase.task.season, form.get("team", ""))
-    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
-        run = submit_run(
-            phase=phase,
-            team=team,
-            user=person(request),
-            upload=upload,
-            team_figures=given_figures(form),
-            card=given_card(form),
-            metadata=metadata,
-            priority=form.get("priority"),
-            **_details(request, form),
-        )
+    with _sent(request, phase.task.season, form) as (sent, details):
+        run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
     answer = Accepted(_taken(request, run)).data
     return Response(answer, status=201, headers={"Location": answer["url"]})
 
@@ -239,8 +237,8 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         said = said_of(
             phase.task.task_type,
             description=form["description"],
-            card=given_card(form),
-            figures=given_figures(form),
+            card=card_in(form),
+            figures=figures_in(form),
         )
         findings = check_run(phase=phase, upload=upload, by=person(request), said=said, metadata=metadata)
     if findings.errors:
@@ -268,23 +266,14 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
 
     All of its runs are taken, or none is and nothing counts.
     """
-    team = team_of_sender(request.user, season, form.get("team", ""))
-    with received(form["run"]) as upload, received_if_any(form.get("metadata")) as metadata:
-        sent = submit_bundle(
-            season=season,
-            team=team,
-            user=person(request),
-            upload=upload,
-            details=checked_details(**_details(request, form)),
-            card=given_card(form),
-            metadata=metadata,
-            team_figures=given_figures(form),
-            phase=form["phase"],
-            tasks=[slug.strip() for slug in form["tasks"].split(",") if slug.strip()],
+    tasks = [slug.strip() for slug in form["tasks"].split(",") if slug.strip()]
+    with _sent(request, season, form) as (sent, details):
+        made = submit_bundle(
+            season=season, phase=form["phase"], tasks=tasks, details=checked_details(**details), **sent
         )
-    page = address(request, "bundle", sent.pk)
+    page = address(request, "bundle", made.pk)
     runs = [
-        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id} for run in runs_of(sent)
+        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id} for run in runs_of(made)
     ]
-    answer = AcceptedBundle({"id": sent.pk, "page": page, "submissions": runs}).data
+    answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
     return Response(answer, status=201, headers={"Location": page})

@@ -3,11 +3,13 @@
 import dataclasses
 import datetime as dt
 import json
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
 from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
+from django import forms
 from django.db.models import Model
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiResponse, extend_schema_field
@@ -16,6 +18,8 @@ from rest_framework.request import Request
 
 from citeboard.core.instants import MAX_LENGTH, NoInstant, read_instant
 from citeboard.core.words import sentence
+from scoring.acts import declared
+from scoring.acts.declared import ActForm
 from tasks.types import Problem
 
 BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -77,6 +81,54 @@ def optional_text(max_length: int | None = None, help_text: str | None = None) -
     return serializers.CharField(
         required=False, allow_blank=True, default="", max_length=max_length, help_text=help_text
     )
+
+
+class LinesField(serializers.CharField):
+    """A list with an entry a line."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(data).splitlines()
+
+
+@cache
+def form_of(form: type[ActForm]) -> type[serializers.Serializer[Any]]:
+    """What programs fill in of an act: the fields of its form, as that describes them to programs."""
+    fields = {
+        name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
+        for name, field in {**form.base_fields, **form.only_in_api}.items()
+        if name not in form.only_on_pages
+    }
+    members = {"__doc__": form.__doc__, "__module__": __name__, **fields}
+    return cast("type[serializers.Serializer[Any]]", type(form.__name__, (serializers.Serializer,), members))
+
+
+#: What programs send for a field of a page, and which of its limits hold for them as well.
+SENT: dict[type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]] = {
+    declared.MomentField: (MomentField, ()),
+    declared.LinesField: (LinesField, ()),
+    forms.EmailField: (serializers.EmailField, ("max_length",)),
+    forms.CharField: (serializers.CharField, ("max_length",)),
+    forms.FileField: (serializers.FileField, ()),
+    forms.IntegerField: (serializers.IntegerField, ("min_value", "max_value")),
+    forms.BooleanField: (serializers.BooleanField, ()),
+    forms.ModelChoiceField: (serializers.CharField, ()),
+    forms.ChoiceField: (serializers.ChoiceField, ("choices",)),
+}
+
+
+def _field_of(field: forms.Field, described: str | Mapping[str, Any], *, is_partial: bool) -> Any:
+    kind, limits = next(sent for known, sent in SENT.items() if isinstance(field, known))
+    options = {name: getattr(field, name) for name in limits}
+    if "choices" in options:
+        options["choices"] = [choice for choice in options["choices"] if choice[0]]
+    if not field.required:
+        options |= {"allow_null": True} if kind is MomentField else {}
+        if issubclass(kind, serializers.CharField | serializers.ChoiceField):
+            options |= {"allow_blank": True} if is_partial else {"allow_blank": True, "default": ""}
+    other = {"help_text": described} if isinstance(described, str) else described
+    if other.get("required"):
+        del options["default"]
+    return kind(**{"required": field.required and not is_partial, **options, **other})
 
 
 def text_list(help_text: str | None = None, **options: Any) -> serializers.ListField:

@@ -1,5 +1,6 @@
 """Teams: founded, joined, left and merged, and what everybody may read of them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -11,44 +12,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.core.api import FORBIDDEN
-from citeboard.core.plain_text import MAX_DESCRIPTION
-from citeboard.teams.access import (
-    mailed_invitation_of,
-    member_of,
-    members_in_order,
-    team_for_lead,
-    team_for_member,
-    teams_of,
-)
+from citeboard.teams.access import members_in_order, team_for_lead, team_for_member, teams_of
 from citeboard.teams.api import person
-from citeboard.teams.invitations import (
-    decline_mailed,
-    invite_by_mail,
-    mailed_invitation_for,
-    renew_invitation,
-    revoke_invitation,
-    secret_of,
-    withdraw_mailed,
-)
-from citeboard.teams.membership import MAX_NAME, leave_team
-from citeboard.teams.membership import describe_team as write_description
+from citeboard.teams.invitations import decline_mailed, mailed_invitation_for, secret_of
 from citeboard.teams.membership import found_team as create_team
-from citeboard.teams.membership import hand_over as hand_over_team
 from citeboard.teams.models import MailedInvitation, Membership, Team
-from scoring.api.operations import delete, get, post
-from scoring.api.serializers import Address, address, mirror_of_model, optional_text
+from scoring.acts import seasons as season_acts
+from scoring.acts import teams as acts
+from scoring.api.operations import does, get, post
+from scoring.api.serializers import Address, address, form_of, mirror_of_model
 from scoring.board.public_results import Result, public_system, public_team
 from scoring.exchange.results import place
 from scoring.ops import merging
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
-from tasks.seasons.access import (
-    join_request_of,
-    merge_proposal_of,
-    season_for,
-    season_to_organise,
-    teams_to_ask,
-)
+from tasks.seasons.access import merge_proposal_of
 
 #: A link, or what stands at its end.
 MAX_LINK = 400
@@ -81,12 +59,6 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
         return sorted(entry.season.slug for entry in registrations if not entry.is_refused)
 
 
-class TeamForm(serializers.Serializer[Any]):
-    """A team to be founded."""
-
-    name = serializers.CharField(max_length=MAX_NAME, help_text="Public: boards show it.")
-
-
 class InvitationSerializer(serializers.Serializer[Any]):
     """The one link that invites to a team."""
 
@@ -116,7 +88,7 @@ def teams(request: Request) -> QuerySet[Team]:
     return _own_teams(request.user)
 
 
-@post("teams/", form=TeamForm, answers=TeamSerializer, status=201)
+@post("teams/", form=form_of(acts.TeamForm), answers=TeamSerializer, status=201)
 def found_team(request: Request, form: dict[str, Any]) -> Response:
     """Found a team, which you lead."""
     team = create_team(name=form["name"], founder=person(request))
@@ -131,23 +103,18 @@ def team(request: Request, team: Team) -> Team:
     return _own_team(request, team)
 
 
-@post("teams/<slug:slug>/invitation/", of=team_for_lead, answers=InvitationSerializer, status=201)
-def invitation(request: Request, team: Team) -> dict[str, Any]:
-    """Make a new invitation link; the one before ends.
-
-    For the team's lead alone.
-    """
-    made = renew_invitation(team=team, by=person(request))
-    return {"link": address(request, "join", secret_of(made)), "expires_at": made.expires_at}
-
-
-@delete("teams/<slug:slug>/invitation/", of=team_for_lead)
-def end_invitation(request: Request, team: Team) -> None:
-    """End the invitation link.
-
-    For the team's lead alone.
-    """
-    revoke_invitation(team=team, by=person(request))
+does(
+    acts.RENEW_INVITATION,
+    "teams/<slug:slug>/invitation/",
+    operation_id="invitation",
+    gives=lambda request, made: {
+        "link": address(request, "join", secret_of(made)),
+        "expires_at": made.expires_at,
+    },
+    answers=InvitationSerializer,
+    status=201,
+)
+does(acts.END_INVITATION, "teams/<slug:slug>/invitation/", operation_id="end_invitation", method="DELETE")
 
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
@@ -167,53 +134,28 @@ def _secret(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 
-@delete("teams/<slug:slug>/members/<int:member>/", of=team_for_lead, name="member")
-def remove_member(request: Request, team: Team, member: int) -> None:
-    """Take a member out of the team; its invitation link ends too.
-
-    For the team's lead alone; who goes by themselves leaves.
-    """
-    entries.remove_from_team(team=team, user=member_of(team, member), by=person(request))
-
-
-@post("teams/<slug:slug>/members/<int:member>/lead/", of=team_for_lead, answers=TeamSerializer, name="lead")
-def hand_over(request: Request, team: Team, member: int) -> Team:
-    """Let another member lead the team; you stay in it."""
-    hand_over_team(team=team, to=member_of(team, member), by=person(request))
-    return _own_team(request, team)
-
-
-@post("teams/<slug:slug>/leave/", of=team_for_member)
-def leave(request: Request, team: Team) -> None:
-    """Leave a team; one that took part nowhere goes with its last member."""
-    leave_team(team=team, user=person(request))
-
-
-class TeamDescriptionForm(serializers.Serializer[Any]):
-    """What a team says of itself; what is left out stays as it is."""
-
-    description = serializers.CharField(required=False, allow_blank=True, max_length=MAX_DESCRIPTION)
-    links = serializers.CharField(
-        required=False, allow_blank=True, help_text="Addresses, one a line; at most five."
-    )
-
-
-@post(
+does(
+    acts.REMOVE_MEMBER,
+    "teams/<slug:slug>/members/<int:member>/",
+    operation_id="remove_member",
+    method="DELETE",
+    name="member",
+)
+does(
+    acts.HAND_OVER,
+    "teams/<slug:slug>/members/<int:member>/lead/",
+    gives=lambda request, member: _own_team(request, member.team),
+    answers=TeamSerializer,
+    name="lead",
+)
+does(acts.LEAVE, "teams/<slug:slug>/leave/", operation_id="leave")
+does(
+    acts.DESCRIBE_TEAM,
     "teams/<slug:slug>/description/",
-    of=team_for_member,
-    form=TeamDescriptionForm,
+    gives=_own_team,
     answers=TeamSerializer,
     name="team-description",
 )
-def describe_team(request: Request, team: Team, form: dict[str, Any]) -> Team:
-    """Change what a team of yours says of itself on its public page."""
-    write_description(
-        team=team,
-        description=form.get("description", team.description),
-        links=form["links"].splitlines() if "links" in form else team.links,
-        by=person(request),
-    )
-    return _own_team(request, team)
 
 
 class PlacingSerializer(serializers.Serializer[Any]):
@@ -305,30 +247,26 @@ InvitedSerializer = mirror_of_model(
 )
 
 
-class InviteForm(serializers.Serializer[Any]):
-    """Whom to invite."""
-
-    address = serializers.EmailField(max_length=254)
-
-
 @get("teams/<slug:slug>/invitations/", of=team_for_lead, pages=InvitedSerializer, name="invitations")
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
     """Who was invited by e-mail, in pages; for the team's lead."""
     return MailedInvitation.objects.filter(team=team)
 
 
-@post(
-    "teams/<slug:slug>/invitations/", of=team_for_lead, form=InviteForm, answers=InvitedSerializer, status=201
+does(
+    acts.INVITE,
+    "teams/<slug:slug>/invitations/",
+    operation_id="invite",
+    answers=InvitedSerializer,
+    status=201,
 )
-def invite(request: Request, team: Team, form: dict[str, Any]) -> MailedInvitation:
-    """Invite an address by e-mail; for the team's lead."""
-    return invite_by_mail(team=team, address=form["address"], by=person(request))
-
-
-@delete("teams/<slug:slug>/invitations/<int:invited>/", of=team_for_lead, name="invited")
-def withdraw_invitation(request: Request, team: Team, invited: int) -> None:
-    """End an invitation by e-mail; for the team's lead."""
-    withdraw_mailed(invitation=mailed_invitation_of(team, invited), by=person(request))
+does(
+    acts.WITHDRAW_INVITATION,
+    "teams/<slug:slug>/invitations/<int:invited>/",
+    operation_id="withdraw_invitation",
+    method="DELETE",
+    name="invited",
+)
 
 
 JoinRequestSerializer = mirror_of_model(
@@ -344,31 +282,7 @@ JoinRequestSerializer = mirror_of_model(
 )
 
 
-class AskToJoinForm(serializers.Serializer[Any]):
-    """Which team to ask."""
-
-    team = serializers.CharField(help_text="The slug of a team of the season.")
-    message = optional_text(entries.MAX_REQUEST)
-
-
-class AnswerToAskerForm(serializers.Serializer[Any]):
-    """What a member answers."""
-
-    decision = serializers.ChoiceField(choices=["accept", "decline"])
-
-
-@post(
-    "seasons/<slug:slug>/join-requests/",
-    of=season_for,
-    form=AskToJoinForm,
-    answers=JoinRequestSerializer,
-    status=201,
-)
-def ask_to_join(request: Request, season: Season, form: dict[str, Any]) -> JoinRequest:
-    """Ask a team of the season to be taken in."""
-    user = person(request)
-    team = get_object_or_404(teams_to_ask(user, season), slug=form["team"])
-    return entries.ask_to_join(season=season, team=team, user=user, message=form["message"])
+does(season_acts.ASK_TO_JOIN, "seasons/<slug:slug>/join-requests/", answers=JoinRequestSerializer, status=201)
 
 
 @get("join-requests/", pages=JoinRequestSerializer, name="own-join-requests")
@@ -377,10 +291,7 @@ def own_requests(request: Request) -> QuerySet[JoinRequest]:
     return entries.requests_of(request.user).select_related("user")
 
 
-@delete("join-requests/<int:asked>/", name="own-join-request")
-def take_back_request(request: Request, asked: int) -> None:
-    """Ask no more to join a team."""
-    entries.take_back_request(asked=get_object_or_404(entries.requests_of(request.user), pk=asked))
+does(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", method="DELETE", name="own-join-request")
 
 
 @get("teams/<slug:slug>/join-requests/", of=team_for_member, pages=JoinRequestSerializer)
@@ -389,22 +300,12 @@ def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
     return entries.waiting_requests(team).select_related("team")
 
 
-def request_for_member(user: object, slug: str, number: int) -> JoinRequest:
-    return join_request_of(team_for_member(user, slug), number)
-
-
-@post(
+does(
+    acts.ANSWER_REQUEST,
     "teams/<slug:slug>/join-requests/<int:asked>/",
-    of=request_for_member,
-    form=AnswerToAskerForm,
+    operation_id="answer_request",
     name="join-request",
 )
-def answer_request(request: Request, asked: JoinRequest, form: dict[str, Any]) -> None:
-    """Accept or decline who asks to join; for members of the team."""
-    act = entries.accept_request if form["decision"] == "accept" else entries.decline_request
-    act(asked=asked, by=person(request))
-
-
 MergeProposalSerializer = mirror_of_model(
     "MergeProposal",
     MergeProposal,
@@ -416,25 +317,10 @@ MergeProposalSerializer = mirror_of_model(
 )
 
 
-class ProposeForm(serializers.Serializer[Any]):
-    """The team that would stay."""
-
-    season = serializers.CharField(help_text="Its slug.")
-    into = serializers.CharField(help_text="The slug of a team of the season.")
-
-
 class AnswerToMergeForm(serializers.Serializer[Any]):
     """Accepting is for the team that stays; either may drop it."""
 
     decision = serializers.ChoiceField(choices=["accept", "drop"])
-
-
-class MergeTeamsForm(serializers.Serializer[Any]):
-    """Which team goes into which."""
-
-    team = serializers.CharField(help_text="A slug.")
-    into = serializers.CharField(help_text="The slug of the team that stays.")
-    reason = serializers.CharField(max_length=merging.MAX_REASON, help_text="Both teams read it.")
 
 
 class MergedSerializer(serializers.Serializer[Any]):
@@ -450,18 +336,13 @@ def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     return concerned.select_related("season", "team", "into")
 
 
-@post(
+does(
+    acts.PROPOSE_MERGE,
     "teams/<slug:slug>/merges/",
-    of=team_for_lead,
-    form=ProposeForm,
+    operation_id="propose_merge",
     answers=MergeProposalSerializer,
     status=201,
 )
-def propose_merge(request: Request, team: Team, form: dict[str, Any]) -> MergeProposal:
-    """Ask the lead of another team of a season to take yours in; for its lead."""
-    season = season_for(request.user, form["season"])
-    into = get_object_or_404(teams_to_ask(request.user, season), slug=form["into"])
-    return merging.propose_merge(season=season, team=team, into=into, by=person(request))
 
 
 def proposal_for_lead(user: object, slug: str, number: int) -> tuple[Team, MergeProposal]:
@@ -488,19 +369,16 @@ def answer_merge(request: Request, asked: tuple[Team, MergeProposal], form: dict
     return {"runs": merging.accept_merge(proposal=proposal, by=person(request))}
 
 
-@post(
+def _teams_to_merge(request: Request, season: Season, sent: Mapping[str, Any]) -> dict[str, Any]:
+    entered = Team.objects.filter(registrations__season=season)
+    return {**sent, **{name: get_object_or_404(entered, slug=sent[name]) for name in ("team", "into")}}
+
+
+does(
+    season_acts.MERGE_TEAMS,
     "seasons/<slug:slug>/merges/",
-    of=season_to_organise,
-    form=MergeTeamsForm,
+    takes=_teams_to_merge,
+    gives=lambda request, moved: {"runs": moved},
     answers=MergedSerializer,
     name="season-merge",
 )
-def merge_teams(request: Request, season: Season, form: dict[str, Any]) -> dict[str, int]:
-    """Merge a team into another with a reason; for organisers."""
-    team, into = (
-        get_object_or_404(Team, slug=form[name], registrations__season=season) for name in ("team", "into")
-    )
-    moved = merging.merge_teams(
-        season=season, team=team, into=into, by=person(request), reason=form["reason"]
-    )
-    return {"runs": moved}

@@ -15,7 +15,8 @@ from django.utils.translation import ngettext
 
 from citeboard.core import audit
 from citeboard.core.language import ENGLISH
-from citeboard.core.words import counted, in_decimals
+from citeboard.core.plain_text import check_length
+from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.board.counting import CountingRun, board_gold, counting_runs
 from scoring.board.standings import Board, significant
@@ -23,6 +24,7 @@ from scoring.board.visibility import Audience, Visibility, shows_own_scores, sho
 from scoring.models import ResultConfirmation, Score
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import bump_version
+from tasks.seasons.phase_acts import locked_phase
 
 State = ResultConfirmation.State
 
@@ -193,16 +195,11 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise ValidationError({"text": _("say what was wrong, and what holds now")})
-    if len(text) > MAX_TEXT:
-        raise ValidationError(
-            {
-                "text": _("the text has %(characters)s characters; at most %(most)s fit")
-                % {"characters": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{MAX_TEXT:,}")}
-            }
-        )
+    words = _("the text has %(characters)s characters; at most %(most)s fit")
+    check_length("text", text, MAX_TEXT, words)
     at = timezone.now()
     with transaction.atomic():
-        locked = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+        locked = locked_phase(phase)
         locked.errata.append({"at": at.isoformat(), "text": text})
         locked.save(update_fields=["errata"])
         bump_version(locked.pk)

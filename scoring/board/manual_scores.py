@@ -21,6 +21,7 @@ from scoring.board.visibility import Visibility
 from scoring.models import OutsideMeasure, OutsideScore
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.seasons import bump_version
+from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
@@ -84,7 +85,7 @@ def enter_measure(
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
-        locked = Phase.objects.select_for_update(of=("self",)).select_related("task__season").get(pk=phase.pk)
+        locked = locked_phase(phase)
         before = OutsideMeasure.objects.filter(phase=locked, name=name).first()
         was = _described(before)
         if before is None and not entered:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.words import in_decimals
+from citeboard.core.plain_text import check_length
 from citeboard.teams.models import Team, User
 from scoring.board.confirming import Result, results_of, why_not
 from scoring.board.snapshots import UNSETTLED
@@ -17,6 +17,7 @@ from scoring.models import ResultConfirmation
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tasks.notifications.events import forget_to_confirm, tell_to_confirm
+from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_acts import NotInThisState
 
 MAX_MESSAGE = 2000
@@ -42,19 +43,14 @@ def contest_result(*, submission: Submission, message: str, by: User, seen: str 
     message = message.replace("\r\n", "\n").strip()
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
-    if len(message) > MAX_MESSAGE:
-        raise ValidationError(
-            {
-                "message": _("the message has %(characters)s characters; at most %(most)s fit")
-                % {"characters": in_decimals(f"{len(message):,}"), "most": in_decimals(f"{MAX_MESSAGE:,}")}
-            }
-        )
+    words = _("the message has %(characters)s characters; at most %(most)s fit")
+    check_length("message", message, MAX_MESSAGE, words)
     return _say(submission, State.CONTESTED, message, by, seen)
 
 
 def _say(submission: Submission, state: State, message: str, by: User, seen: str) -> Result:
     with transaction.atomic():
-        submission.phase = phase = _locked(submission.phase)
+        submission.phase = phase = locked_phase(submission.phase)
         if refused := why_not(phase):
             raise NotInThisState(refused)
         result = result_of(submission)
@@ -110,16 +106,11 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     reason = reason.strip()
     if not reason:
         raise ValidationError({"reason": _("say why the results are official without every team's word")})
-    if len(reason) > MAX_REASON:
-        raise ValidationError(
-            {
-                "reason": _("the reason has %(characters)s characters; at most %(most)s fit")
-                % {"characters": in_decimals(f"{len(reason):,}"), "most": in_decimals(f"{MAX_REASON:,}")}
-            }
-        )
+    words = _("the reason has %(characters)s characters; at most %(most)s fit")
+    check_length("reason", reason, MAX_REASON, words)
     now = timezone.now()
     with transaction.atomic():
-        locked = _locked(phase)
+        locked = locked_phase(phase)
         if not locked.confirms_results:
             raise NotInThisState(_("%(phase)s asks no team to confirm its results") % {"phase": locked})
         if now < locked.closes:
@@ -136,7 +127,7 @@ def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
     something of them now. Raises NotInThisState.
     """
     with transaction.atomic():
-        locked = _locked(phase)
+        locked = locked_phase(phase)
         if locked.confirmation_ended_at is None:
             raise NotInThisState(_("the confirmation has not been ended"))
         before: list[tuple[str, object, object]] = [
@@ -165,11 +156,6 @@ def _changed_phase(phase: Phase, verb: str, by: User, changes: list[tuple[str, o
     return phase
 
 
-def _locked(phase: Phase) -> Phase:
-    phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
-    return phases.get(pk=phase.pk)
-
-
 def ask_to_confirm() -> int:
     """Tell the leads whose results wait and who were not told; how many were told."""
     under_way = Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
@@ -183,8 +169,7 @@ def ask_to_confirm() -> int:
     count = 0
     for number in list(asking.values_list("pk", flat=True)):
         with transaction.atomic():
-            phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
-            phase = phases.get(pk=number)
+            phase = locked_phase(Phase(pk=number))
             if phase.confirmation_ended_at is None and not why_not(phase):
                 count += tell_waiting(phase)
     return count

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.core.exceptions import ValidationError
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -14,56 +15,56 @@ from django.views.decorators.http import require_http_methods, require_POST
 from citeboard.core.plain_text import one_line, plain_paragraphs
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted, sentence
-from citeboard.teams.access import member_of, team_for_member, teams_of
-from citeboard.teams.invitations import InvitationNotValid, decline_mailed, mailed_invitation_for
-from citeboard.teams.models import MailedInvitation, Team, User
-from scoring.ops.merging import accept_merge, drop_proposal, propose_merge
-from scoring.web.pages import Answer, Pages, SignedInRequest, entering, leads, members
-from tasks.models import JoinRequest, MergeProposal, Registration, Season
-from tasks.registration.entries import (
-    MAX_MESSAGE,
-    MAX_REQUEST,
-    TermsFirst,
-    accept_request,
-    any_invitation,
-    ask_to_join,
-    decline_request,
-    join_team,
-    register_team,
-    remove_from_team,
-    requests_of,
-    take_back_entry,
-    take_back_request,
+from citeboard.teams.access import first_or_absent, members_in_order, team_for_member, teams_of
+from citeboard.teams.invitations import (
+    InvitationNotValid,
+    decline_mailed,
+    invitations_for,
+    mailed_invitation_for,
+    mailed_secret,
+    present_invitation,
 )
-from tasks.seasons.access import join_request_of, merge_proposal_of, season_for, teams_to_ask
+from citeboard.teams.membership import found_team
+from citeboard.teams.models import MailedInvitation, Team, User
+from scoring.acts import seasons as acts
+from scoring.acts import teams as team_acts
+from scoring.ops.merging import accept_merge, drop_proposal
+from scoring.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    does,
+    entering,
+    leads,
+    members,
+    refusals_at,
+    signed_in,
+)
+from tasks.models import MergeProposal, Registration, Season
+from tasks.registration.entries import MAX_MESSAGE, TermsFirst, any_invitation, join_team
+from tasks.seasons.access import teams_to_ask
 
 
 @entering.act("season season")
 def enter(request: SignedInRequest, season: Season) -> Answer:
-    team = team_for_member(request.user, one_line(request.POST.get("team", "")))
+    team = one_line(request.POST.get("team", ""))
     message = plain_paragraphs(request.POST.get("message", ""))[:MAX_MESSAGE]
     try:
-        registration = register_team(season=season, team=team, by=request.user, message=message)
+        entry = acts.ENTER(season, request.user, team=team, message=message)
     except TermsFirst as refused:
         messages.warning(request, sentence(refused))
         return redirect("terms", season.slug)
-    words = (
-        _("%(team)s takes part in %(season)s.")
-        if registration.is_approved
-        else _("%(team)s takes part in %(season)s; an organiser has yet to approve it.")
-    )
-    return words % {"team": team, "season": season}
+    return acts.ENTER.told(season, entry, {})
 
 
 @entering.act("season season")
 def withdraw_entry(request: SignedInRequest, season: Season) -> Answer:
     """Leave a season again, before the team has sent a run."""
     team = team_for_member(request.user, request.POST.get("team", ""))
-    registration = Registration.objects.filter(season=season, team=team).first()
-    if registration is None:
-        raise Http404(_("The team takes no part in this season."))
-    take_back_entry(registration=registration, by=request.user)
-    return _("%(team)s does not take part in %(season)s any more.") % {"team": team, "season": season}
+    entries = Registration.objects.filter(season=season, team=team)
+    registration = first_or_absent(entries, _("The team takes no part in this season."))
+    taken_back = acts.TAKE_BACK_ENTRY(registration, request.user)
+    return acts.TAKE_BACK_ENTRY.told(registration, taken_back, {})
 
 
 @never_cache
@@ -104,45 +105,60 @@ def decline(request: HttpRequest, secret: str) -> HttpResponse:
     return render(request, "seasons/join.html", {"declined": invitation.team})
 
 
+ask = does(acts.ASK_TO_JOIN, "season season#take-part")
+withdraw_request = does(
+    team_acts.TAKE_BACK_REQUEST, "season season.slug#take-part", Pages(team_acts.request_of, "asked")
+)
+remove_member, lead, answer_request, withdraw, revoke = (
+    does(act, "team slug#members")
+    for act in (
+        team_acts.REMOVE_MEMBER,
+        team_acts.HAND_OVER,
+        team_acts.ANSWER_REQUEST,
+        team_acts.WITHDRAW_INVITATION,
+        team_acts.END_INVITATION,
+    )
+)
+describe = does(team_acts.DESCRIBE_TEAM, "team slug#public")
+propose = does(team_acts.PROPOSE_MERGE, "team slug#merge")
+
+
+@signed_in.form("teams/teams.html")
+def teams(request: HttpRequest, user: User) -> Answer:
+    form = team_acts.TeamForm(request.POST or None)
+    with refusals_at(form, "name"):
+        if form.is_valid():
+            return redirect("team", found_team(name=form.cleaned_data["name"], founder=user).slug)
+    invitations = [(invitation, mailed_secret(invitation)) for invitation in invitations_for(user)]
+    own_teams = teams_of(user).prefetch_related(Prefetch("memberships", members_in_order()))
+    return {"form": form, "teams": own_teams, "invitations": invitations}
+
+
 @leads.act("team slug#members")
-def remove_member(request: SignedInRequest, team: Team, member: int) -> Answer:
-    removed = member_of(team, member)
-    remove_from_team(team=team, user=removed, by=request.user)
-    words = _("%(person)s is not in %(team)s any more, and the invitation link has ended.")
-    return words % {"person": removed, "team": team}
+def renew(request: SignedInRequest, team: Team) -> Answer:
+    had_one = present_invitation(team) is not None
+    team_acts.RENEW_INVITATION(team, request.user)
+    if had_one:
+        return _("The team has a new invitation link; the one before does not work any more.")
+    return _("The team has an invitation link now: copy it from below and send it to those who shall join.")
 
 
-@entering.act("season season#take-part")
-def ask(request: SignedInRequest, season: Season) -> Answer:
-    slug = one_line(request.POST.get("team", ""))
-    team = get_object_or_404(teams_to_ask(request.user, season), slug=slug)
-    message = request.POST.get("message", "")[:MAX_REQUEST]
-    ask_to_join(season=season, team=team, user=request.user, message=message)
-    return _("You have asked to join %(team)s; its members are told.") % {"team": team}
-
-
-asked_by_viewer = Pages(lambda user, asked: get_object_or_404(requests_of(user), pk=asked), "asked")
-
-
-@asked_by_viewer.act("season season.slug#take-part")
-def withdraw_request(request: HttpRequest, asked: JoinRequest) -> Answer:
-    take_back_request(asked=asked)
-    return _("You do not ask to join %(team)s any more.") % {"team": asked.team}
+@leads.act("team slug#members")
+def invite(request: SignedInRequest, team: Team) -> Answer:
+    address = request.POST.get("address", "")
+    try:
+        invited = team_acts.INVITE(team, request.user, address=address)
+    except ValidationError as refused:
+        words = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
+        raise Refused(words) from refused
+    return team_acts.INVITE.told(team, invited, {})
 
 
 @members.act("team slug#members")
-def answer_request(request: SignedInRequest, team: Team, asked: int) -> Answer:
-    """Any member of the team accepts or declines."""
-    wanted = join_request_of(team, asked)
-    decision = request.POST.get("decision")
-    words = {"person": wanted.user, "team": team}
-    if decision == "accept":
-        accept_request(asked=wanted, by=request.user)
-        return _("%(person)s is in %(team)s now.") % words
-    if decision == "decline":
-        decline_request(asked=wanted, by=request.user)
-        return _("%(person)s is told that %(team)s has declined.") % words
-    raise Refused(_("Say whether to accept or to decline."))
+def leave(request: SignedInRequest, team: Team) -> Answer:
+    team_acts.LEAVE(team, request.user)
+    messages.success(request, team_acts.LEAVE.told(team, None, {}))
+    return redirect("teams")
 
 
 def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
@@ -166,24 +182,14 @@ def merging_of(team: Team, user: object) -> list[dict[str, Any]]:
 
 
 @leads.act("team slug#merge")
-def propose(request: SignedInRequest, team: Team) -> Answer:
-    season = season_for(request.user, one_line(request.POST.get("season", "")))
-    into = get_object_or_404(teams_to_ask(request.user, season), slug=one_line(request.POST.get("into", "")))
-    propose_merge(season=season, team=team, into=into, by=request.user)
-    words = _("The lead of %(into)s is asked whether %(team)s may merge into it.")
-    return words % {"into": into, "team": team}
-
-
-@leads.act("team slug#merge")
-def answer_proposal(request: SignedInRequest, team: Team, proposal: int) -> Answer:
+def answer_proposal(request: SignedInRequest, team: Team, proposal: MergeProposal) -> Answer:
     """The lead of the team that stays accepts or declines; the lead of the other may withdraw."""
-    asked = merge_proposal_of(team, proposal)
     decision = request.POST.get("decision")
-    if decision == "accept" and asked.into_id == team.pk:
-        runs = counted(accept_merge(proposal=asked, by=request.user), "run")
+    if decision == "accept" and proposal.into_id == team.pk:
+        runs = counted(accept_merge(proposal=proposal, by=request.user), "run")
         words = _("%(gone)s is part of %(team)s now, with %(runs)s.")
-        return words % {"gone": asked.team, "team": team, "runs": runs}
+        return words % {"gone": proposal.team, "team": team, "runs": runs}
     if decision == "drop":
-        drop_proposal(proposal=asked, by=request.user)
-        return _("%(team)s and %(into)s stay two teams.") % {"team": asked.team, "into": asked.into}
+        drop_proposal(proposal=proposal, by=request.user)
+        return _("%(team)s and %(into)s stay two teams.") % {"team": proposal.team, "into": proposal.into}
     raise Refused(_("Say whether to accept or to decline."))

@@ -2,7 +2,6 @@
 
 from ipaddress import ip_address
 
-from django import forms
 from django.conf import settings
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,38 +9,23 @@ from django.http.request import split_domain_port
 from django.shortcuts import get_object_or_404
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from citeboard.core.words import counted, sentence
 from citeboard.teams.models import User
+from scoring.acts.seasons import ReportForm
 from scoring.ops.metrics import exposition
 from scoring.ops.site_state import site_state
 from scoring.web.pages import Answer, leaf, refusals_at, signed_in, staff
 from tasks.jobs.mails import try_again
 from tasks.models import Report
-from tasks.seasons.announcements import MAX_ADDRESS, MAX_TEXT, close_report, report_abuse
+from tasks.seasons.announcements import MAX_ADDRESS, close_report, report_abuse
 
 #: What proxies add to a request that they pass on.
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
-
-
-class ReportForm(forms.Form):
-    address = forms.CharField(
-        label=gettext_lazy("Page that it is about"),
-        required=False,
-        max_length=MAX_ADDRESS,
-        help_text=gettext_lazy("Its address."),
-    )
-    text = forms.CharField(
-        label=gettext_lazy("What is wrong"),
-        max_length=MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 6}),
-        help_text=gettext_lazy("Those who run the site read it, with your name and address."),
-    )
 
 
 @never_cache
@@ -58,7 +42,7 @@ def mails(request: HttpRequest, user: User) -> Answer:
 @signed_in.form("report.html")
 def report(request: HttpRequest, user: User) -> Answer:
     about = {"address": request.GET.get("about", "")[:MAX_ADDRESS]}
-    form = ReportForm(request.POST or None, label_suffix="", initial=about)
+    form = ReportForm(request.POST or None, initial=about)
     with refusals_at(form, "text"):
         if form.is_valid():
             report_abuse(by=user, **form.cleaned_data)

@@ -1,6 +1,6 @@
 """What pages share: who may read one, what its address names, and how a form or an act is answered."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -12,21 +12,19 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Page as Leaf
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils.http import content_disposition_header
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from citeboard.core.refusals import Refused
 from citeboard.core.words import sentence
 from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
-from scoring.models import Sheet
+from scoring.acts.declared import ROWS, Act, Find
 from scoring.web.breadcrumbs import place_of
-from tasks.models import Acknowledgement, Delivery, ExtraTries, Organiser, Phase, Question, Task, Webhook
+from tasks.seasons import access
 from tasks.seasons.access import phase_for, season_for, season_to_help, season_to_organise, task_for
 
 #: What a view answers: what was done, in words; or what the page shows; or a response of its own.
@@ -39,20 +37,6 @@ R = TypeVar("R", bound=HttpResponseBase)
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
     """A line of the site's addresses; ``given`` is what the view is called with beside what stands in it."""
     return path(address, view, given, name=name)
-
-
-#: What numbers in the addresses of organisers are of, and how each belongs to the season.
-ROWS: dict[str, tuple[QuerySet[Any], str]] = {
-    "acknowledgement": (Acknowledgement.objects.all(), "submission__phase__task__season"),
-    "delivery": (Delivery.objects.select_related("webhook__season", "job"), "webhook__season"),
-    "given": (ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"),
-    "organiser": (Organiser.objects.select_related("user", "season"), "season"),
-    "phase": (Phase.objects.select_related("task__season"), "task__season"),
-    "question": (Question.objects.select_related("asked_by", "season"), "season"),
-    "sheet": (Sheet.objects.select_related("phase__task__season"), "phase__task__season"),
-    "task": (Task.objects.all(), "season"),
-    "webhook": (Webhook.objects.select_related("season"), "season"),
-}
 
 
 class SignedInRequest(HttpRequest):
@@ -71,8 +55,8 @@ class Pages:
         self,
         find: Callable[..., Any],
         *parts: str,
-        context: Callable[[Any], dict[str, Any]] = lambda found: {},
-        rows: dict[str, tuple[QuerySet[Any], str]] | None = None,
+        context: Callable[[Any], dict[str, Any]] = lambda thing: {},
+        rows: Mapping[str, Find] | None = None,
         is_public: bool = False,
     ) -> None:
         self._find, self._parts, self._context = find, parts, context
@@ -111,35 +95,34 @@ class Pages:
     ) -> View:
         @wraps(view)
         def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
-            found = self._find(request.user, *(address[name] for name in self._parts))
+            thing = self._find(request.user, *(address[name] for name in self._parts))
             rest = {name: value for name, value in address.items() if name not in self._parts}
             for name in rest.keys() & self._rows.keys():
-                rows, belongs = self._rows[name]
-                rest[name] = get_object_or_404(rows, pk=rest[name], **{belongs: found})
+                rest[name] = self._rows[name](thing, rest[name])
             try:
-                answered = view(request, found, **rest)
+                answered = view(request, thing, **rest)
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
                 messages.error(request, refusal_in_words(refused))
-                return redirect(self._address(request, back, address, found))
+                return redirect(self._address(request, back, address, thing))
             if isinstance(answered, str):
                 messages.success(request, answered)
-                return redirect(self._address(request, back, address, found))
+                return redirect(self._address(request, back, address, thing))
             if isinstance(answered, HttpResponseBase):
                 return answered
-            context = {**self._context(found), **({"part": part} if part else {}), **rest, **answered}
+            context = {**self._context(thing), **({"part": part} if part else {}), **rest, **answered}
             return render(request, template, context, status=422 if request.method == "POST" else 200)
 
         return answer
 
     @staticmethod
-    def _address(request: HttpRequest, back: str, own: dict[str, Any], found: object) -> str:
+    def _address(request: HttpRequest, back: str, address: dict[str, Any], thing: object) -> str:
         if not back:
             return request.path
         where, mark, place = back.partition("#")
         name, *parts = where.split()
-        args = [own[part] if part in own else attrgetter(part)(found) for part in parts]
+        args = [address[part] if part in address else attrgetter(part)(thing) for part in parts]
         return reverse(name, args=args) + mark + place
 
 
@@ -147,17 +130,11 @@ def _of_season(season: Any) -> dict[str, Any]:
     return {"season": season}
 
 
-def _staff(user: object) -> User:
-    if not isinstance(user, User) or not user.is_staff:
-        raise Http404(_("This page is for those who run the site."))
-    return user
-
-
 organisers = Pages(season_to_organise, "season", context=_of_season, rows=ROWS)
 helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
-members = Pages(team_for_member, "slug", context=lambda team: {"team": team})
-leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team})
-staff = Pages(_staff)
+members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
+leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROWS)
+staff = Pages(access.staff)
 #: What is found is who is signed in.
 signed_in = Pages(lambda user: user)
 season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
@@ -166,6 +143,56 @@ task_readers = Pages(
 )
 phase_readers = Pages(phase_for, "season", "task", "phase", context=place_of, is_public=True)
 entering = Pages(season_for, "season", context=_of_season)
+#: Those in whose pages an act is done, by the role that does it.
+_BY_ROLE = {
+    season_to_organise: organisers,
+    season_to_help: helpers,
+    season_for: entering,
+    team_for_member: members,
+    team_for_lead: leads,
+}
+
+
+def does(act: Act, back: str, pages: Pages | None = None) -> View:
+    """The address of an act that is posted to from another page, as `Pages.act`."""
+
+    def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
+        fields = act.form.base_fields if act.form else {}
+        filled = {name: value for name, value in address.items() if name in fields}
+        thing = [holder, *(value for name, value in address.items() if name not in fields)][-1]
+        filled = {**act.read(thing, request.POST), **filled}
+        return act.told(thing, act(thing, request.user, **filled), filled)
+
+    view.__doc__ = act.summary
+    return (pages or _BY_ROLE[act.of]).act(back)(view)
+
+
+def fills(
+    act: Act,
+    template: str,
+    part: str = "",
+    back: str = "",
+    *,
+    at: str | None = None,
+    shows: Callable[[HttpRequest, Any], dict[str, Any]] = lambda request, thing: {},
+    pages: Pages | None = None,
+) -> View:
+    """A page with the form of an act, as `Pages.form`; beside it stands what it ``shows`` of the thing.
+
+    Refusals that name no field of the form stand ``at`` this one.
+    """
+
+    def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
+        thing = [holder, *address.values()][-1]
+        assert act.form is not None
+        form = act.form(request.POST or None, of=thing)
+        with refusals_at(form, at):
+            if form.is_valid():
+                return act.told(thing, act(thing, request.user, **form.cleaned_data), form.cleaned_data)
+        return {"form": form, **shows(request, thing)}
+
+    view.__doc__ = act.summary
+    return (pages or _BY_ROLE[act.of]).form(template, part, back)(view)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.errors import is_for_programs, json_error
-from citeboard.teams.access import teams_of
+from citeboard.teams.access import first_or_absent, teams_of
 from citeboard.teams.api import asking_user
 from citeboard.teams.models import Team, User
 from tasks.models import JoinRequest, MergeProposal, Organiser, Phase, Registration, Season, Task
@@ -49,16 +49,28 @@ def may_organise(user: object, season: Season) -> bool:
     return Season.objects.organised_by(user).filter(pk=season.pk).exists()
 
 
+def staff(user: object) -> User:
+    if not isinstance(user, User) or not user.is_staff:
+        raise Http404(_("This page is for those who run the site."))
+    return user
+
+
+def creator_of_seasons(user: object) -> object:
+    if not may_create_seasons(user):
+        raise Http404(_("Seasons are created by staff of the site."))
+    return user
+
+
 def may_create_seasons(user: object) -> bool:
     return bool(getattr(user, "is_staff", False))
 
 
 def season_to_organise(user: object, season: str) -> Season:
     """A season that the user organises. Raises Http404: to everybody else these pages are not there."""
-    found = season_for(user, season)
-    if not may_organise(user, found):
+    row = season_for(user, season)
+    if not may_organise(user, row):
         raise Http404(_("You do not organise a season at this address."))
-    return found
+    return row
 
 
 def may_help(user: object, season: Season) -> bool:
@@ -66,10 +78,10 @@ def may_help(user: object, season: Season) -> bool:
 
 
 def season_to_help(user: object, season: str) -> Season:
-    found = season_for(user, season)
-    if not may_help(user, found):
+    row = season_for(user, season)
+    if not may_help(user, row):
         raise Http404(_("You do not organise a season at this address."))
-    return found
+    return row
 
 
 def may_have_inputs(user: object, phase: Phase) -> bool:
@@ -116,18 +128,15 @@ def teams_to_ask(user: object, season: Season) -> QuerySet[Team]:
 
 
 def join_request_of(team: Team, number: int) -> JoinRequest:
-    found = JoinRequest.objects.select_related("user", "team").filter(team=team, pk=number).first()
-    if found is None:
-        raise Http404(_("Nobody asks to join under this number."))
-    return found
+    asking = JoinRequest.objects.select_related("user", "team").filter(team=team, pk=number)
+    return first_or_absent(asking, _("Nobody asks to join under this number."))
 
 
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team), pk=number)
-    found = concerned.select_related("season", "team", "into").first()
-    if found is None:
-        raise Http404(_("There is no such proposal."))
-    return found
+    return first_or_absent(
+        concerned.select_related("season", "team", "into"), _("There is no such proposal.")
+    )
 
 
 class NoSuchPlace(LookupError):
@@ -137,28 +146,23 @@ class NoSuchPlace(LookupError):
 def task_at(address: str) -> Task:
     tasks = Task.objects.select_related("season")
     season, _, slug = address.strip("/").partition("/")
-    found = (
-        tasks.filter(pk=int(address)) if _is_number(address) else tasks.filter(season__slug=season, slug=slug)
-    )
-    if task := found.first():
+    names = {"pk": int(address)} if _is_number(address) else {"season__slug": season, "slug": slug}
+    if task := tasks.filter(**names).first():
         return task
-    known = ", ".join(f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk"))
-    raise NoSuchPlace(f"there is no task “{address}”; there are {known or 'none yet'}")
+    addresses = ", ".join(f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk"))
+    raise NoSuchPlace(f"there is no task “{address}”; there are {addresses or 'none yet'}")
 
 
 def phase_at(address: str) -> Phase:
     phases = Phase.objects.select_related("task__season")
-    if _is_number(address):
-        found = phases.filter(pk=int(address))
-    else:
-        season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
-        found = phases.filter(task__season__slug=season, task__slug=task, slug=slug)
-    if phase := found.first():
+    season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
+    names = {"task__season__slug": season, "task__slug": task, "slug": slug}
+    if phase := phases.filter(**{"pk": int(address)} if _is_number(address) else names).first():
         return phase
-    known = ", ".join(
+    addresses = ", ".join(
         f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}" for phase in phases.order_by("pk")
     )
-    raise NoSuchPlace(f"there is no phase “{address}”; there are {known or 'none yet'}")
+    raise NoSuchPlace(f"there is no phase “{address}”; there are {addresses or 'none yet'}")
 
 
 def _is_number(address: str) -> bool:

@@ -23,7 +23,7 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
     if closes <= opens:
         raise TimesRefused(_("a phase closes after it opens"))
     with transaction.atomic():
-        moved = _locked(phase)
+        moved = locked_phase(phase)
         before = PhaseFacts.of(moved)
         facts = {"before": _span(moved.opens, moved.closes), "after": _span(opens, closes)}
         if _set(moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts):
@@ -34,7 +34,7 @@ def move_phase(*, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: Use
 def open_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        opened = _locked(phase)
+        opened = locked_phase(phase)
         if opened.is_open(now):
             return opened
         if opened.closes <= now:
@@ -46,7 +46,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
 def close_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        closed = _locked(phase)
+        closed = locked_phase(phase)
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
@@ -57,7 +57,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
     return closed
 
 
-def _locked(phase: Phase) -> Phase:
+def locked_phase(phase: Phase) -> Phase:
     phases = Phase.objects.select_for_update(of=("self",)).select_related("task__season")
     return phases.get(pk=phase.pk)
 
@@ -80,9 +80,6 @@ def _clock(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-BOARD_FIELDS = ("board", "board_from", "board_then")
-
-
 class BoardRefused(Refused):
     """The board cannot be shown so; the message says why."""
 
@@ -93,7 +90,7 @@ def change_board(
     if (board_from is None) != (not board_then):
         raise BoardRefused(_("say both when the board is shown to others and to whom, or neither"))
     with transaction.atomic():
-        changed = _locked(phase)
+        changed = locked_phase(phase)
         with audit.in_english():
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
@@ -119,9 +116,6 @@ def describe_board(phase: Phase) -> str:
     }
 
 
-FREEZE_FIELDS = ("frozen_from", "frozen_until")
-
-
 class FreezeRefused(Refused):
     """The board cannot be frozen so; the message says why."""
 
@@ -131,7 +125,7 @@ def freeze_board(
 ) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = _locked(phase)
+        changed = locked_phase(phase)
         if frozen_from is None and frozen_until is not None:
             raise FreezeRefused(_("say from when the board is frozen, not only until when"))
         if frozen_from is not None and frozen_until is not None and frozen_until <= frozen_from:
@@ -148,14 +142,14 @@ def freeze_board(
 def freeze_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = _locked(phase)
+        changed = locked_phase(phase)
         return changed if changed.is_frozen(now) else _freeze(changed, now, None, by)
 
 
 def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = _locked(phase)
+        changed = locked_phase(phase)
         if not changed.is_frozen(now):
             raise FreezeRefused(_("the board is not frozen"))
         # A freeze that has just begun ends a moment after it: the database holds them to that order.

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.http import Http404
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
@@ -12,6 +13,7 @@ from citeboard.core.instants import NoInstant, read_instant, zone_of
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import NO_END
+from tasks.seasons.access import creator_of_seasons
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
 from tasks.seasons.organisers import add_organiser
@@ -120,6 +122,13 @@ _OPEN = Preset(
     (PhasePlan("leaderboard", "Leaderboard", "opens", settings={"split": "test", "runs_per_day": 3}),),
 )
 PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
+
+
+def preset_for(user: object, preset: str) -> Preset:
+    creator_of_seasons(user)
+    if preset not in PRESETS:
+        raise Http404(gettext("Seasons are created by staff of the site."))
+    return PRESETS[preset]
 
 
 def season_from(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -43,23 +44,13 @@ class PhaseOver(NotInThisState):
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    _move(submission, Status.CANCELLED, allowed=Submission.MOVING, by=user, reason=reason)
-    if submission.status != Status.CANCELLED:
-        raise NotInThisState(
-            _("a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn")
-            % {"is_now": _is_now(submission)}
-        )
-    return submission
+    words = _("a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn")
+    return _move(submission, Status.CANCELLED, Submission.MOVING, words, by=user, reason=reason)
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    _move(submission, Status.WITHDRAWN, allowed=(Status.SCORED,), by=user, reason=reason)
-    if submission.status != Status.WITHDRAWN:
-        raise NotInThisState(
-            _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
-            % {"is_now": _is_now(submission)}
-        )
-    return submission
+    words = _("a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled")
+    return _move(submission, Status.WITHDRAWN, (Status.SCORED,), words, by=user, reason=reason)
 
 
 def take_back(submission: Submission, user: User, reason: str = "") -> Submission:
@@ -114,7 +105,9 @@ def replace(before: Submission, new: Submission) -> None:
     before.refresh_from_db()
 
 
-def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], by: User, reason: str) -> None:
+def _move(
+    submission: Submission, status: Status, allowed: tuple[str, ...], refused: str, *, by: User, reason: str
+) -> Submission:
     done = status.value.capitalize()
     told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
     with transaction.atomic():
@@ -125,6 +118,12 @@ def _move(submission: Submission, status: Status, *, allowed: tuple[str, ...], b
             change = audit.Change("status", submission.status, status.value)
             note_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
+    if submission.status == Status.FAILED:
+        raise NotInThisState(refused % {"is_now": _("has failed")})
+    if submission.status != status:
+        is_now = _("is %(status)s") % {"status": submission.get_status_display()}
+        raise NotInThisState(refused % {"is_now": is_now})
+    return submission
 
 
 def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reason: str) -> int:
@@ -139,26 +138,7 @@ def _set(submission: Submission, status: Status, allowed: tuple[str, ...], reaso
     return moved
 
 
-def _is_now(submission: Submission) -> str:
-    if submission.status == Status.FAILED:
-        return _("has failed")
-    return _("is %(status)s") % {"status": submission.get_status_display()}
-
-
 Exclusion = Submission.Exclusion
-
-
-def disqualify(submission: Submission, user: User, reason: str) -> Submission:
-    """It stays off every board and comparison; once more with another reason changes the reason."""
-    return _exclude(submission, user, reason, Exclusion.DISQUALIFIED)
-
-
-def hide(submission: Submission, user: User, reason: str) -> Submission:
-    return _exclude(submission, user, reason, Exclusion.HIDDEN)
-
-
-def reinstate(submission: Submission, user: User, reason: str) -> Submission:
-    return _exclude(submission, user, reason, "")
 
 
 def _exclude(submission: Submission, user: User, reason: str, exclusion: str) -> Submission:
@@ -180,6 +160,11 @@ def _exclude(submission: Submission, user: User, reason: str, exclusion: str) ->
     return submission
 
 
+#: A run stays off every board, of these the first ones also off comparisons; another reason takes its place.
+disqualify = partial(_exclude, exclusion=Exclusion.DISQUALIFIED)
+hide = partial(_exclude, exclusion=Exclusion.HIDDEN)
+reinstate = partial(_exclude, exclusion="")
+
 #: A run that is not scored yet can be chosen too: at the deadline there may be no time to wait for it.
 MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
@@ -199,14 +184,14 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
     with transaction.atomic():
         if not reason:
             require_open(submission)
-        own = Submission.objects.select_for_update().filter(
+        runs = Submission.objects.select_for_update().filter(
             phase=submission.phase_id, team=submission.team_id
         )
-        list(own.order_by("pk"))
-        others = own.exclude(pk=submission.pk).filter(is_selected=True)
+        list(runs.order_by("pk"))
+        others = runs.exclude(pk=submission.pk).filter(is_selected=True)
         before = others.values_list("number", flat=True).first()
         others.update(is_selected=False)
-        if own.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
+        if runs.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
             change = audit.Change("counting run", before, submission.number)
             note_change(submission, user, "chosen", reason, [change])
             bump_version(submission.phase_id)
@@ -216,10 +201,10 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     """The runs that have a place, first things first: primary ones in time that used up a try."""
-    own = Submission.objects.filter(
+    runs = Submission.objects.filter(
         phase=phase, team=team, kind=Submission.Kind.PRIMARY, status__in=Submission.COUNTED, is_late=False
     )
-    return own.order_by("priority", "number")
+    return runs.order_by("priority", "number")
 
 
 def check_priority(phase: Phase, kind: str, place: int | None) -> None:
@@ -362,19 +347,19 @@ def give_tries(*, phase: Phase, team: Team, tries: int, reason: str, by: User) -
     with transaction.atomic():
         if lock_entry(phase, team) is None:
             raise NotRegistered.of(team, phase.task.season)
-        given = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
-        _note(given, by, "tries-given", audit.Change("extra tries", None, tries))
-        tell_tries(given)
-    return given
+        extra = ExtraTries.objects.create(phase=phase, team=team, tries=tries, reason=reason, given_by=by)
+        _note(extra, by, "tries-given", audit.Change("extra tries", None, tries))
+        tell_tries(extra)
+    return extra
 
 
 def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
-        held = ExtraTries.objects.filter(pk=given.pk).first()
-        if held is not None:
-            _note(held, by, "tries-taken-back", audit.Change("extra tries", held.tries, None))
-            held.delete()
+        present = ExtraTries.objects.filter(pk=given.pk).first()
+        if present is not None:
+            _note(present, by, "tries-taken-back", audit.Change("extra tries", present.tries, None))
+            present.delete()
 
 
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:

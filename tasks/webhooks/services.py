@@ -61,12 +61,14 @@ def remove_webhook(*, webhook: Webhook, by: User) -> None:
         Webhook.objects.filter(pk=webhook.pk).delete()
 
 
-def repeat_delivery(*, delivery: Delivery, by: User) -> None:
+def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
     with transaction.atomic():
         job = Job.all_kinds.filter(pk=delivery.job_id).exclude(state=Job.State.RUNNING)
         if job.update(state=Job.State.QUEUED, due_at=timezone.now(), attempt=0):
             before, queued = delivery.state.value, Delivery.State.QUEUED.value
             _note(delivery.webhook, by, "webhook-repeated", before, queued, kind=delivery.kind)
+    delivery.refresh_from_db()
+    return delivery
 
 
 def _note(webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str) -> None:

@@ -214,7 +214,10 @@ R = TypeVar("R", bound=HttpResponseBase)
 def readable_anywhere(
     view: Callable[Concatenate[HttpRequest, P], R],
 ) -> Callable[Concatenate[HttpRequest, P], R]:
-    """Other origins may read what this view answers to a request that names nobody."""
+    """Other origins may read what this view answers to a request that names nobody.
+
+    A browser sends no cookie then, and asks before it sends a token; that is not answered.
+    """
 
     @wraps(view)
     def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -198,7 +198,11 @@ KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
 def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
-    """The connection settings under which web processes and workers share the database."""
+    """The connection settings under which web processes and workers share the database.
+
+    In SQLite's write-ahead log a transaction that reads first and writes later fails at once when another
+    wrote in between, however long the timeout. Begun as IMMEDIATE it waits for its turn.
+    """
     if config["ENGINE"] != SQLITE:
         options = {**SERVER, **config.get("OPTIONS", {})}
         return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
@@ -227,7 +231,10 @@ class Bucket:
 
 
 def bucket_at(address: str) -> Bucket:
-    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed."""
+    """``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, of which the name alone is needed.
+
+    Raises ValueError. Credentials have no place in it: they come by AWS's own variables or files.
+    """
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
     prefix = parts.path.strip("/")

@@ -8,6 +8,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.translation import gettext as _
 
+from citeboard.core.words import in_decimals
+
 MAX_DESCRIPTION = 4000
 MAX_LINKS = 5
 MAX_LINK = 200
@@ -33,6 +35,12 @@ def one_line(text: str) -> str:
 
 def plain_paragraphs(text: str) -> str:
     return plain_text(text, keep="\n\t").strip()
+
+
+def check_length(field: str, text: str, most: int, words: str) -> None:
+    if len(text) > most:
+        sizes = {"characters": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
+        raise ValidationError({field: words % sizes})
 
 
 def checked_description(text: str) -> str:

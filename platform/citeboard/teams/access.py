@@ -1,11 +1,15 @@
 """The one way by which a view gets a team."""
 
+from typing import TypeVar
+
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
+
+M = TypeVar("M", bound=Model)
 
 
 def teams_of(user: object) -> QuerySet[Team]:
@@ -14,34 +18,35 @@ def teams_of(user: object) -> QuerySet[Team]:
     return Team.objects.filter(memberships__user=user)
 
 
+def first_or_absent(rows: QuerySet[M], words: str) -> M:
+    """Raises Http404 with these words where there is none."""
+    row = rows.first()
+    if row is None:
+        raise Http404(words)
+    return row
+
+
 def team_for_member(user: object, slug: str) -> Team:
-    team = teams_of(user).filter(slug=slug).first()
-    if team is None:
-        raise Http404(_("There is no team of yours at this address."))
-    return team
+    return first_or_absent(teams_of(user).filter(slug=slug), _("There is no team of yours at this address."))
 
 
 def team_for_lead(user: object, slug: str) -> Team:
     """The team that the user leads. Raises Http404 for others, and PermissionDenied for its other members."""
     team = team_for_member(user, slug)
-    sets_status = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
-    if not isinstance(user, User) or not sets_status.filter(user=user).exists():
+    leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
+    if not isinstance(user, User) or not leads.filter(user=user).exists():
         raise PermissionDenied(_("The lead of %(team)s alone may do this.") % {"team": team})
     return team
 
 
-def member_of(team: Team, number: int) -> User:
-    member = User.objects.filter(pk=number, memberships__team=team).first()
-    if member is None:
-        raise Http404(_("There is no such member of the team."))
-    return member
+def member_of(team: Team, number: int) -> Membership:
+    members = Membership.objects.select_related("user", "team").filter(user=number, team=team)
+    return first_or_absent(members, _("There is no such member of the team."))
 
 
 def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
-    found = MailedInvitation.objects.filter(pk=number, team=team).first()
-    if found is None:
-        raise Http404(_("There is no such invitation of the team."))
-    return found
+    invitations = MailedInvitation.objects.filter(pk=number, team=team)
+    return first_or_absent(invitations, _("There is no such invitation of the team."))
 
 
 def members_in_order() -> QuerySet[Membership]:

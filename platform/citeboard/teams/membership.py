@@ -39,10 +39,13 @@ def add_member(*, team: Team, user: User) -> Membership:
 
 
 def leave_team(*, team: Team, user: User) -> None:
-    """Raises MembershipRefused for a lead with others beside, and for the last of a team that took part."""
+    """Raises MembershipRefused for a lead with others beside, and for the last of a team that took part.
+
+    A team that took part nowhere goes with its last member.
+    """
     with transaction.atomic():
-        own = _membership(locked(team), user)
-        if not Membership.objects.filter(team=team).exclude(pk=own.pk).exists():
+        membership = _membership(locked(team), user)
+        if not Membership.objects.filter(team=team).exclude(pk=membership.pk).exists():
             try:
                 team.delete()
             except ProtectedError as kept:
@@ -52,9 +55,9 @@ def leave_team(*, team: Team, user: User) -> None:
                 )
                 raise MembershipRefused(words % {"team": team}) from kept
             return
-        if own.role == Role.LEAD:
+        if membership.role == Role.LEAD:
             raise MembershipRefused(_("hand the lead over to another member before you leave"))
-        own.delete()
+        membership.delete()
         audit.record("member-left", actor=user, subject=user, place=team)
 
 
@@ -66,9 +69,9 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         membership.delete()
         audit.record("member-removed", actor=by, subject=user, place=team, facts={"person": user})
         revoke_invitation(team=team, by=by)
-        own = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+        addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
         mailed = MailedInvitation.objects.filter(team=team, state=MailedInvitation.State.WAITING)
-        mailed = mailed.filter(address__in=[address.lower() for address in own])
+        mailed = mailed.filter(address__in=[address.lower() for address in addresses])
         import_string(UNQUEUE)(list(mailed.values_list("job", flat=True)))
         mailed.update(state=MailedInvitation.State.WITHDRAWN)
 
@@ -89,10 +92,10 @@ def locked(team: Team) -> Team:
 
 
 def _membership(team: Team, user: User) -> Membership:
-    found = Membership.objects.filter(team=team, user=user).first()
-    if found is None:
+    membership = Membership.objects.filter(team=team, user=user).first()
+    if membership is None:
         raise MembershipRefused(_("%(person)s is not in %(team)s any more") % {"person": user, "team": team})
-    return found
+    return membership
 
 
 MAX_NAME = 80

@@ -48,7 +48,11 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     columns = [
         column
         for column in content["columns"]
-        if any(_has_number(row["scores"].get(column["name"])) for row in content["rows"])
+        if any(
+            (cell := row["scores"].get(column["name"]))
+            and (cell["value"] is not None or cell.get("infinite"))
+            for row in content["rows"]
+        )
     ]
     return {
         "kept": stored,
@@ -74,10 +78,6 @@ def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
     if stored is None:
         raise Http404(_("No board is kept at this address, or it is not published."))
     return stored
-
-
-def _has_number(cell: dict[str, Any] | None) -> bool:
-    return cell is not None and (cell["value"] is not None or cell.get("infinite", False))
 
 
 def _line(row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool) -> dict[str, Any]:

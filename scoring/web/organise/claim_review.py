@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.words import sentence
+from scoring.acts.runs import JudgementsForm
 from scoring.background.access import jobs_of, run_to_judge
 from scoring.background.kinds import ask_for_judgements
 from scoring.board.formatting import interval, shown
@@ -29,20 +29,9 @@ TITLES = {
 judged_runs = Pages(run_to_judge, "pk", context=lambda run: {**place_of(run.phase), "submission": run})
 
 
-class JudgementsForm(forms.Form):
-    file = forms.FileField(
-        label=_("Judgements"),
-        help_text=_("JSON lines, as the guide on positional citations describes them."),
-        error_messages={
-            "required": _("Choose the file that holds the judgements."),
-            "empty": _("The file is empty."),
-        },
-    )
-
-
 @judged_runs.form("organise/judgements.html")
 def judgements(request: SignedInRequest, run: Submission) -> Answer:
-    form = JudgementsForm(**sent(request), label_suffix="")
+    form = JudgementsForm(**sent(request))
     with refusals_at(form, "file"):
         if form.is_valid():
             with received(form.cleaned_data["file"]) as upload:

@@ -14,41 +14,25 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from citeboard.core.plain_text import plain
-from scoring.web.pages import Answer, SignedInRequest, attachment, helpers, leaf, organisers, refusals_at
+from scoring.acts import seasons as acts
+from scoring.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    attachment,
+    does,
+    fills,
+    helpers,
+    leaf,
+    organisers,
+    refusals_at,
+)
 from tasks.models import Announcement, Delivery, Question, Season, Terms, Webhook
 from tasks.registration.entries import MAX_LENGTH, acceptances, publish_terms
-from tasks.seasons.announcements import MAX_TEXT, announce, answer, edit_announcement, take_back_announcement
-from tasks.webhooks.services import make_webhook, remove_webhook, renew_secret, repeat_delivery, secret_of
+from tasks.seasons.access import season_to_help
+from tasks.webhooks.services import secret_of
 
 MAX_ANNOUNCEMENTS = 50
-PUBLIC, PRIVATE = "public", "private"
-
-
-class AnnouncementForm(forms.Form):
-    text = forms.CharField(
-        label=gettext_lazy("Announcement"),
-        required=False,
-        max_length=MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text=gettext_lazy("Markdown. Leave it empty to take the announcement away."),
-    )
-
-
-class AnswerForm(forms.Form):
-    answer = forms.CharField(
-        label=gettext_lazy("Answer"), max_length=MAX_TEXT, widget=forms.Textarea(attrs={"rows": 8})
-    )
-    how = forms.ChoiceField(
-        label=gettext_lazy("Who reads it"),
-        choices=[
-            (PUBLIC, gettext_lazy("everybody, with the question and without the name of who asked")),
-            (PRIVATE, gettext_lazy("who asked, alone")),
-        ],
-    )
-
-    def __init__(self, data: Any = None, *, question: Question) -> None:
-        how = PRIVATE if question.answered_at and not question.is_public else PUBLIC
-        super().__init__(data, initial={"answer": question.answer, "how": how}, label_suffix="")
 
 
 class TermsForm(forms.Form):
@@ -63,43 +47,26 @@ class TermsForm(forms.Form):
     )
 
 
-class WebhookForm(forms.Form):
-    url = forms.CharField(
-        label=gettext_lazy("Address"),
-        max_length=400,
-        help_text=gettext_lazy("It begins with https:// and is posted to at each event."),
-    )
+announcement = fills(
+    acts.ANNOUNCE,
+    "organise/announcement.html",
+    "announcement",
+    shows=lambda request, season: {
+        "announcements": season.announcements.select_related("announced_by")[:MAX_ANNOUNCEMENTS]
+    },
+)
+edit = fills(
+    acts.EDIT_ANNOUNCEMENT, "organise/announcement_edit.html", "announcement", "organise-announcement season"
+)
+answer_page = fills(acts.ANSWER, "organise/answer.html", "questions", "organise-questions season")
+remove = does(acts.REMOVE_WEBHOOK, "organise-webhooks season")
 
 
-@helpers.form("organise/announcement.html", "announcement")
-def announcement(request: SignedInRequest, season: Season) -> Answer:
-    form = AnnouncementForm(request.POST or None, initial={"text": season.announcement}, label_suffix="")
-    if form.is_valid():
-        changed = announce(season=season, text=form.cleaned_data["text"], by=request.user)
-        if changed.announcement:
-            return _("The announcement stands on the season's page now.")
-        return _("The announcement is taken away.")
-    earlier = Announcement.objects.filter(season=season).select_related("announced_by")
-    return {"form": form, "announcements": earlier[:MAX_ANNOUNCEMENTS]}
-
-
-@helpers.form("organise/announcement_edit.html", "announcement", back="organise-announcement season")
-def edit(request: SignedInRequest, season: Season, announcement: int) -> Answer:
-    """Change what an announcement says; readers see what it said before."""
-    standing = get_object_or_404(Announcement.objects.standing(), pk=announcement, season=season)
-    form = AnnouncementForm(request.POST or None, initial={"text": standing.text}, label_suffix="")
-    form.fields["text"].required = True
-    if form.is_valid():
-        edit_announcement(announcement=standing, text=form.cleaned_data["text"], by=request.user)
-        return _("The announcement is edited; what it said before can be read too.")
-    return {"form": form, "announcement": standing}
-
-
-@helpers.act("organise-announcement season")
+@Pages(season_to_help, "season").act("organise-announcement season")
 def revoke(request: SignedInRequest, season: Season, announcement: int) -> Answer:
+    """Once more changes nothing."""
     revoked = get_object_or_404(Announcement, pk=announcement, season=season)
-    take_back_announcement(announcement=revoked, by=request.user)
-    return _("The announcement is taken back.")
+    return acts.TAKE_BACK_ANNOUNCEMENT.told(revoked, acts.TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {})
 
 
 @helpers.page("organise/questions.html", "questions")
@@ -107,16 +74,6 @@ def questions(request: HttpRequest, season: Season) -> Answer:
     rows = Question.objects.filter(season=season).select_related("asked_by", "answered_by")
     ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
     return {"page": leaf(request, ordered), "open": rows.unanswered().count()}
-
-
-@helpers.form("organise/answer.html", "questions", back="organise-questions season")
-def answer_page(request: SignedInRequest, season: Season, question: Question) -> Answer:
-    form = AnswerForm(request.POST or None, question=question)
-    if form.is_valid():
-        is_public = form.cleaned_data["how"] == PUBLIC
-        answer(question=question, text=form.cleaned_data["answer"], is_public=is_public, by=request.user)
-        return _("The question is answered.")
-    return {"form": form}
 
 
 @organisers.form("organise/terms.html", "terms")
@@ -147,11 +104,11 @@ def acceptances_csv(request: HttpRequest, season: Season) -> Answer:
 @organisers.form("organise/webhooks.html", "webhooks")
 def webhooks(request: SignedInRequest, season: Season) -> Answer:
     """A new one's secret is shown here, once."""
-    form = WebhookForm(request.POST or None, label_suffix="")
+    form = acts.WebhookForm(request.POST or None)
     with refusals_at(form, "url"):
         if form.is_valid():
-            made = make_webhook(season=season, url=form.cleaned_data["url"], by=request.user)
-            return render(request, "organise/webhooks.html", _with_secret(made))
+            webhook = acts.MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
+            return render(request, "organise/webhooks.html", _with_secret(webhook))
     return {"form": form, "webhooks": Webhook.objects.filter(season=season)}
 
 
@@ -160,7 +117,7 @@ def _with_secret(webhook: Webhook) -> dict[str, Any]:
     return {
         "season": season,
         "part": "webhooks",
-        "form": WebhookForm(label_suffix=""),
+        "form": acts.WebhookForm(),
         "webhooks": Webhook.objects.filter(season=season),
         "secret": secret_of(webhook),
     }
@@ -169,14 +126,8 @@ def _with_secret(webhook: Webhook) -> dict[str, Any]:
 @never_cache
 @organisers.act("organise-webhooks season")
 def renew(request: SignedInRequest, season: Season, webhook: Webhook) -> Answer:
-    renewed = renew_secret(webhook=webhook, by=request.user)
+    renewed = acts.RENEW_SECRET(webhook, request.user)
     return render(request, "organise/webhooks.html", _with_secret(renewed))
-
-
-@organisers.act("organise-webhooks season")
-def remove(request: SignedInRequest, season: Season, webhook: Webhook) -> Answer:
-    remove_webhook(webhook=webhook, by=request.user)
-    return _("The webhook is removed, and its deliveries with it.")
 
 
 @organisers.page("organise/deliveries.html", "webhooks")
@@ -186,6 +137,6 @@ def deliveries(request: HttpRequest, season: Season, webhook: Webhook) -> Answer
 
 @organisers.act("organise-webhooks season")
 def repeat(request: SignedInRequest, season: Season, delivery: Delivery) -> Answer:
-    repeat_delivery(delivery=delivery, by=request.user)
-    messages.success(request, _("It is posted again within seconds."))
+    repeated = acts.REPEAT_DELIVERY(delivery, request.user)
+    messages.success(request, acts.REPEAT_DELIVERY.told(delivery, repeated, {}))
     return redirect("organise-deliveries", season.slug, delivery.webhook_id)

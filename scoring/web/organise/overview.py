@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
 from citeboard.core.query import Query, search_from, text_from, whole_number
+from scoring.acts.seasons import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
 from scoring.board.formatting import metric_label, shown
 from scoring.board.standings import standings
 from scoring.exchange.figure_files import figure_response
@@ -18,9 +19,8 @@ from scoring.exchange.season_runs import counting_runs_archive, ranking_scores, 
 from scoring.ops.season_progress import acknowledged, progress_of
 from scoring.web.organise.attention import concerns
 from scoring.web.organise.phases import time_line
-from scoring.web.pages import Answer, SignedInRequest, attachment, helpers, leaf, organisers, private
-from tasks.jobs.acknowledging import acknowledge, take_acknowledgement_back
-from tasks.models import Acknowledgement, Job, Phase, Registration, Season, Submission, Task
+from scoring.web.pages import Answer, SignedInRequest, attachment, does, helpers, leaf, organisers, private
+from tasks.models import Phase, Registration, Season, Submission, Task
 from tasks.seasons.history import may_undo, undo
 
 HISTORY_AT_ONCE = 100
@@ -41,21 +41,9 @@ def organise(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-@helpers.act("organise season")
-def acknowledge_failure(request: SignedInRequest, season: Season, submission: int) -> Answer:
-    run = get_object_or_404(Submission, pk=submission, phase__task__season=season)
-    number = request.POST.get("job", "")
-    job = get_object_or_404(Job, pk=whole_number(number), submission=run) if number else None
-    acknowledge(run=run, job=job, note=request.POST.get("note", ""), by=request.user)
-    return _("Acknowledged. It comes back if it fails again.")
-
-
-@helpers.act("organise season")
-def revoke_acknowledgement(
-    request: SignedInRequest, season: Season, acknowledgement: Acknowledgement
-) -> Answer:
-    take_acknowledgement_back(acknowledgement=acknowledgement, by=request.user)
-    return _("The failure needs attention again.")
+acknowledge_failure, revoke_acknowledgement = (
+    does(act, "organise season") for act in (ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK)
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,21 +4,22 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
+from scoring.acts.seasons import CLONE, CloneForm
 from scoring.web.organise.settings_form import said
-from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, organisers, sent, signed_in
+from scoring.web.pages import Answer, Pages, SignedInRequest, attachment, organisers, sent
 from tasks.models import Season, SeasonFile
-from tasks.seasons.access import may_create_seasons
+from tasks.seasons.access import creator_of_seasons
 from tasks.seasons.file.export import export_season
-from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
+from tasks.seasons.file.load import Loaded, SettingsRefused, load_season_text
 from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
-from tasks.seasons.presets import A_YEAR, MAX_DAYS, PRESETS, Preset, clone_season, season_from
+from tasks.seasons.presets import PRESETS, Preset, preset_for, season_from
 from tasks.types import InputRefused, task_types
 from tasks.types.problems import capped
 
@@ -68,44 +69,25 @@ def season_toml(request: HttpRequest, season: Season) -> Answer:
     return attachment(export_season(season).text, "application/toml; charset=utf-8", "season.toml")
 
 
-class CloneForm(forms.Form):
-    title = forms.CharField(label=gettext_lazy("Title"), max_length=120)
-    slug = forms.CharField(
-        label=gettext_lazy("Name in addresses"),
-        max_length=60,
-        help_text=gettext_lazy("Small letters, digits and single hyphens."),
-    )
-    days = forms.IntegerField(
-        label=gettext_lazy("Days later"),
-        min_value=0,
-        max_value=MAX_DAYS,
-        initial=A_YEAR,
-        help_text=gettext_lazy("By how many phases move."),
-    )
-
-
 @organisers.form("organise/clone.html", "file")
 def clone(request: SignedInRequest, season: Season) -> Answer:
     """Next year's season, a draft that whoever makes it organises."""
-    form = CloneForm(request.POST if request.method == "POST" else None, label_suffix="")
+    form = CloneForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            made = clone_season(season=season, by=request.user, **form.cleaned_data)
+            made = CLONE(season, request.user, **form.cleaned_data)
         except InputRefused as refused:
             for problem in refused.problems:
                 form.add_error(None, sentence(problem.message))
         else:
-            words = _("%(season)s is a draft; its phases and its gold are yours to look through.")
-            messages.success(request, words % {"season": made})
+            messages.success(request, CLONE.told(season, made, {}))
             return redirect("organise", made.slug)
     return {"form": form}
 
 
-@signed_in.form("organise/file.html", "file")
+@Pages(creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: SignedInRequest, user: User) -> Answer:
     """The same for a season that is not there yet; for staff."""
-    if not may_create_seasons(user):
-        raise Http404(_("Seasons are created by staff of the site."))
     return _answered(request, None)
 
 
@@ -201,21 +183,12 @@ class PresetForm(forms.Form):
             return season_from(preset=preset, dates=dates, by=by, **given)
         except SettingsRefused as refused:
             for fault in refused.faults:
-                self._add(fault)
+                name = fault.key.removeprefix("season.")
+                self.add_error(name if name in self.fields else None, said(fault))
             return None
 
-    def _add(self, fault: Fault) -> None:
-        name = fault.key.removeprefix("season.")
-        self.add_error(name if name in self.fields else None, said(fault))
 
-
-def _preset(user: object, preset: str) -> Preset:
-    if not may_create_seasons(user) or preset not in PRESETS:
-        raise Http404(_("Seasons are created by staff of the site."))
-    return PRESETS[preset]
-
-
-@Pages(_preset, "preset", context=lambda preset: {"preset": preset}).form("organise/preset.html")
+@Pages(preset_for, "preset", context=lambda preset: {"preset": preset}).form("organise/preset.html")
 def new_from_preset(request: SignedInRequest, preset: Preset) -> Answer:
     form = PresetForm(request.POST if request.method == "POST" else None, preset=preset)
     if form.is_valid() and (made := form.make(preset, request.user)):

@@ -1,7 +1,5 @@
 """The settings of a season, its tasks and its phases, by forms that refuse what a season file refuses."""
 
-from dataclasses import dataclass
-
 from django.contrib import messages
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404, redirect
@@ -12,24 +10,9 @@ from scoring.web.organise.settings_form import SettingsForm
 from scoring.web.pages import Answer, SignedInRequest, organisers
 from tasks.models import Phase, Season, Task
 from tasks.models.seasons import Configured
-from tasks.seasons.file.entries import SEASON, phase_prefix, task_prefix
+from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
 from tasks.seasons.file.load import SettingsRefused, change_settings
 from tasks.seasons.history import NotDeleted, delete_phase, delete_task
-
-
-@dataclass(frozen=True)
-class Place:
-    """What a form is of: the row, or None where it makes one; ``above`` is what its keys begin with."""
-
-    season: Season
-    model: type[Configured]
-    row: Configured | None
-    title: str
-    prefix: str = ""
-    above: str = ""
-
-    def prefix_of(self, slug: str) -> str:
-        return self.prefix or f"{self.above}.{slug}"
 
 
 @organisers.page("organise/settings.html", "settings")
@@ -38,55 +21,35 @@ def settings(request: HttpRequest, season: Season) -> Answer:
 
 
 @organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
-def season_settings(request: SignedInRequest, season: Season) -> Answer:
-    return _form(request, Place(season, Season, season, season.title, prefix=SEASON))
-
-
-@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
-def task_settings(request: SignedInRequest, season: Season, task: Task) -> Answer:
-    return _form(request, Place(season, Task, task, task.title, prefix=task_prefix(task.slug)))
-
-
-@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
-def new_task(request: SignedInRequest, season: Season) -> Answer:
-    return _form(request, Place(season, Task, None, _("A new task"), above="tasks"))
-
-
-@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
-def phase_settings(request: SignedInRequest, season: Season, phase: Phase) -> Answer:
-    prefix = phase_prefix(phase.task.slug, phase.slug)
-    return _form(request, Place(season, Phase, phase, f"{phase.task}, {phase}", prefix=prefix))
-
-
-@organisers.form("organise/settings_form.html", "settings", back="organise-settings season")
-def new_phase(request: SignedInRequest, season: Season, task: Task) -> Answer:
-    title, above = _("A new phase of %(task)s") % {"task": task}, f"{task_prefix(task.slug)}.phases"
-    return _form(request, Place(season, Phase, None, title, above=above))
-
-
-def _form(request: SignedInRequest, place: Place) -> Answer:
-    zone = place.row.zone if isinstance(place.row, Phase) else place.season.zone
-    data = request.POST if request.method == "POST" else None
-    form = SettingsForm(data, model=place.model, row=place.row, zone=zone)
+def edit(
+    request: SignedInRequest, season: Season, what: str, task: Task | None = None, phase: Phase | None = None
+) -> Answer:
+    """Of the season, a task or a phase, or of a new one; ``{}`` in its keys is the name that it gets."""
+    forms: dict[str, tuple[type[Configured], Configured | None, str, str]] = {
+        "season": (Season, season, season.title, SEASON),
+        "new-task": (Task, None, _("A new task"), task_prefix("{}")),
+    }
+    if task is not None:
+        title = _("A new phase of %(task)s") % {"task": task}
+        forms["task"] = (Task, task, task.title, task_prefix(task.slug))
+        forms["new-phase"] = (Phase, None, title, phase_prefix(task.slug, "{}"))
+    if phase is not None:
+        forms["phase"] = (Phase, phase, f"{phase.task}, {phase}", phase_prefix(phase.task.slug, phase.slug))
+    model, row, title, prefix = forms[what]
+    zone = phase.zone if phase else season.zone
+    form = SettingsForm(request.POST if request.method == "POST" else None, model=model, row=row, zone=zone)
     if form.is_valid():
-        prefix = place.prefix_of(form.cleaned_data.get("slug", ""))
+        prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
-            if form.is_new and _is_taken(place, form.cleaned_data["slug"]):
+            if form.is_new and prefix in rows_of(season, held=False):
                 form.add_error("slug", _("This name is taken."))
             else:
-                change_settings(season=place.season, values=form.values(prefix), by=request.user)
+                change_settings(season=season, values=form.values(prefix), by=request.user)
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
         if not form.errors:
-            return _("%(title)s: the settings are saved.") % {"title": place.title}
-    return {"form": form, "title": place.title, "zone": zone}
-
-
-def _is_taken(place: Place, slug: str) -> bool:
-    if place.model is Task:
-        return Task.objects.filter(season=place.season, slug=slug).exists()
-    task = place.above.split(".")[1]
-    return Phase.objects.filter(task__season=place.season, task__slug=task, slug=slug).exists()
+            return _("%(title)s: the settings are saved.") % {"title": title}
+    return {"form": form, "title": title, "zone": zone}
 
 
 @organisers.act("organise-settings season")

@@ -1,6 +1,5 @@
 """The form of a season's, a task's or a phase's settings, made from the models that keep them."""
 
-import datetime as dt
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,8 +9,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
 from citeboard.core.words import sentence
+from scoring.acts.declared import LinesField, MomentField
 from tasks.models import Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured
@@ -21,50 +20,6 @@ from tasks.types.base import printed_options
 
 OPTION = "option-"
 BLANK = gettext_lazy("as it follows from the rest")
-
-
-class MomentField(forms.CharField):
-    """An instant as the clocks of a zone show it; another zone may be named behind it."""
-
-    def __init__(self, *, zone: ZoneInfo, **options: Any) -> None:
-        self.zone = zone
-        written = _("In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
-        help_text = f"{options.pop('help_text', '')} {written % {'zone': zone_name(zone.key)}}".strip()
-        super().__init__(max_length=80, help_text=help_text, **options)
-
-    def prepare_value(self, value: Any) -> Any:
-        return written_instant(value, self.zone) if isinstance(value, dt.datetime) else value
-
-    def clean(self, value: Any) -> dt.datetime | None:
-        text = super().clean(value)
-        try:
-            return read_instant(text, self.zone) if text else None
-        except NoInstant as refused:
-            raise forms.ValidationError(sentence(refused)) from refused
-
-
-class MomentsForm(forms.Form):
-    """A form with instants, each as the clocks of one zone show it; another zone may be named behind it."""
-
-    def moment(self, name: str) -> dt.datetime | None:
-        """The instant that was given; a field that was left as it was keeps what it does not show."""
-        field, known = self.fields[name], self.initial.get(name)
-        if known is not None and self.data.get(name) == field.prepare_value(known):
-            return known  # type: ignore[no-any-return]
-        return self.cleaned_data[name]  # type: ignore[no-any-return]
-
-
-class LinesField(forms.CharField):
-    """A list with an entry a line."""
-
-    widget = forms.Textarea(attrs={"rows": 3})
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def clean(self, value: Any) -> list[str] | None:
-        lines = [line.strip() for line in super().clean(value).splitlines()]
-        return [line for line in lines if line] or None
 
 
 def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:

@@ -31,7 +31,6 @@ from scoring.comparison.reading import SWAPPED, WHICH, ReadInstance, ReadPage, m
 from scoring.comparison.several import MAX_RUNS, Line, Several, several
 from scoring.exchange.figure_files import figure_response
 from scoring.metrics import Metric
-from scoring.models import Evaluation
 from scoring.runs.claims import has_claims
 from scoring.web.breadcrumbs import place_of
 from scoring.web.pages import Answer, phase_readers
@@ -156,15 +155,14 @@ def _read(page: ReadPage, query: ReadQuery, viewer: object) -> dict[str, Any]:
         else [],
         "ways": own.choices("which", page.offered, page.which, lambda which: str(WHICH[which])),
         "metric_label": metric_label(page.metric.name),
-        "has_claims": all(_shows_claims(side, viewer) for side in (page.pair.a, page.pair.b)),
+        "has_claims": all(
+            has_claims(side) and may_see_claims(side.submission, viewer, stands=True)
+            for side in (page.pair.a, page.pair.b)
+        ),
         "lines": [_read_line(instance, metrics, page, own) for instance in page.instances],
         "before": own.with_(page=page.number - 1) if page.number > 1 else "",
         "after": own.with_(page=page.number + 1) if page.number < page.pages else "",
     }
-
-
-def _shows_claims(side: Evaluation, viewer: object) -> bool:
-    return has_claims(side) and may_see_claims(side.submission, viewer, stands=True)
 
 
 def _read_line(

@@ -1,24 +1,28 @@
 """A run's own page: what it is, where it stands on its way, what came out, and what its team can do."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from django import forms
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from citeboard.core import storage
 from citeboard.core.query import whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import sentence
-from citeboard.teams.access import team_for_lead
 from citeboard.teams.models import Membership, User
+from scoring.acts.runs import (
+    CHANGES,
+    CONFIRM,
+    CONTEST,
+    DELETE_FILE,
+    DESCRIBE,
+    run_of_lead,
+    run_of_own_team,
+    visible_run,
+)
 from scoring.board.confirming import why_not
 from scoring.board.differences import hidden_classes
 from scoring.board.gold_changes import change_of_run
@@ -30,89 +34,36 @@ from scoring.board.visibility import (
     frozen_at,
     may_see_instances,
     may_see_scores,
-    may_see_submission,
     visibility_of,
 )
 from scoring.runs import results
 from scoring.runs.claims import has_claims
-from scoring.runs.confirming import MAX_MESSAGE, confirm_result, contest_result, result_of
+from scoring.runs.confirming import result_of
 from scoring.runs.progress import progress_of, received_alone
 from scoring.runs.results import reliability
 from scoring.runs.team_view import RECEIVED, as_told, events, hides_outcome
 from scoring.web.breadcrumbs import place_of
-from scoring.web.pages import Answer, Pages, SignedInRequest
+from scoring.web.pages import Answer, Pages, SignedInRequest, does
 from scoring.worker.rescoring import ENDED
 from tasks.models import Phase, Submission
 from tasks.models.run_cards import CARD, card_lines
 from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
 from tasks.submissions.forms import CardForm
-from tasks.submissions.run_acts import (
-    MAY_BE_CHOSEN,
-    NotInThisState,
-    accept_late,
-    cancel,
-    delete_file,
-    describe_run,
-    disqualify,
-    hide,
-    in_priority,
-    reinstate,
-    select_run,
-    set_priority,
-    take_back,
-    withdraw,
-)
+from tasks.submissions.run_acts import MAY_BE_CHOSEN, in_priority
 
 Status = Submission.Status
-#: What organisers do and teams do not.
-BY_ORGANISERS = {"accept": accept_late, "disqualify": disqualify, "hide": hide, "reinstate": reinstate}
-CHANGES: dict[str, Callable[..., Submission]] = {
-    "cancel": cancel,
-    "withdraw": withdraw,
-    "select": select_run,
-    "priority": set_priority,
-    **BY_ORGANISERS,
-}
-DONE = {
-    "select": gettext_lazy("Run %(number)s counts for %(team)s now."),
-    "priority": gettext_lazy("Run %(number)s of %(team)s has priority %(priority)s now."),
-    "accept": gettext_lazy("Run %(number)s of %(team)s is accepted as if it had come in time."),
-    "disqualify": gettext_lazy("Run %(number)s of %(team)s is disqualified."),
-    "hide": gettext_lazy("Run %(number)s of %(team)s stands on no board now."),
-    "reinstate": gettext_lazy("Run %(number)s of %(team)s may stand on the board again."),
-}
 
 
-class AnswerForm(forms.Form):
-    seen = forms.CharField(required=False, max_length=64)
-    message = forms.CharField(required=False, max_length=MAX_MESSAGE)
+def _own_run(user: object, pk: int) -> Submission:
+    """Raises Http404 where programs are told that it is another team's."""
+    try:
+        return run_of_own_team(user, pk)
+    except PermissionDenied:
+        raise Http404(_("There is no run of yours at this address.")) from None
 
 
-def _own(user: object, pk: int) -> Submission:
-    runs = Submission.objects.select_related("phase__task__season", "team", "submitted_by")
-    run = runs.filter(pk=pk).first()
-    if run is None or not may_see_submission(run, user):
-        raise Http404(_("There is no run of yours at this address."))
-    return run
-
-
-def _of_team(user: object, pk: int) -> Submission:
-    run = _own(user, pk)
-    if not _is_member(run, user):
-        raise Http404(_("There is no run of yours at this address."))
-    return run
-
-
-def _of_lead(user: object, pk: int) -> Submission:
-    run = get_object_or_404(Submission.objects.select_related("phase__task__season", "team"), pk=pk)
-    if run.team is None:
-        raise Http404(_("There is no run of yours at this address."))
-    team_for_lead(user, run.team.slug)
-    return run
-
-
-seen_runs, team_runs, led_runs = Pages(_own, "pk"), Pages(_of_team, "pk"), Pages(_of_lead, "pk")
+seen_runs, own_runs = Pages(visible_run, "pk"), Pages(_own_run, "pk")
 
 
 @seen_runs.page("runs/submission.html")
@@ -148,32 +99,26 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 @seen_runs.act("submission pk")
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
-    user, as_organiser = request.user, _acts_as_organiser(run, request.user)
-    if not as_organiser and (how in BY_ORGANISERS or not _is_member(run, user)):
+    act, as_organiser = CHANGES[how], _acts_as_organiser(run, request.user)
+    if not as_organiser and (act.is_for_organisers or not _is_member(run, request.user)):
         raise Http404(_("There is no run of yours at this address."))
-    reason = request.POST.get("reason", "").strip() if as_organiser else ""
-    if as_organiser and not reason:
-        raise NotInThisState(_("Say why: the team reads it."))
-    service = take_back if how in ("cancel", "withdraw") and hides_outcome(run, user) else CHANGES[how]
-    if how == "priority":
-        service = partial(set_priority, place=whole_number(request.POST.get("priority", "")) or 0)
-    done = service(run, user, reason)
-    words = str(DONE.get(how, _("The run is %(status)s.")))
-    facts = {"number": done.number, "team": done.team, "priority": done.priority}
-    return words % {**facts, "status": done.get_status_display()}
+    filled = {"priority": whole_number(request.POST.get("priority", "")) or 0} if how == "priority" else {}
+    reason = request.POST.get("reason", "")
+    changed = act(run, request.user, reason=reason, as_organiser=as_organiser, **filled)
+    return act.told(run, changed, {})
 
 
-@team_runs.act("submission pk")
+@own_runs.act("submission pk")
 def describe(request: SignedInRequest, run: Submission) -> Answer:
     """Another description, other links: for its team, at any time."""
     posted = request.POST
     try:
-        describe_run(
-            submission=run,
+        DESCRIBE(
+            run,
+            request.user,
             description=posted.get("description", ""),
             links=posted.get("links", "").splitlines(),
             card={**run.card, **{name: posted[name] for name in CARD if name in posted}},
-            by=request.user,
         )
     except ValidationError as faults:
         # Each with the name of its field, since the page has many.
@@ -183,26 +128,11 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
                 for name, errors in faults.message_dict.items()
             ]
         ) from faults
-    return _("What you say of the run is saved.")
+    return DESCRIBE.told(run, run, {})
 
 
-@team_runs.act("submission pk")
-def delete_run_file(request: SignedInRequest, run: Submission) -> Answer:
-    delete_file(submission=run, by=request.user)
-    return _("The file is deleted. Its digest and its numbers stay.")
-
-
-@led_runs.act("submission pk")
-def answer(request: SignedInRequest, run: Submission, how: str) -> Answer:
-    form = AnswerForm(request.POST)
-    if not form.is_valid():
-        raise ValidationError([str(error) for errors in form.errors.values() for error in errors])
-    seen, words = form.cleaned_data["seen"], {"number": run.number}
-    if how == "confirm":
-        confirm_result(submission=run, by=request.user, seen=seen)
-        return _("The result of run %(number)s is confirmed.") % words
-    contest_result(submission=run, message=form.cleaned_data["message"], by=request.user, seen=seen)
-    return _("The result of run %(number)s is contested; the organisers read why.") % words
+delete_run_file = does(DELETE_FILE, "submission pk", own_runs)
+confirm, contest = (does(act, "submission pk", Pages(run_of_lead, "pk")) for act in (CONFIRM, CONTEST))
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
@@ -220,18 +150,13 @@ def _is_member(run: Submission, user: object) -> bool:
     )
 
 
-def _priorities(run: Submission) -> int:
-    if run.phase.counting != Phase.Counting.PRIORITY or run.team is None:
-        return 0
-    runs = list(in_priority(run.phase, run.team).values_list("pk", flat=True))
-    return len(runs) if run.pk in runs else 0
-
-
 def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
     user = request.user
     as_organiser = _acts_as_organiser(run, user)
     may_change = as_organiser or (_is_member(run, user) and run.phase.closes > timezone.now())
     progress = progress_of(run)
+    has_priority = run.phase.counting == Phase.Counting.PRIORITY and run.team is not None
+    ordered = list(in_priority(run.phase, run.team).values_list("pk", flat=True)) if has_priority else []
     share = None if progress.share is None else round(progress.share * 100)
     context: dict[str, Any] = {
         **place_of(run.phase),
@@ -251,7 +176,7 @@ def _context(request: SignedInRequest, run: Submission) -> dict[str, Any]:
         and run.status in MAY_BE_CHOSEN
         and run.kind == Submission.Kind.PRIMARY
         and run.phase.counting == Phase.Counting.SELECTED,
-        "priorities": _priorities(run),
+        "priorities": len(ordered) if run.pk in ordered else 0,
         "may_set_priority": may_change,
         "may_rescore": run.status in ENDED
         and not (run.status == Status.FAILED and run.problems)

@@ -42,7 +42,10 @@ def version() -> int:
 
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """Close everything but these files and folders; False where the kernel cannot. No TCP either."""
+    """Close everything but these files and folders; False where the kernel cannot. No TCP either.
+
+    The kernel refuses it to a process that could still gain privileges, so `PR_SET_NO_NEW_PRIVS` comes first.
+    """
     number = version()
     if not number:
         return False

@@ -1,0 +1,250 @@
+"""An act is declared once: who may do it, to what, with which fields, by which service, what is said then.
+
+Pages follow by `scoring.web.pages.does` and `fills`, operations of the API by `scoring.api.operations.does`.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial, reduce
+from inspect import signature
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+
+from citeboard.core.instants import NoInstant, read_instant, written_instant, zone_name
+from citeboard.core.words import sentence
+from citeboard.teams.access import mailed_invitation_of, member_of, team_for_lead, team_for_member
+from citeboard.teams.models import User
+from scoring.models import Sheet
+from tasks.models import (
+    Acknowledgement,
+    Announcement,
+    Delivery,
+    ExtraTries,
+    Organiser,
+    Phase,
+    Question,
+    Registration,
+    Season,
+    Task,
+    Webhook,
+)
+from tasks.seasons.access import (
+    join_request_of,
+    merge_proposal_of,
+    season_for,
+    season_to_help,
+    season_to_organise,
+)
+
+Find = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class RowsOfSeason:
+    """Rows that an address names by number; ``season`` leads from one to the season that it belongs to."""
+
+    rows: QuerySet[Any]
+    season: str
+
+    def __call__(self, season: Season, number: int) -> Any:
+        return get_object_or_404(self.rows, pk=number, **{self.season: season})
+
+
+#: What a number in an address is of, by its name there, in the season or the team that stands before it.
+ROWS: dict[str, Find] = {
+    "acknowledgement": RowsOfSeason(Acknowledgement.objects.all(), "submission__phase__task__season"),
+    "announcement": RowsOfSeason(Announcement.objects.standing(), "season"),
+    "asked": join_request_of,
+    "delivery": RowsOfSeason(Delivery.objects.select_related("webhook__season", "job"), "webhook__season"),
+    "entry": RowsOfSeason(Registration.objects.select_related("team"), "season"),
+    "given": RowsOfSeason(
+        ExtraTries.objects.select_related("phase__task__season", "team"), "phase__task__season"
+    ),
+    "invited": mailed_invitation_of,
+    "member": member_of,
+    "organiser": RowsOfSeason(Organiser.objects.select_related("user", "season"), "season"),
+    "phase": RowsOfSeason(Phase.objects.select_related("task__season"), "task__season"),
+    "proposal": merge_proposal_of,
+    "question": RowsOfSeason(Question.objects.select_related("asked_by", "season"), "season"),
+    "sheet": RowsOfSeason(Sheet.objects.select_related("phase__task__season"), "phase__task__season"),
+    "task": RowsOfSeason(Task.objects.select_related("season"), "season"),
+    # A team's slug in the address of a season.
+    "team": lambda season, slug: get_object_or_404(
+        Registration.objects.select_related("team"), season=season, team__slug=slug
+    ),
+    "webhook": RowsOfSeason(Webhook.objects.select_related("season"), "season"),
+}
+
+
+def numbered(name: str, role: Find) -> Find:
+    """Finds a row by its number alone, for who has this role in its season."""
+    rows = ROWS[name]
+    assert isinstance(rows, RowsOfSeason)
+
+    def find(user: object, number: int) -> Any:
+        row = get_object_or_404(rows.rows, pk=number)
+        role(user, reduce(getattr, rows.season.split("__"), row).slug)
+        return row
+
+    return find
+
+
+def in_season(name: str, role: Find) -> Find:
+    """Finds a row in the season, or in the team, that stands before it."""
+    return lambda user, slug, number: ROWS[name](role(user, slug), number)
+
+
+class MomentField(forms.CharField):
+    """An instant as the clocks of a zone show it; another zone may be named behind it."""
+
+    zone: ZoneInfo
+
+    def __init__(self, *, zone: ZoneInfo | None = None, **options: Any) -> None:
+        super().__init__(max_length=80, **options)
+        if zone is not None:
+            self.show_in(zone)
+
+    def show_in(self, zone: ZoneInfo) -> None:
+        self.zone = zone
+        written = gettext("In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those.")
+        self.help_text = f"{self.help_text} {written % {'zone': zone_name(zone.key)}}".strip()
+
+    def prepare_value(self, value: Any) -> Any:
+        return written_instant(value, self.zone) if isinstance(value, dt.datetime) else value
+
+    def clean(self, value: Any) -> dt.datetime | None:
+        text = super().clean(value)
+        try:
+            return read_instant(text, self.zone) if text else None
+        except NoInstant as refused:
+            raise ValidationError(sentence(refused)) from refused
+
+
+class LinesField(forms.CharField):
+    """A list with an entry a line."""
+
+    widget = forms.Textarea(attrs={"rows": 3})
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        return [line.strip() for line in (value or "").splitlines() if line.strip()]
+
+    def clean(self, value: Any) -> list[str] | None:
+        return super().clean(value) or None  # type: ignore[return-value]
+
+
+class ActForm(forms.Form):
+    """The fields of an act; its docstring describes it to programs, and ``api`` a field of it: by words, or
+    by options in which the serializer's field differs. On a page it ``begins_with`` attributes of what it is
+    of. A form that ``mirrors`` that begins with all of its fields, and what a program leaves out stays.
+    """
+
+    api: ClassVar[Mapping[str, str | Mapping[str, Any]]] = {}
+    only_in_api: ClassVar[Mapping[str, forms.Field]] = {}
+    only_on_pages: ClassVar[tuple[str, ...]] = ()
+    begins_with: ClassVar[Mapping[str, str]] = {}
+    mirrors: ClassVar[bool] = False
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Any = None, **options: Any) -> None:
+        first = {name: name for name in self.base_fields} if self.mirrors else self.begins_with
+        initial = {name: getattr(of, attribute) for name, attribute in first.items()}
+        super().__init__(data, files, **{"label_suffix": "", "initial": initial, **options})
+        for field in self.fields.values():
+            if isinstance(field, MomentField):
+                field.show_in(of.zone)
+
+    def clean(self) -> dict[str, Any]:
+        """An instant that was left as it was keeps what its field does not show."""
+        cleaned = super().clean() or self.cleaned_data
+        for name, field in self.fields.items():
+            before = self.initial.get(name)
+            is_there = isinstance(field, MomentField) and before is not None and name in cleaned
+            if is_there and self.data.get(name) == field.prepare_value(before):
+                cleaned[name] = before
+        return cleaned
+
+
+Words = str | Promise
+
+
+@dataclass(frozen=True)
+class Act:
+    """Who may do it, what does it, and what is said of it; its ``summary`` describes its operation.
+
+    ``of`` is the role: it finds the season, the team or what else the address begins with for the user. The
+    service takes the thing first and, as ``by`` or ``user``, who does it; the fields of the form are its
+    other arguments, and one of the thing's own name takes its place. ``done`` is said on a page, see `Facts`,
+    or by what was made and what was filled in. Where the service says itself what is wrong with a field
+    nothing is ``refused``, else its words name the form's ``faults``.
+    """
+
+    service: Callable[..., Any]
+    summary: str
+    done: Words | Callable[[Any, Mapping[str, Any]], Words] = ""
+    _: KW_ONLY
+    of: Find
+    form: type[ActForm] | None = None
+    refused: Words = ""
+
+    @property
+    def to(self) -> str:
+        return next(iter(signature(self.service).parameters))
+
+    def __call__(self, thing: Any, by: User, /, **filled: Any) -> Any:
+        who = {name: by for name in ("by", "user") if name in signature(self.service).parameters}
+        return self.service(**{self.to: thing, **who, **filled})
+
+    def read(self, thing: Any, posted: Any) -> dict[str, Any]:
+        """What was posted from a page that does not show the form again. Raises ValidationError."""
+        if self.form is None:
+            return {}
+        form = self.form(posted, of=thing)
+        if not self.refused:
+            return {name: _read(field, posted.get(name)) for name, field in form.fields.items()}
+        if not form.is_valid():
+            faults = " ".join(str(fault) for errors in form.errors.values() for fault in errors)
+            raise ValidationError(str(self.refused) % {"fault": faults, "faults": faults})
+        return form.cleaned_data
+
+    def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
+        if callable(self.done):
+            return str(self.done(made, filled))
+        named = {self.to: made if isinstance(made, type(thing)) else thing, **filled}
+        named = {name: fact for name, fact in named.items() if fact is made or not hasattr(made, name)}
+        return str(self.done) % Facts(named, made, thing)
+
+
+def _read(field: forms.Field, posted: str | None) -> Any:
+    """What cannot be read is given to the service as it is."""
+    try:
+        return field.to_python(posted)
+    except ValidationError:
+        return posted
+
+
+by_readers, by_helpers, by_organisers, by_members, by_leads = (
+    partial(Act, of=role)
+    for role in (season_for, season_to_help, season_to_organise, team_for_member, team_for_lead)
+)
+
+
+class Facts(dict[str, Any]):
+    """What words about an act may name: what was filled in, the thing, what is in it and in what was made."""
+
+    def __init__(self, filled: Mapping[str, Any], *things: Any) -> None:
+        super().__init__(filled)
+        self.things = things
+
+    def __missing__(self, name: str) -> Any:
+        name = "user" if name == "person" else name
+        return next(getattr(thing, name) for thing in self.things if hasattr(thing, name))

@@ -1,0 +1,229 @@
+"""What organisers do to a phase: its times, its board, freezing, confirmed results, tries of single teams."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.teams.models import Team, User
+from scoring.acts.declared import ActForm, MomentField, by_organisers
+from scoring.board import manual_scores
+from scoring.board.confirming import MAX_TEXT as MAX_ERRATUM
+from scoring.board.confirming import publish_erratum
+from scoring.board.snapshots import save_frozen_board
+from scoring.runs import confirming
+from tasks.models import Phase, Season
+from tasks.seasons import phase_acts
+from tasks.submissions import run_acts
+
+
+class TimesForm(ActForm):
+    """When runs shall be accepted; what is left out stays as it is."""
+
+    mirrors = True
+    opens = MomentField(label=_("Opens"))
+    closes = MomentField(label=_("Closes"))
+
+
+class BoardForm(ActForm):
+    """Who shall see the board, and from when somebody else; what is left out stays as it is."""
+
+    mirrors = True
+    board = forms.ChoiceField(label=_("Who sees the board"), choices=Phase.Audience.choices)
+    board_from = MomentField(
+        label=_("Until"), required=False, help_text=_("Leave it empty where that does not change.")
+    )
+    board_then = forms.ChoiceField(
+        label=_("Who sees it from then on"),
+        required=False,
+        choices=[("", _("the same")), *Phase.Audience.choices],
+    )
+
+
+class FreezeForm(ActForm):
+    """From when the board is frozen, and until when; what is left out stays as it is."""
+
+    mirrors = True
+    frozen_from = MomentField(label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen."))
+    frozen_until = MomentField(
+        label=_("Revealed at"), required=False, help_text=_("Empty: when you reveal it.")
+    )
+
+
+def _freeze(*, phase: Phase, by: User, **instants: Any) -> Phase:
+    if instants:
+        return phase_acts.freeze_board(phase=phase, by=by, **instants)
+    frozen = phase_acts.freeze_now(phase=phase, by=by)
+    save_frozen_board(frozen)
+    return frozen
+
+
+class EndConfirmationForm(ActForm):
+    """Why the results are official without every team's word."""
+
+    reason = forms.CharField(max_length=confirming.MAX_REASON)
+
+
+class ExtraTriesForm(ActForm):
+    """Which team gets how many, and why."""
+
+    # Phases that have no limit of runs are not offered: there is nothing to add to.
+    team = forms.ModelChoiceField(label=_("Team"), queryset=Team.objects.none(), empty_label=None)
+    phase = forms.TypedChoiceField(label=_("Phase"), coerce=int)
+    tries = forms.IntegerField(label=_("How many more"), min_value=1, max_value=run_acts.MAX_TRIES, initial=1)
+    reason = forms.CharField(label=_("Reason, which the team reads"), max_length=run_acts.MAX_REASON)
+    api = {"team": "The slug of a team that takes part.", "reason": "The team reads it."}
+    only_on_pages = ("phase",)
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
+        super().__init__(data, files)
+        entries = of.registrations.approved().values("team")
+        limited = ~Q(runs_per_day=None) | ~Q(runs_in_total=None)
+        self.fields["team"].queryset = Team.objects.filter(pk__in=entries).order_by("name")  # type: ignore[attr-defined]
+        phases = Phase.objects.filter(limited, task__season=of).select_related("task__season")
+        self.phases = {phase.pk: phase for phase in phases.order_by("task__position", "position")}
+        self.fields["phase"].choices = [  # type: ignore[attr-defined]
+            (number, f"{phase.task}, {phase}") for number, phase in self.phases.items()
+        ]
+
+    def clean_phase(self) -> Phase:
+        return self.phases[self.cleaned_data["phase"]]
+
+
+class ErratumForm(ActForm):
+    """It cannot be changed later; another one can follow."""
+
+    text = forms.CharField(
+        label=_("What was wrong, and what holds now"),
+        max_length=MAX_ERRATUM,
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+
+
+class OutsideForm(ActForm):
+    """A measure with all of its values; without values the one of this name is taken away."""
+
+    name = forms.CharField(
+        label=_("Measure"),
+        max_length=manual_scores.MAX_NAME,
+        help_text=_("One of the same name takes its place."),
+    )
+    better = forms.ChoiceField(
+        label=_("Direction"), choices=(("up", _("higher is better")), ("down", _("lower is better")))
+    )
+    source = forms.CharField(
+        label=_("Source"),
+        max_length=manual_scores.MAX_SOURCE,
+        required=False,
+        help_text=_(
+            "Who measured it, how, and where that is written. Everybody who sees the scores reads it."
+        ),
+    )
+    values = forms.CharField(
+        label=_("Values"),
+        max_length=manual_scores.MAX_TEXT,
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text=_(
+            "On each line the number of a run and its value, such as “41 0.532”. Left empty, the "
+            "measure of this name is taken away."
+        ),
+    )
+    only_on_pages = ("better",)
+    only_in_api = {"higher_is_better": forms.BooleanField()}
+    api = {
+        "higher_is_better": {"required": False, "default": True},
+        "source": "Who measured it, how, and where that is written.",
+        "values": {"help_text": "The number of a run and its value on each line.", "trim_whitespace": False},
+    }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cleaned["higher_is_better"] = cleaned.pop("better", "") == "up"
+        return cleaned
+
+
+MOVE = by_organisers(
+    phase_acts.move_phase,
+    "Move when a phase opens and closes; for organisers.",
+    _("%(task)s, %(phase)s: the times are changed."),
+    form=TimesForm,
+)
+OPEN = by_organisers(
+    phase_acts.open_now, "Accept runs from now on; for organisers.", _("%(task)s, %(phase)s, is open now.")
+)
+CLOSE = by_organisers(
+    phase_acts.close_now,
+    "Accept no more runs from now on; for organisers.",
+    _("%(task)s, %(phase)s, is closed now."),
+)
+SHOW_BOARD = by_organisers(
+    phase_acts.change_board,
+    "Say who sees a phase's board, and from when somebody else; for organisers.",
+    lambda phase, _filled: (
+        gettext("Who sees the board of %(task)s, %(phase)s: %(who)s.")
+        % {"task": phase.task, "phase": phase, "who": phase_acts.describe_board(phase)}
+    ),
+    form=BoardForm,
+)
+REVEAL = by_organisers(
+    phase_acts.reveal_now,
+    "Show a phase's board to everybody from now on; for organisers.",
+    _("Everybody sees the board of %(task)s, %(phase)s, now."),
+)
+FREEZE = by_organisers(
+    _freeze,
+    "Freeze a phase's board for others, at the instants given or now; for organisers.",
+    lambda phase, _filled: (
+        gettext("When the board of %(task)s, %(phase)s, is frozen: %(when)s.")
+        % {"task": phase.task, "phase": phase, "when": phase_acts.describe_freeze(phase)}
+    ),
+    form=FreezeForm,
+)
+FREEZE_NOW = by_organisers(_freeze, FREEZE.summary, _("The board of %(task)s, %(phase)s, is frozen."))
+UNFREEZE = by_organisers(
+    phase_acts.reveal_frozen,
+    "Reveal a frozen board as it stands now; for organisers.",
+    _("The board of %(task)s, %(phase)s, is revealed."),
+)
+END_CONFIRMATION = by_organisers(
+    confirming.end_confirmation,
+    "Call the results of a phase official, whatever teams have said; for organisers.",
+    _("The results of %(task)s, %(phase)s, are official."),
+    form=EndConfirmationForm,
+    refused=_("The reason: %(fault)s"),
+)
+REOPEN_CONFIRMATION = by_organisers(
+    confirming.reopen_confirmation,
+    "Let teams confirm their results again; for organisers.",
+    _("The results of %(task)s, %(phase)s, wait for their teams again."),
+)
+GIVE_TRIES = by_organisers(
+    run_acts.give_tries,
+    "Give one team more tries in a phase; for organisers.",
+    _("%(team)s has %(tries)s more in %(phase)s."),
+    form=ExtraTriesForm,
+)
+TAKE_TRIES_BACK = by_organisers(
+    run_acts.take_tries_back,
+    "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
+    _("The extra tries of %(team)s are taken back."),
+)
+PUBLISH_ERRATUM = by_organisers(
+    publish_erratum,
+    "Publish an erratum, which stands on the board and on every board kept before; for organisers.",
+    _("The erratum stands on the board of %(task)s, %(phase)s."),
+    form=ErratumForm,
+)
+ENTER_MEASURE = by_organisers(
+    manual_scores.enter_measure,
+    "Enter what was measured elsewhere, in the place of a measure of the same name; for organisers.",
+    lambda measure, filled: (
+        (gettext("“%(name)s” stands beside the board.") if measure else gettext("“%(name)s” is taken away."))
+        % {"name": filled["name"]}
+    ),
+    form=OutsideForm,
+)

@@ -1,0 +1,218 @@
+"""What its team and organisers do to a run: taken back, excluded, chosen, described, confirmed."""
+
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.teams.access import first_or_absent, team_for_lead, teams_of
+from citeboard.teams.models import User
+from scoring.acts.declared import Act, ActForm, Find
+from scoring.runs import confirming
+from scoring.runs.team_view import hides_outcome
+from tasks.models import Season, Submission
+from tasks.seasons.access import may_organise
+from tasks.submissions import run_acts
+
+
+def visible_runs(user: object) -> QuerySet[Submission]:
+    """The runs that the user may see one by one: of own teams and of seasons that one runs."""
+    organised = Season.objects.helped_by(user).order_by().values("pk")
+    runs = Submission.objects.filter(
+        Q(team__in=teams_of(user).values("pk")) | Q(phase__task__season__in=organised)
+    )
+    return runs.select_related("team", "phase__task__season", "submitted_by")
+
+
+def visible_run(user: object, pk: int) -> Submission:
+    return first_or_absent(
+        visible_runs(user).filter(pk=pk), gettext("There is no run of yours at this address.")
+    )
+
+
+def run_of_own_team(user: object, pk: int) -> Submission:
+    """Raises Http404, or PermissionDenied for a run of another team."""
+    run = visible_run(user, pk)
+    if run.team not in teams_of(user):
+        raise PermissionDenied("This is for the run's own team.")
+    return run
+
+
+def run_to_change(user: object, pk: int) -> Submission:
+    """Raises Http404, or PermissionDenied for who is neither of its team nor an organiser."""
+    run = visible_run(user, pk)
+    if run.team not in teams_of(user):
+        _require_organising(run, user)
+    return run
+
+
+def run_of_lead(user: object, pk: int) -> Submission:
+    """Raises Http404 for whoever is not in its team, and PermissionDenied for whoever does not lead it."""
+    run = visible_run(user, pk)
+    team_for_lead(user, run.team.slug if run.team else "")
+    return run
+
+
+def _require_organising(run: Submission, user: object) -> None:
+    if run.team is None or not may_organise(user, run.phase.task.season):
+        raise PermissionDenied("A run is changed by its own team, and with a reason by organisers.")
+
+
+class ReasonForm(ActForm):
+    """Why organisers change what stands for a team; a team gives no reason for its own acts."""
+
+    reason = forms.CharField(required=False, max_length=500)
+    api = {"reason": "The team reads it."}
+
+
+class PriorityForm(ReasonForm):
+    """Another place among the team's runs."""
+
+    priority = forms.IntegerField(min_value=1, max_value=1000)
+    api = {**ReasonForm.api, "priority": "1 comes first."}
+
+
+@dataclass(frozen=True)
+class ChangeOfRun(Act):
+    """Done by the run's own team; by organisers of its season with a reason, which the team reads."""
+
+    _: KW_ONLY
+    of: Find = visible_run
+    form: type[ActForm] | None = ReasonForm
+    is_for_organisers: bool = False
+
+    def __call__(
+        self, run: Submission, by: User, /, reason: str, *, as_organiser: bool | None = None, **filled: Any
+    ) -> Any:
+        reason, service = reason.strip(), self.service
+        if as_organiser is None:
+            organises = bool(reason) and may_organise(by, run.phase.task.season)
+            as_organiser = self.is_for_organisers or organises or run.team not in teams_of(by)
+        if as_organiser:
+            _require_organising(run, by)
+            if not reason:
+                raise ValidationError({"reason": gettext("Say why: the team reads it.")})
+        if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
+            service = run_acts.take_back
+        # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
+        return service(run, by, reason if as_organiser else "", **filled)
+
+
+by_organisers = partial(ChangeOfRun, is_for_organisers=True)
+
+
+def _status(run: Submission, _filled: object) -> str:
+    return gettext("The run is %(status)s.") % {"status": run.get_status_display()}
+
+
+def _set_priority(run: Submission, by: User, reason: str, priority: int) -> Submission:
+    return run_acts.set_priority(run, by, reason, place=priority)
+
+
+#: By the end of their addresses.
+CHANGES = {
+    "cancel": ChangeOfRun(
+        run_acts.cancel, "Cancel a run that is not scored yet; it no longer counts.", _status
+    ),
+    "withdraw": ChangeOfRun(
+        run_acts.withdraw, "Withdraw a scored run from the board; it still counts.", _status
+    ),
+    "select": ChangeOfRun(
+        run_acts.select_run,
+        "Let a run count for its team, where the phase leaves it the choice.",
+        _("Run %(number)s counts for %(team)s now."),
+    ),
+    "priority": ChangeOfRun(
+        _set_priority,
+        "Move a run to another place among its team's, where the first ones by priority count.",
+        _("Run %(number)s of %(team)s has priority %(priority)s now."),
+        of=run_to_change,
+        form=PriorityForm,
+    ),
+    "accept": by_organisers(
+        run_acts.accept_late,
+        "Let a late run count as if it had come in time; for organisers.",
+        _("Run %(number)s of %(team)s is accepted as if it had come in time."),
+    ),
+    "disqualify": by_organisers(
+        run_acts.disqualify,
+        "Keep a run off every board and comparison; for organisers.",
+        _("Run %(number)s of %(team)s is disqualified."),
+    ),
+    "hide": by_organisers(
+        run_acts.hide,
+        "Keep a run off every board; for organisers.",
+        _("Run %(number)s of %(team)s stands on no board now."),
+    ),
+    "reinstate": by_organisers(
+        run_acts.reinstate,
+        "Let a run that was disqualified or hidden stand on the board again; for organisers.",
+        _("Run %(number)s of %(team)s may stand on the board again."),
+    ),
+}
+DESCRIBE = Act(
+    run_acts.describe_run,
+    "Change the description, the links and the card of a run; for its team.",
+    _("What you say of the run is saved."),
+    of=run_of_own_team,
+)
+DELETE_FILE = Act(
+    run_acts.delete_file,
+    "Delete the file of a withdrawn run; its digest and its numbers stay; for its team.",
+    _("The file is deleted. Its digest and its numbers stay."),
+    of=run_of_own_team,
+)
+
+
+class ConfirmForm(ActForm):
+    """The numbers as they are now, or those that were read."""
+
+    seen = forms.CharField(required=False, max_length=64)
+    api = {"seen": "The `numbers` of an answer; refused where the scores are others by now."}
+
+
+class ContestForm(ConfirmForm):
+    """What is wrong with them."""
+
+    message = forms.CharField(required=False, max_length=confirming.MAX_MESSAGE)
+    api = {
+        **ConfirmForm.api,
+        "message": {"help_text": "Organisers read it.", "required": True, "allow_blank": False},
+    }
+
+
+CONFIRM = Act(
+    confirming.confirm_result,
+    "Confirm the result of a run that counts; for the lead of its team, once the phase has closed.",
+    _("The result of run %(number)s is confirmed."),
+    of=run_of_lead,
+    form=ConfirmForm,
+    refused="%(faults)s",
+)
+CONTEST = Act(
+    confirming.contest_result,
+    "Contest the result of a run that counts; for the lead of its team, once the phase has closed.",
+    _("The result of run %(number)s is contested; the organisers read why."),
+    of=run_of_lead,
+    form=ContestForm,
+    refused="%(faults)s",
+)
+
+
+class JudgementsForm(ActForm):
+    """The annotators' file."""
+
+    file = forms.FileField(
+        label=_("Judgements"),
+        help_text=_("JSON lines, as the guide on positional citations describes them."),
+        error_messages={
+            "required": _("Choose the file that holds the judgements."),
+            "empty": _("The file is empty."),
+        },
+    )
+    api = {"file": "JSON lines, as the guide on positional citations describes them."}

@@ -1,0 +1,150 @@
+"""What is done with a team: founded, described, invited to, joined, led, left, merged."""
+
+from django import forms
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.teams import invitations, membership
+from citeboard.teams.models import Membership, Team, User
+from scoring.acts.declared import Act, ActForm, LinesField, by_leads, by_members
+from scoring.ops.merging import propose_merge
+from tasks.models import JoinRequest, MergeProposal
+from tasks.registration import entries
+from tasks.seasons.access import season_for, teams_to_ask
+
+
+class TeamForm(ActForm):
+    """A team to be founded."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=membership.MAX_NAME,
+        help_text=_("Public: boards show it."),
+        error_messages={"required": _("Give the team a name.")},
+    )
+    api = {"name": "Public: boards show it."}
+
+
+class TeamDescriptionForm(ActForm):
+    """What a team says of itself; what is left out stays as it is."""
+
+    mirrors = True
+    description = forms.CharField(required=False, max_length=MAX_DESCRIPTION)
+    links = LinesField(required=False)
+    api = {"links": "Addresses, one a line; at most five."}
+
+
+class InviteForm(ActForm):
+    """Whom to invite."""
+
+    address = forms.EmailField(max_length=254)
+
+
+def _remove(*, member: Membership, by: User) -> Membership:
+    entries.remove_from_team(team=member.team, user=member.user, by=by)
+    return member
+
+
+def _hand_over(*, member: Membership, by: User) -> Membership:
+    membership.hand_over(team=member.team, to=member.user, by=by)
+    return member
+
+
+def request_of(user: object, asked: int) -> JoinRequest:
+    return get_object_or_404(entries.requests_of(user), pk=asked)
+
+
+class AnswerToAskerForm(ActForm):
+    """What a member answers."""
+
+    decision = forms.ChoiceField(choices=[("accept", "accept"), ("decline", "decline")])
+
+
+def _answer(*, asked: JoinRequest, decision: str, by: User) -> JoinRequest:
+    act = entries.accept_request if decision == "accept" else entries.decline_request
+    act(asked=asked, by=by)
+    return asked
+
+
+class ProposeForm(ActForm):
+    """The team that would stay."""
+
+    season = forms.CharField()
+    into = forms.CharField()
+    api = {"season": "Its slug.", "into": "The slug of a team of the season."}
+
+
+def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
+    merging = season_for(by, season)
+    other = get_object_or_404(teams_to_ask(by, merging), slug=into)
+    return propose_merge(season=merging, team=team, into=other, by=by)
+
+
+DESCRIBE_TEAM = by_members(
+    membership.describe_team,
+    "Change what a team of yours says of itself on its public page.",
+    _("What the team says of itself is saved."),
+    form=TeamDescriptionForm,
+)
+LEAVE = by_members(
+    membership.leave_team,
+    "Leave a team; one that took part nowhere goes with its last member.",
+    _("You are not in %(team)s any more."),
+)
+RENEW_INVITATION = by_leads(
+    invitations.renew_invitation,
+    "Make a new invitation link; the one before ends.\n\nFor the team's lead alone.",
+)
+END_INVITATION = by_leads(
+    invitations.revoke_invitation,
+    "End the invitation link.\n\nFor the team's lead alone.",
+    _("The invitation link does not work any more."),
+)
+INVITE = by_leads(
+    invitations.invite_by_mail,
+    "Invite an address by e-mail; for the team's lead.",
+    _("%(address)s will be sent an invitation."),
+    form=InviteForm,
+)
+WITHDRAW_INVITATION = by_leads(
+    invitations.withdraw_mailed,
+    "End an invitation by e-mail; for the team's lead.",
+    _("The invitation of %(address)s does not work any more."),
+)
+REMOVE_MEMBER = by_leads(
+    _remove,
+    "Take a member out of the team; its invitation link ends too.\n\n"
+    "For the team's lead alone; who goes by themselves leaves.",
+    _("%(person)s is not in %(team)s any more, and the invitation link has ended."),
+)
+HAND_OVER = by_leads(
+    _hand_over, "Let another member lead the team; you stay in it.", _("%(person)s leads %(team)s now.")
+)
+TAKE_BACK_REQUEST = Act(
+    entries.take_back_request,
+    "Ask no more to join a team.",
+    _("You do not ask to join %(team)s any more."),
+    of=request_of,
+)
+ANSWER_REQUEST = by_members(
+    _answer,
+    "Accept or decline who asks to join; for members of the team.",
+    lambda asked, filled: (
+        (
+            gettext("%(person)s is in %(team)s now.")
+            if filled["decision"] == "accept"
+            else gettext("%(person)s is told that %(team)s has declined.")
+        )
+        % {"person": asked.user, "team": asked.team}
+    ),
+    form=AnswerToAskerForm,
+    refused=_("Say whether to accept or to decline."),
+)
+PROPOSE_MERGE = by_leads(
+    _propose,
+    "Ask the lead of another team of a season to take yours in; for its lead.",
+    _("The lead of %(into)s is asked whether %(team)s may merge into it."),
+    form=ProposeForm,
+)
