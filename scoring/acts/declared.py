@@ -140,7 +140,7 @@ class LinesField(forms.CharField):
         return [line.strip() for line in (value or "").splitlines() if line.strip()]
 
     def clean(self, value: Any) -> list[str] | None:
-        return super().clean(value) or None  # type: ignore[return-value]
+        return super().clean(value) or None
 
 
 class ActForm(forms.Form):

@@ -87,7 +87,7 @@ class ChangeOfRun(Act):
     is_for_organisers: bool = False
 
     def __call__(
-        self, run: Submission, by: User, /, reason: str, *, as_organiser: bool | None = None, **filled: Any
+        self, run: Any, by: User, /, reason: str = "", *, as_organiser: bool | None = None, **filled: Any
     ) -> Any:
         reason, service = reason.strip(), self.service
         if as_organiser is None:

@@ -69,7 +69,7 @@ def background_job(request: Request, job: BackgroundJob) -> Response:
 
 
 def phase_to_judge(user: object, pk: int) -> Phase:
-    phase = phase_to_organise(user, pk)
+    phase: Phase = phase_to_organise(user, pk)
     if not judged_phases([phase]):
         raise serializers.ValidationError({"instances": ["The runs of this phase are no texts to judge."]})
     return phase

@@ -166,7 +166,7 @@ def season_from_preset(request: Request, preset: Preset, form: dict[str, Any]) -
     status=201,
     responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
-def clone(request: Request, season: Season, form: dict[str, Any]) -> Season:
+def clone(request: Request, season: Season, form: dict[str, Any]) -> Any:
     """Make next year's season: its tasks and phases, later, without people, gold and runs."""
     if Season.objects.filter(slug=form["slug"]).exists():
         raise Refused(f"There is a season “{form['slug']}” already.")

@@ -169,7 +169,7 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
 @contextmanager
 def _sent(
     request: Request, season: Season, form: Mapping[str, Any]
-) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """What services take of a file that is submitted, and what is said of its runs."""
     key = request.headers.get("Idempotency-Key", "")
     details = {name: form[name] for name in ("system", "description", "kind")} | {"idempotency_key": key}

@@ -1,5 +1,6 @@
 """The pages for readers and participants; those of organisers are in `organise`."""
 
+from scoring.acts.runs import CHANGES
 from scoring.web import account, annotate, guides, harvesting, joining, operate, teams
 from scoring.web.boards import board, classes, files, sections, snapshots, standing
 from scoring.web.pages import page
@@ -155,7 +156,7 @@ urlpatterns = [
     page("submissions/<int:pk>/run/", submission.run_file, "submission-run"),
     *(
         page(f"submissions/<int:pk>/{how}/", submission.change, f"submission-{how}", how=how)
-        for how in submission.CHANGES
+        for how in CHANGES
     ),
     page("submissions/<int:pk>/confirm/", submission.confirm, "submission-confirm"),
     page("submissions/<int:pk>/contest/", submission.contest, "submission-contest"),
