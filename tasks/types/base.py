@@ -64,8 +64,7 @@ PACKAGE = "package"
 ENGINE = Option(
     name="engine",
     default="own",
-    summary="What computes ROUGE and BERTScore: this program, or the packages that it is equal to, "
-    "rouge-score and bert-score.",
+    summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
 
