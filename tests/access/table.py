@@ -663,7 +663,7 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     if name.startswith("organise-settings"):
         own = {"task": task.pk, "phase": phase.pk, "number": task.pk if "task" in name else phase.pk}
     if name == "organise-undo":
-        own["entry"] = scene.last_entry
+        own["number"] = scene.last_entry
     return {
         **scene.values,
         "code": "en",

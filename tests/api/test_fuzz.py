@@ -25,7 +25,7 @@ from tasks.seasons.presets import PRESETS
 from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import score
 from tests.api.test_access import ACCESS
-from tests.factories import make_baseline, make_season, make_submission, make_user, run_bytes
+from tests.factories import make_baseline, make_job, make_season, make_submission, make_user, run_bytes
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
 
@@ -112,6 +112,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
     merge = world.season.merge_proposals.create(team=world.other_team, into=world.team)
     asked = ask_to_join(season=world.season, team=world.team, user=world.people["reader"], message="")
     invited = invite_by_mail(team=world.team, address="a@example.org", by=world.people["member"])
+    job = make_job("background", state="failed", reason="No runs.")
     return world, {
         "join-requests": [asked.pk],
         "asked": [asked.pk],
@@ -123,7 +124,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "submissions": [run.pk for run in runs],
         "teams": [world.team.slug, world.other_team.slug],
         "archives": ["not-mounted"],
-        "jobs": [world.season.background_jobs.create(kind="sheet", state="failed", reason="No runs.").pk],
+        "jobs": [world.season.background_jobs.create(kind="sheet", job=job).pk],
         "new-season": list(PRESETS),
         "announcement": [world.season.announcements.create(text="Welcome.").pk],
         "acknowledgement": [scored.acknowledgements.create(failed_at=scored.status_since).pk],

@@ -132,8 +132,8 @@ def history_page(request: HttpRequest, season: Season) -> Answer:
 
 
 @organisers.act("organise-history season")
-def undo_entry(request: SignedInRequest, season: Season, entry: int) -> Answer:
+def undo_entry(request: SignedInRequest, season: Season, number: int) -> Answer:
     """Take back a deletion or that a team was kept out."""
-    chosen = get_object_or_404(history(season), pk=entry)
+    chosen = get_object_or_404(history(season), pk=number)
     undo(season=season, entry=chosen, by=request.user)
     return _("%(subject)s: as before.") % {"subject": chosen.subject}

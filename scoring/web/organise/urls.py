@@ -133,6 +133,6 @@ urlpatterns = [
     ),
     page("new-season/<slug:preset>/", season_file.new_from_preset, "new-season-preset"),
     page("new-season/", season_file.new_season, "new-season"),
-    organise("history/<int:entry>/undo/", overview.undo_entry, "organise-undo"),
+    organise("history/<int:number>/undo/", overview.undo_entry, "organise-undo"),
     organise("history/", overview.history_page, "organise-history"),
 ]
