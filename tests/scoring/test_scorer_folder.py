@@ -9,7 +9,8 @@ import pytest
 from scoring.worker.child import SAFE_AGE, ScorerFolder, remove_leftovers
 
 HOLD = (
-    "import sys; from pathlib import Path; from scoring.worker.child import ScorerFolder;"
+    "import sys; from pathlib import Path; import django; django.setup();"
+    "from scoring.worker.child import ScorerFolder;"
     "folder = ScorerFolder(Path(sys.argv[1])); print(folder.path, flush=True); sys.stdin.read()"
 )
 
