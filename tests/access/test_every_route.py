@@ -29,7 +29,6 @@ from tests.access.table import (
     row,
     sign_in,
 )
-from tests.mass import IS_FULL
 
 pytestmark = pytest.mark.django_db
 
@@ -54,23 +53,12 @@ def test_every_row_has_an_answer_to_each_role_by_each_method():
     ] == []
 
 
-def asked_of(name: str, role: str) -> tuple[str, ...]:
-    """Where PUT, PATCH and DELETE have one answer, a role asks one of them, and all in `make proofs`.
-
-    A third of the roles each asks all addresses by the first, the second and the third.
-    """
-    others = METHODS[2:]
-    if IS_FULL or len({getattr(row(name), method) for method in others}) > 1:
-        return METHODS
-    return (*METHODS[:2], others[EVERY_ROLE.index(role) % len(others)])
-
-
 def walk(client, scene, role, names, methods=METHODS, phase=None, *, with_refused_methods=True):
     """Each answer; whatever it changes is undone before the next one."""
     sign_in(client, scene, role)
     signed_in = client.cookies.copy()
     for name in names:
-        for method in filter(methods.__contains__, asked_of(name, role)):
+        for method in methods:
             if not with_refused_methods and expected(name, method, role) == 405:
                 continue
             client.cookies = signed_in.copy()
@@ -79,7 +67,6 @@ def walk(client, scene, role, names, methods=METHODS, phase=None, *, with_refuse
                 transaction.set_rollback(True)
 
 
-@pytest.mark.mass
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_each_role_gets_the_answer_of_the_table(client, scene, role):
     """And nobody but organisers is told of inputs of a phase that has not opened."""
