@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -112,6 +113,7 @@ def stopped(reason: str, *details: str, code: int = USAGE_FAULT) -> int:
     return code
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m scoring",

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import hypothesis
 import pytest
+import pytest_randomly
 from django.conf import settings
 from django.core.cache import caches
 from django.db import connection
@@ -44,6 +45,9 @@ hypothesis.settings.load_profile("citeboard")
 
 # Nothing that is imported before the first test ever goes, so nobody looks for what of it could.
 gc.disable()
+
+# Each test would seed torch three times over, which takes longer than most tests; nothing here draws by it.
+pytest_randomly.entrypoint_reseeds = []
 
 
 def pytest_collection_modifyitems(config, items) -> None:
@@ -79,6 +83,7 @@ def pytest_collection_finish() -> None:
     """Modules and tests stay to the end: from here on the collector of memory passes them over."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)
     gc.enable()
 
 

@@ -7,7 +7,8 @@ stand below one package; wherever a file names one of them, in an import or in a
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "citeboard_scorer"
@@ -57,18 +58,18 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     for path, content in files.items():
         if not path.endswith(".py"):
             continue
-        for name in _imported(ast.parse(content, path)):
+        for name in _imported(content):
             package = name.partition(".")[0]
             if package in ("tasks", "scoring") or (package == PACKAGE and name not in modules):
                 raise WheelRefused(f"{path} imports {name}, which is not in the wheel")
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+@cache
+def _imported(content: bytes) -> frozenset[str]:
+    nodes = list(ast.walk(ast.parse(content)))
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    return frozenset(imported | {node.module for node in froms if node.module})
 
 
 def _read(path: Path) -> bytes:

@@ -5,12 +5,14 @@ import hashlib
 import io
 import json
 import re
+import shutil
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 from defusedxml.ElementTree import fromstring
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 
 from scoring.__main__ import main
@@ -21,6 +23,7 @@ from scoring.web.guides import site_wheel
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -33,8 +36,7 @@ def over(season: str) -> None:
     )
 
 
-@pytest.fixture
-def phase() -> Phase:
+def make_phase() -> Phase:
     """A phase with two scored runs on its board, open for another month."""
     season = factories.make_season(slug="past", licence="CC BY 4.0")
     task = factories.make_task(season=season, slug="spans", rules=["corrected", "official-2017"])
@@ -47,10 +49,29 @@ def phase() -> Phase:
     return phase
 
 
+@pytest.fixture(scope="module")
+def kept_phase(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_phase, django_db_blocker)
+
+
 @pytest.fixture
-def archive(phase, tmp_path) -> Path:
-    over("past")
-    return export(tmp_path / "archive", "--with-gold")
+def phase(db, kept_phase) -> Phase:
+    return kept_phase()
+
+
+@pytest.fixture(scope="module")
+def kept_archive(kept_phase, django_db_blocker, tmp_path_factory) -> Path:
+    with django_db_blocker.unblock(), transaction.atomic():
+        kept_phase()
+        over("past")
+        folder = export(tmp_path_factory.mktemp("kept") / "archive", "--with-gold")
+        transaction.set_rollback(True)
+    return folder
+
+
+@pytest.fixture
+def archive(kept_archive, tmp_path) -> Path:
+    return shutil.copytree(kept_archive, tmp_path / "archive")
 
 
 def export(folder: Path, *more: str, season: str = "past") -> Path:
