@@ -2,8 +2,6 @@
 commands.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -56,20 +56,19 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     stems = (path.removesuffix(".py").removesuffix("/__init__") for path in files if path.endswith(".py"))
     modules = {stem.replace("/", ".") for stem in stems}
     for path, content in files.items():
-        if not path.endswith(".py"):
-            continue
-        for name in _imported(content):
+        for name in _imported(content) if path.endswith(".py") else ():
             package = name.partition(".")[0]
             if package in ("tasks", "scoring") or (package == PACKAGE and name not in modules):
                 raise WheelRefused(f"{path} imports {name}, which is not in the wheel")
 
 
 @cache
-def _imported(content: bytes) -> frozenset[str]:
+def _imported(content: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(content)))
-    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
-    return frozenset(imported | {node.module for node in froms if node.module})
+    of_froms = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level)
+    return {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}.union(
+        filter(None, of_froms)
+    )
 
 
 def _read(path: Path) -> bytes:
