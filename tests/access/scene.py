@@ -109,7 +109,7 @@ class Scene:
             "asked": self.team.join_requests.get().pk,
             "proposal": MergeProposal.objects.get().pk,
             "digest": self.kept.short,
-            "system": system_slug(SYSTEM),
+            "system": system_slug(self.run.system),
             "entry": self.team.registrations.get().pk,
             "sheet": self.sheet.pk,
             "question": task.season.questions.latest("pk").pk,
