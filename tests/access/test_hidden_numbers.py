@@ -1,23 +1,27 @@
 """Numbers that a phase hides stay hidden on every address: people's ratings and what teams report as well."""
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from django.urls import reverse
 from django.urls.converters import IntConverter
 from django.utils import timezone
 
-from scoring.board.snapshots import keep
-from scoring.board.standings import standings
-from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore, Snapshot
-from tasks.models import ExtraTries, Gold, Phase, Season, Submission, TeamFigure
-from tests import factories
+from scoring.models import CRITERIA, HumanScore, OutsideMeasure, OutsideScore
+from tasks.models import Phase, Season, Submission, TeamFigure
 from tests.access.questions import questions_are_noted  # noqa: F401  (a fixture is found by being here)
-from tests.access.scene import SYSTEM, Scene, make_scene, mount_archive, without_instants
+from tests.access.scene import (
+    SYSTEM,
+    Scene,
+    beside,
+    make_scene,
+    mount_archive,
+    score_beside,
+    without_instants,
+)
 from tests.access.table import ROUTES, address, is_read, named
 from tests.kept_worlds import KeptWorld, keep_world
-from tests.scoring import boards, sheets
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("questions_are_noted")]
 
@@ -119,31 +123,15 @@ class Part:
 def make_parts() -> dict[str, Part]:
     """One for each way of hiding, which does not hide anything yet."""
     scene = make_scene()
-    parts = {way: Part(way, _beside(scene, f"part-{place}")) for place, way in enumerate(WAYS, start=1)}
+    parts = {way: Part(way, beside(scene, f"part-{place}")) for place, way in enumerate(WAYS, start=1)}
     for part in parts.values():
         _measure(part)
     return parts
 
 
-def _beside(scene: Scene, slug: str) -> Scene:
-    """The same of everything that a season has, and another one of what a phase has."""
-    people = scene.people
-    phase = factories.make_phase(task=scene.phase.task, with_gold=False, slug=slug)
-    run = factories.make_submission(phase=phase, team=scene.team, user=people["mate"], status="scored")
-    run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
-    ExtraTries.objects.create(phase=phase, team=scene.team, tries=2, reason="The site was away.")
-    sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])
-    return replace(scene, phase=phase, run=run, sheet=sheet)
-
-
 def _measure(part: Part) -> None:
     scene = part.scene
-    scene.run.system = part.system
-    scene.run.save()
-    score = float(f"{part.score}159")
-    boards.score(scene.run, score, gold=Gold.objects.get(task=scene.phase.task, split=scene.phase.split))
-    boards.by_class(scene.run, "topic", {"C90-2039": score})
-    scene.kept = keep(standings(scene.phase, None), Snapshot.Occasion.CITED)
+    score_beside(scene, part.system, float(f"{part.score}159"))
     scene.sheet.published_at = scene.sheet.created_at
     scene.sheet.save()
     HumanScore.objects.bulk_create(
@@ -167,7 +155,7 @@ def _measure(part: Part) -> None:
 
 def make_measured_scene() -> Scene:
     """With one phase alone that has numbers."""
-    part = Part(WAYS[0], _beside(make_scene(), "measured"))
+    part = Part(WAYS[0], beside(make_scene(), "measured"))
     _measure(part)
     return part.scene
 
