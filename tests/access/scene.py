@@ -4,7 +4,7 @@ import datetime as dt
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -109,7 +109,7 @@ class Scene:
             "asked": self.team.join_requests.get().pk,
             "proposal": MergeProposal.objects.get().pk,
             "digest": self.kept.short,
-            "system": system_slug(SYSTEM),
+            "system": system_slug(self.run.system),
             "entry": self.team.registrations.get().pk,
             "sheet": self.sheet.pk,
             "question": task.season.questions.latest("pk").pk,
@@ -183,6 +183,26 @@ def make_scene() -> Scene:
         job=_background_job(season, people["organiser"]),
         people=people,
     )
+
+
+def beside(scene: Scene, slug: str) -> Scene:
+    """The same of everything that a season has, and another one of what a phase has."""
+    people = scene.people
+    phase = factories.make_phase(task=scene.phase.task, with_gold=False, slug=slug)
+    run = factories.make_submission(phase=phase, team=scene.team, user=people["mate"], status="scored")
+    run.acknowledgements.create(failed_at=run.status_since, note="Seen.", by=people["organiser"])
+    ExtraTries.objects.create(phase=phase, team=scene.team, tries=2, reason="The site was away.")
+    sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]])
+    return replace(scene, phase=phase, run=run, sheet=sheet)
+
+
+def score_beside(scene: Scene, system: str, score: float) -> None:
+    """Its run, and the board that is kept with it."""
+    scene.run.system = system
+    scene.run.save()
+    boards.score(scene.run, score, gold=Gold.objects.get(task=scene.phase.task, split=scene.phase.split))
+    boards.by_class(scene.run, "topic", {"C90-2039": score})
+    scene.kept = keep(standings(scene.phase, None), Snapshot.Occasion.CITED)
 
 
 def mount_archive() -> None:

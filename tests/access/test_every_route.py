@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from dataclasses import dataclass
 
 import pytest
 from django.db import transaction
@@ -16,6 +17,11 @@ from tests.access.scene import (
     ROLES,
     SCORE_SHOWN,
     SYSTEM,
+    Scene,
+    beside,
+    make_scene,
+    mount_archive,
+    score_beside,
     without_instants,
 )
 from tests.access.table import (
@@ -29,6 +35,7 @@ from tests.access.table import (
     row,
     sign_in,
 )
+from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +60,43 @@ def test_every_row_has_an_answer_to_each_role_by_each_method():
     ] == []
 
 
+#: The name and the score of a run whose phase shows its board to organisers alone.
+HIDDEN_SYSTEM, HIDDEN_SCORE, HIDDEN_SCORE_SHOWN = "Covert system", 0.618, "0.618"
+
+
+@dataclass
+class Scenes:
+    """The scene, and the same with a phase beside its own that hides what stands on its board."""
+
+    open: Scene
+    hidden: Scene
+
+
+def make_scenes() -> Scenes:
+    scene = make_scene()
+    hidden = beside(scene, "hidden")
+    score_beside(hidden, HIDDEN_SYSTEM, HIDDEN_SCORE)
+    Phase.objects.filter(pk=hidden.phase.pk).update(board="organisers", version=2)
+    hidden.phase.refresh_from_db()
+    return Scenes(scene, hidden)
+
+
+@pytest.fixture(scope="module")
+def kept_scenes(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_scenes, django_db_blocker)
+
+
+@pytest.fixture
+def scenes(db, kept_scenes) -> Scenes:
+    mount_archive()
+    return kept_scenes()
+
+
+@pytest.fixture
+def scene(scenes) -> Scene:
+    return scenes.open
+
+
 def walk(client, scene, role, names, methods=METHODS, phase=None, *, with_refused_methods=True):
     """Each answer; whatever it changes is undone before the next one."""
     sign_in(client, scene, role)
@@ -69,9 +113,11 @@ def walk(client, scene, role, names, methods=METHODS, phase=None, *, with_refuse
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_each_role_gets_the_answer_of_the_table(client, scene, role):
-    """And nobody but organisers is told of inputs of a phase that has not opened."""
+    """And nobody but organisers is told of inputs of a phase that has not opened, or of a hidden board."""
     found, wanted = {}, {}
     secrets = (GOLD,) if role in WATCHING else (GOLD, *secrets_of(scene.later))
+    if role in OTHERS:
+        secrets += HIDDEN_SYSTEM, HIDDEN_SCORE_SHOWN
     for name, method, response in walk(client, scene, role, OUR_ROUTES):
         found[name, method] = response.status_code
         wanted[name, method] = expected(name, method, role)
@@ -123,7 +169,7 @@ def test_whoever_opens_the_address_of_a_form_is_led_to_a_page(client, scene):
     for name, _, response in walk(client, scene, "organiser", names, ["GET"]):
         assert "POST" in response["Allow"], name
         leads[name] = re.search(r'<a href="([^"]+)">The page above it', response.said.decode())[1]
-    assert [name for name, path in leads.items() if client.get(path).status_code == 405] == []
+    assert [path for path in sorted(set(leads.values())) if client.get(path).status_code == 405] == []
     assert leads["enter"] == reverse("season", args=[scene.phase.task.season.slug])
     assert leads["submission-withdraw"] == reverse("submission", args=[scene.run.pk])
 
@@ -157,20 +203,30 @@ def test_inputs_of_a_phase_that_has_not_opened_are_there_for_its_organisers_alon
 
 
 @pytest.mark.parametrize("role", OTHERS)
-def test_no_address_tells_a_hidden_score_or_name_to_those_it_is_hidden_from(client, scene, role):
-    """A method that an address refuses tells neither to anybody: the first test looks at those."""
-    Phase.objects.update(board="organisers", version=2)
-    for name, method, response in walk(client, scene, role, OUR_ROUTES, with_refused_methods=False):
+def test_no_address_of_a_phase_tells_a_hidden_score_or_name_to_those_it_is_hidden_from(client, scenes, role):
+    """On those of the phase, its run and the like; on all others the first test looks for them.
+
+    A method that an address refuses tells nothing to anybody: the first test looks at those.
+    """
+    hidden = scenes.hidden
+    own = [name for name in OUR_ROUTES if address(name, hidden) != address(name, scenes.open)]
+    assert len(own) > 100
+    for name, method, response in walk(client, hidden, role, own, with_refused_methods=False):
         said = text_of(response)
-        assert SCORE_SHOWN not in said, (name, method)
-        assert SYSTEM not in said, (name, method)
+        assert HIDDEN_SCORE_SHOWN not in said, (name, method)
+        assert HIDDEN_SYSTEM not in said, (name, method)
 
 
-def test_who_may_see_them_sees_the_score_the_name_and_the_inputs(client, scene):
+def test_who_may_see_them_sees_the_score_the_name_and_the_inputs(client, scenes):
     """So that the tests above look for what would be there."""
+    scene = scenes.open
     sign_in(client, scene, "visitor")
     board = text_of(ask(client, "board", "GET", scene))
     assert SCORE_SHOWN in board
     assert SYSTEM in board
-    Phase.objects.update(opens="2026-01-01T00:00:00Z")
+    Phase.objects.update(opens="2026-01-01T00:00:00Z", board="everyone", version=3)
+    for name in ("board", "standing", "team-system", "team-results", "api:season", "api:task"):
+        said = text_of(ask(client, name, "GET", scenes.hidden))
+        assert HIDDEN_SCORE_SHOWN in said, name
+        assert HIDDEN_SYSTEM in said, name
     assert INPUTS in text_of(ask(client, "inputs", "GET", scene, scene.later))

@@ -4,8 +4,9 @@ import pytest
 from django.urls import reverse
 
 from tasks.models import Phase, Season
-from tests.access.scene import make_scene
+from tests.access.scene import Scene, make_scene, mount_archive
 from tests.access.table import ROUTES, address
+from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
 #: Pages that everybody sees alike, and that a signed-in browser may keep for as long as they stay the same.
@@ -19,9 +20,15 @@ PUBLIC = {
 FOR_THE_PUBLIC = {"team-badge", "team-system-badge", "board-feed"}
 
 
+@pytest.fixture(scope="module")
+def kept_scene(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_scene, django_db_blocker)
+
+
 @pytest.fixture
-def scene():
-    return make_scene()
+def scene(db, kept_scene) -> Scene:
+    mount_archive()
+    return kept_scene()
 
 
 def kept(client, scene, role: str, names) -> dict[str, str]:
