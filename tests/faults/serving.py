@@ -101,6 +101,11 @@ class Served:
         if self.works:
             until(lambda: self.pid("worker") and self.scorer, "a worker is ready")
 
+    def wait_until_whole(self) -> None:
+        """Each process of the queue is there, in the place of those that were killed as well."""
+        roles = ("worker", "monitor", "pusher")
+        until(lambda: self.sentinel and all(map(self.pid, roles)) and self.scorer, "the queue is whole")
+
     def _own(self, word: str) -> int | None:
         """The child of `serve` whose command has this word."""
         for child in psutil.Process(self.process.pid).children():
@@ -125,8 +130,10 @@ class Served:
 
     @property
     def sentinel(self) -> int | None:
-        children = [] if self.leader is None else psutil.Process(self.leader).children()
-        return children[0].pid if children else None
+        with suppress(psutil.NoSuchProcess):
+            children = [] if self.leader is None else psutil.Process(self.leader).children()
+            return children[0].pid if children else None
+        return None
 
     def pid(self, role: str) -> int | None:
         """The last worker, monitor or pusher that began and is there."""
@@ -182,11 +189,11 @@ class Served:
 
 
 @contextmanager
-def stopped(pid: int) -> Iterator[None]:
+def stopped(pid: int) -> Iterator[int]:
     """A process that does not move in this block."""
     os.kill(pid, signal.SIGSTOP)
     try:
-        yield
+        yield pid
     finally:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)

@@ -63,28 +63,33 @@ def endless(name):
 
 
 class TestABusyWorker:
-    def test_killed_after_its_claim(self, serve, send):
-        """It is held there by a run that cannot be read to its end."""
-        submission = send()
-        with endless(f"runs/{submission.file}"):
+    def test_killed_or_hanging_loses_its_job(self, serve, send):
+        claimed = send()
+        # It is held there by a run that cannot be read to its end.
+        with endless(f"runs/{claimed.file}"):
             served = serve()
-            until(lambda: running(submission), "the job is claimed")
+            until(lambda: running(claimed), "the job is claimed")
             kill(served.pid("worker"))
-        assert bound(wait_until_settled(submission))
-        assert submission.jobs.get().attempt == 2
-        assert_scored_exactly_once(submission)
+        assert bound(wait_until_settled(claimed))
 
-    def test_killed_while_its_scorer_computes(self, serve, send):
-        served = serve()
-        worker, scorer = served.pid("worker"), served.scorer
-        with stopped(scorer):
-            submission = send()
-            until(lambda: running(submission), "the job is claimed")
+        served.wait_until_whole()
+        worker = served.pid("worker")
+        with stopped(served.scorer) as scorer:
+            computed = send()
+            until(lambda: running(computed), "the job is claimed")
             kill(worker)
             until(lambda: not is_running(scorer), "the scorer is gone with its worker")
-        assert bound(wait_until_settled(submission))
-        assert submission.jobs.get().attempt == 2
-        assert_scored_exactly_once(submission)
+        assert bound(wait_until_settled(computed))
+
+        served.wait_until_whole()
+        worker = served.pid("worker")
+        with stopped(served.scorer):
+            hanging = send()
+            until(lambda: running(hanging), "the job is claimed")
+            os.kill(worker, signal.SIGSTOP)
+            assert bound(wait_until_settled(hanging))
+        assert [run.jobs.get().attempt for run in (claimed, computed, hanging)] == [2, 2, 2]
+        assert_scored_exactly_once(claimed, computed, hanging)
 
     def test_killed_before_it_commits(self, serve, send):
         served = serve(CITEBOARD_LEASE_SECONDS=str(2 * LEASE))
@@ -109,35 +114,23 @@ class TestABusyWorker:
         [left] = kept(submission)
         assert left.startswith(f"job-{job.pk}-2-")
 
-    def test_that_hangs_loses_its_job(self, serve, send):
-        served = serve()
-        worker, scorer = served.pid("worker"), served.scorer
-        with stopped(scorer):
-            submission = send()
-            until(lambda: running(submission), "the job is claimed")
-            os.kill(worker, signal.SIGSTOP)
-            assert bound(wait_until_settled(submission))
-        assert submission.jobs.get().attempt == 2
-        assert_scored_exactly_once(submission)
-
 
 class TestAGroupAtOtherWork:
     """Killed as a whole, it loses at once what it had, whatever the lease."""
 
-    def test_in_the_background(self, serve, phase, tmp_path):
+    def test_in_the_background_and_at_a_board(self, serve, send, phase, tmp_path):
         organiser, sent = make_user(), tmp_path / "labels.jsonl"
         phase.task.season.organisers.create(user=organiser)
         sent.write_text("nonsense\n")
         upload = Upload(sent, sent.name)
         asked = ask_for_labels(season=phase.task.season, model="m@1", upload=upload, by=organiser)
         with endless(f"statistics/{asked.file}") as is_read:
-            self.kill_once(is_read, serve())
+            served = serve()
+            self.kill_once(is_read, served)
         until(lambda: ended(asked.job), "it has come to an end")
         asked.refresh_from_db()
         assert (asked.job.attempt, [problem["line"] for problem in asked.problems]) == (2, [1])
 
-    def test_at_a_board(self, serve, send):
-        served = serve()
         submission = send()
         wait_until_settled(submission)
         until(lambda: BoardOrder.objects.filter(job__state="done", version__gt=0), "it is compared")
@@ -187,38 +180,36 @@ def locked_for_writing(phase):
         other.close()
 
 
-class TestAScorer:
-    def test_killed_at_its_work_is_begun_again(self, serve, send):
-        served = serve()
-        scorer = served.scorer
-        with stopped(scorer):
-            submission = send()
-            until(lambda: running(submission), "the job is claimed")
-            kill(scorer)
-        wait_until_settled(submission)
-        assert submission.jobs.get().attempt == 2
-        assert_scored_exactly_once(submission)
-
-    def test_killed_while_it_waits_costs_nothing(self, serve, send):
-        served = serve(**LONG)
-        kill(served.scorer)
-        submission = send()
-        wait_until_settled(submission)
-        assert submission.jobs.get().attempt == 1
-        assert_scored_exactly_once(submission)
+def test_a_scorer_killed_while_it_waits_costs_nothing_and_at_its_work_is_begun_again(serve, send):
+    served = serve(**LONG)
+    kill(served.scorer)
+    first = send()
+    wait_until_settled(first)
+    assert first.jobs.get().attempt == 1
+    until(lambda: served.scorer, "another scorer waits")
+    with stopped(served.scorer) as scorer:
+        second = send()
+        until(lambda: running(second), "the job is claimed")
+        kill(scorer)
+    wait_until_settled(second)
+    assert second.jobs.get().attempt == 2
+    assert_scored_exactly_once(first, second)
 
 
-@pytest.mark.parametrize("role", ["worker", "monitor", "pusher", "sentinel", "leader"])
-def test_an_idle_process_of_the_queue_killed(serve, send, role):
+def test_an_idle_process_of_the_queue_killed(serve, send):
     """An idle worker may hold the lock of the queue: then the queue hands out nothing any more."""
     served = serve()
-    before = send()
-    wait_until_settled(before)
-    kill(getattr(served, role, None) or served.pid(role))
-    after = [send() for _ in range(3)]
-    assert bound(wait_until_settled(*after))
-    assert_scored_exactly_once(before, *after)
-    assert max(job.attempt for job in Job.objects.all()) <= 2
+    scored = [send()]
+    wait_until_settled(*scored)
+    for role in ("worker", "monitor", "pusher", "sentinel", "leader"):
+        gone = getattr(served, role, None) or served.pid(role)
+        kill(gone)
+        after = [send() for _ in range(3)]
+        assert bound(wait_until_settled(*after)), role
+        scored += after
+        assert max(job.attempt for job in Job.objects.all()) <= 2, role
+        served.wait_until_whole()
+    assert_scored_exactly_once(*scored)
 
 
 def test_serve_killed_takes_all_its_processes_along(serve, send):
@@ -228,15 +219,13 @@ def test_serve_killed_takes_all_its_processes_along(serve, send):
     kill(served.process.pid)
     until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it")
     submission = send()
-    serve()
+    served = serve()
     wait_until_settled(submission)
     assert_scored_exactly_once(submission)
-
-
-def test_a_queue_that_cannot_end_by_itself_ends_after_its_parent(serve):
-    served = serve()
-    family, sentinel = served.family(), served.sentinel
-    os.kill(sentinel, signal.SIGSTOP)
+    # As well where the queue cannot end by itself.
+    served.wait_until_whole()
+    family = served.family()
+    os.kill(served.sentinel, signal.SIGSTOP)
     kill(served.process.pid)
     until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left of it")
 

@@ -35,34 +35,6 @@ def stored_runs() -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_web_process_killed_during_an_upload_leaves_nothing_behind(serve, phase, token):
-    served = serve(only=None)
-    before = stored_runs()
-    head = (
-        f"POST /api/v1/phases/{phase.pk}/submissions/ HTTP/1.1\r\nHost: localhost\r\n"
-        f"Authorization: Token {token}\r\nContent-Type: multipart/form-data; boundary=x\r\n"
-        "Content-Length: 1000000\r\n\r\n"
-        '--x\r\nContent-Disposition: form-data; name="system"\r\n\r\nA system\r\n'
-        '--x\r\nContent-Disposition: form-data; name="run"; filename="run.jsonl"\r\n\r\n'
-    )
-    incoming = settings.FILE_UPLOAD_TEMP_DIR
-    with socket.create_connection(("127.0.0.1", served.port)) as sender:
-        sender.sendall(head.encode() + b"x" * 500_000)
-        until(lambda: list(incoming.iterdir()), "the upload arrives")
-        for pid in served.web_processes:
-            kill(pid)
-    until(lambda: answers(served.port), "the site answers again")
-    assert not Submission.objects.exists()
-    assert stored_runs() == before
-    half = list(incoming.iterdir())
-    assert half
-    for path in half:
-        os.utime(path, (0, 0))
-    until(lambda: not list(incoming.iterdir()), "the sweeper has removed what had half arrived")
-    number = until_uploaded(served, phase, token)
-    assert Submission.objects.get().pk == number
-
-
 def counted(served, route: str) -> float:
     """Requests of this route, as `/metrics` has them."""
     told = httpx.get(f"http://127.0.0.1:{served.port}/metrics", timeout=30)
@@ -101,8 +73,30 @@ def until_uploaded(served, phase, token, number: int = 1) -> int:
     return done[-1]
 
 
-def test_every_upload_that_was_answered_is_there_while_web_processes_are_killed(serve, phase, token):
+def test_web_processes_killed_leave_no_half_upload_and_every_upload_that_was_answered(serve, phase, token):
     served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
+    before = stored_runs()
+    head = (
+        f"POST /api/v1/phases/{phase.pk}/submissions/ HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Token {token}\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+        "Content-Length: 1000000\r\n\r\n"
+        '--x\r\nContent-Disposition: form-data; name="system"\r\n\r\nA system\r\n'
+        '--x\r\nContent-Disposition: form-data; name="run"; filename="run.jsonl"\r\n\r\n'
+    )
+    incoming = settings.FILE_UPLOAD_TEMP_DIR
+    with socket.create_connection(("127.0.0.1", served.port)) as sender:
+        sender.sendall(head.encode() + b"x" * 500_000)
+        until(lambda: list(incoming.iterdir()), "the upload arrives")
+        for pid in served.web_processes:
+            kill(pid)
+    until(lambda: answers(served.port), "the site answers again")
+    assert not Submission.objects.exists()
+    assert stored_runs() == before
+    half = list(incoming.iterdir())
+    assert half
+    for path in half:
+        os.utime(path, (0, 0))
+    until(lambda: not list(incoming.iterdir()), "the sweeper has removed what had half arrived")
     seed = random.Random(7)
     with ThreadPoolExecutor(3) as pool:
         sent = [pool.submit(until_uploaded, served, phase, token, number) for number in range(1, 13)]
@@ -120,7 +114,7 @@ def test_every_upload_that_was_answered_is_there_while_web_processes_are_killed(
     assert len(stored_runs()) >= len(submissions)
 
 
-def test_a_site_that_hangs_is_started_anew(serve):
+def test_a_site_that_hangs_is_started_anew_and_ctrl_c_ends_it_as_well(serve):
     served = serve(only="site")
     before = served.site
     for pid in served.web_processes:
@@ -128,9 +122,14 @@ def test_a_site_that_hangs_is_started_anew(serve):
     until(lambda: served.site not in (None, before), "the site is started anew")
     until(lambda: answers(served.port), "the site answers again")
     assert not is_running(before)
+    family = served.family()
+    served.process.send_signal(signal.SIGINT)
+    served.process.wait(60)
+    assert served.process.returncode == 0
+    until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left")
 
 
-def test_the_whole_house_is_started_and_ended_by_one_command(serve, phase, token):
+def test_the_whole_house_is_started_and_ended_by_one_command_and_doctor_finds_it_well(serve, phase, token):
     served = serve(only=None, CITEBOARD_WEB_WORKERS="2")
     address = f"http://127.0.0.1:{served.port}"
     assert f"Citeboard is ready on {address} (Ctrl-C ends it)." in served.said().splitlines()
@@ -138,17 +137,14 @@ def test_the_whole_house_is_started_and_ended_by_one_command(serve, phase, token
     run = Submission.objects.get(pk=number)
     wait_until_settled(run)
     assert_scored_exactly_once(run)
+    told = command(served.environment, "doctor", "--json")
+    assert told.stderr == ""
+    states = {found["name"]: found["state"] for found in json.loads(told.stdout)}
+    assert (states["workers"], states["sweeper"]) == ("good", "good")
+    # Nothing is gathered for the tests.
+    assert [name for name, state in states.items() if state == "bad"] == ["static"]
     assert served.stop() < 30
     assert served.process.returncode == 0
-
-
-def test_ctrl_c_ends_it_as_well(serve):
-    served = serve(only="site")
-    family = served.family()
-    served.process.send_signal(signal.SIGINT)
-    served.process.wait(60)
-    assert served.process.returncode == 0
-    until(lambda: not [pid for pid in family if is_running(pid)], "nothing is left")
 
 
 def command(environment, *arguments: str, **more: str) -> subprocess.CompletedProcess:
@@ -182,14 +178,3 @@ def test_a_database_that_was_not_migrated_is_named_before_anything_is_started(ch
     assert ended.returncode == 1
     assert "run `manage.py migrate`" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_doctor_finds_the_worker_that_serve_has_started(serve, send, child_environment):
-    served = serve()
-    wait_until_settled(send())
-    told = command(served.environment, "doctor", "--json")
-    assert told.stderr == ""
-    states = {found["name"]: found["state"] for found in json.loads(told.stdout)}
-    assert (states["workers"], states["sweeper"]) == ("good", "good")
-    # Nothing is gathered for the tests.
-    assert [name for name, state in states.items() if state == "bad"] == ["static"]

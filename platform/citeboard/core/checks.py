@@ -1,4 +1,4 @@
-"""What only a running site can know about its environment."""
+"""What only a running site can know about its environment; code and addresses were checked before."""
 
 import os
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ FOR_TESTS = (
 )
 
 
-@register()
+@register("environment")
 def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Cookies that travel in the clear are for one's own machine."""
     if settings.INSECURE_HTTP and not _is_loopback(urlsplit(settings.BASE_URL).hostname or ""):
@@ -37,7 +37,7 @@ def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessa
     return []
 
 
-@register()
+@register("environment")
 def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return unknown_names(os.environ, [*settings.ENVIRONMENT.declared, *FOR_TESTS])
 
@@ -52,7 +52,7 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
     return warnings
 
 
-@register()
+@register("environment")
 def a_sweep_comes_before_a_lease_ends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.SWEEP_SECONDS > settings.LEASE_SECONDS:
         return [

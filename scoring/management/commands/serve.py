@@ -17,6 +17,7 @@ class Command(BaseCommand):
         "restarted when they die or hang. "
         "SIGTERM or Ctrl-C ends everything; runs that were being scored are scored again by themselves."
     )
+    requires_system_checks = ["environment", "models"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--only", choices=PARTS, help="one of the two, where the other runs elsewhere")

@@ -13,15 +13,12 @@ class Command(BaseCommand):
         "Set moving again what has stopped: jobs whose worker is gone, jobs that wait, wakes that were lost. "
         "`serve` does this by itself; any number of sweepers may run."
     )
+    requires_system_checks = ["environment", "models"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until ended, at this pace")
-
-        parser.add_argument(
-            "--without-posting",
-            action="store_true",
-            help="wait for no mail server and no program of organisers; another sweeper sends to them",
-        )
+        words = "wait for no mail server and no program of organisers; another sweeper sends to them"
+        parser.add_argument("--without-posting", action="store_true", help=words)
 
     def handle(self, *args: Any, every: float | None, without_posting: bool, **options: Any) -> None:
         if every is None:

@@ -19,8 +19,7 @@ class EndingCluster(Cluster):
     """
 
     def __init__(self) -> None:
-        self._parent = os.getppid()
-        self._is_ending = False
+        self._parent, self._is_ending = os.getppid(), False
         super().__init__()
 
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:
@@ -34,6 +33,7 @@ class EndingCluster(Cluster):
 
 class Command(BaseCommand):
     help = "Take jobs from the queue and do them, until told to end. `manage.py serve` keeps it running."
+    requires_system_checks = ["environment", "models"]
 
     def handle(self, *args: Any, **options: Any) -> None:
         EndingCluster().start()
