@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -46,9 +47,6 @@ hypothesis.settings.load_profile("citeboard")
 # Nothing that is imported before the first test ever goes, so nobody looks for what of it could.
 gc.disable()
 
-# Each test would seed torch three times over, which takes longer than most tests; nothing here draws by it.
-pytest_randomly.entrypoint_reseeds = []
-
 
 def pytest_collection_modifyitems(config, items) -> None:
     """`make proofs` runs what proves by mass; the second database what can tell it from the first."""
@@ -80,11 +78,24 @@ def uses_a_database(item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay to the end: from here on the collector of memory passes them over."""
+    """Modules and tests stay to the end: from here on the collector of memory passes them over.
+
+    What can go since then is looked for more seldom than by default, which costs a process of tests much.
+    """
+    pytest_randomly.entrypoint_reseeds = [seed_torch]
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
+
+
+def seed_torch(seed: int) -> None:
+    """What `torch.manual_seed` does where nothing computes on a graphics card; three times in each test.
+
+    Without a card it writes down the whole stack of calls for the moment at which one turns up.
+    """
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.manual_seed(seed)
 
 
 @pytest.fixture(scope="session")
@@ -135,6 +146,16 @@ def _warm_scorers() -> Iterator[None]:
         patch.setattr("scoring.worker.child.subprocess", warm.as_module())
         yield
     warm.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_parser() -> Iterator[None]:
+    """A process of the program reads one command line; this one reads hundreds, with the same parser."""
+    from scoring import __main__ as program
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "parser", cache(program.parser))
+        yield
 
 
 @pytest.fixture

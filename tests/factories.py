@@ -1,12 +1,13 @@
 """The least that is valid; a test states only what matters to it.
 
-Gold is the small corpus of `tests.tasks.types.corpus`, loaded through the site's own door.
+Gold is the small corpus of `tests.tasks.types.corpus`, packed and recorded as the site does it.
 """
 
 import datetime as dt
 import itertools
 import json
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from allauth.account.models import EmailAddress
@@ -14,11 +15,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from citeboard.teams.models import Membership, Team, User
-from tasks.gold.gold_files import load_gold
+from tasks.gold.gold_files import keep_gold, record_gold
+from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Job, Organiser, Phase, Registration, Season, Submission, Task
 from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import submit_baseline, submit_run
 from tasks.submissions.uploads import Upload
+from tasks.types import task_type
+from tasks.types.files import open_inputs
 from tests.tasks.types.corpus import CITANCES, write_topic
 
 _numbers = itertools.count(1)
@@ -81,12 +85,19 @@ def make_phase(*, task: Task | None = None, with_gold: bool = True, **fields) ->
 
 def make_gold(*, phase: Phase, citances=CITANCES, topics=TOPICS, reason: str = "first release") -> Gold:
     """The gold of a phase's split; other citances than before make a new version."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_corpus(Path(folder) / "corpus", citances=citances, topics=topics)
-        gold, _ = load_gold(
-            task=phase.task, split=phase.split, paths=[Path(folder) / "corpus"], reason=reason
-        )
+    task = phase.task
+    prepared = _prepared(task.type, json.dumps([task.options, citances, topics]))
+    gold, _ = record_gold(task=task, split=phase.split, kept=keep_gold(prepared), reason=reason)
     return gold
+
+
+@cache
+def _prepared(slug: str, of: str) -> PreparedGold:
+    """As `load_gold` packs it, once in a process; the files go with the folder of the test run."""
+    options, citances, topics = json.loads(of)
+    folder = Path(tempfile.mkdtemp(dir=settings.DATA_DIR))
+    corpus = write_corpus(folder / "corpus", citances=citances, topics=topics)
+    return prepare_gold(task_type(slug), open_inputs([corpus]), options, folder)
 
 
 def write_corpus(folder: Path, *, citances=CITANCES, topics=TOPICS) -> Path:

@@ -62,14 +62,13 @@ class Question:
         )
 
 
-def open_question(board: Board) -> Question | None:
+def open_questions(board: Board) -> Iterator[Question]:
     leaders = ClassLeader.objects.filter(phase=board.phase, rules=board.rules, gold=board.gold).order_by()
     answers = leaders.values_list("dimension", "metric", "among").distinct()
     among = {(dimension, metric): systems for dimension, metric, systems in answers}
     for question in questions(board):
         if among.get((question.dimension, question.metric.name)) != question.among:
-            return question
-    return None
+            yield question
 
 
 def questions(board: Board) -> Iterator[Question]:

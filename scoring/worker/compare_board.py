@@ -23,7 +23,7 @@ from scoring.board.comparisons import (
     with_too_few_trials,
 )
 from scoring.board.counting import board_gold
-from scoring.board.leaders import answered, open_question, save_leaders
+from scoring.board.leaders import answered, open_questions, save_leaders
 from scoring.board.standings import standings
 from scoring.board.visibility import Audience
 from scoring.metrics import known_metric, metric_of
@@ -37,14 +37,13 @@ from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
-#: Seconds after which the queue may have its worker back.
-LONGEST = 10.0
+#: Seconds after which the queue may have its worker back, and after which classes ask whether it wants it.
+LONGEST, MOMENT = 10.0, 0.1
 
 #: By dimension, class and metric.
 Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
-
 
 #: Wakes of earlier releases name it.
 compare_board = take_jobs
@@ -133,8 +132,8 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
     if rules not in phase.task.rules:
         return False
     board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
-    question = open_question(board)
-    if question is not None:
+    until, leaders = time.monotonic() + MOMENT, None
+    for question in open_questions(board):
         try:
             leaders = answered(board, question)
         except StatisticsAway:
@@ -143,11 +142,12 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
             log.exception("Nobody is said to lead %s by %s", question.dimension, question.metric.name)
             leaders = question.unanswered(board)
         save_leaders(board, question, leaders)
+        if time.monotonic() > until:
+            break
+    if leaders is not None:
         return True
-    waiting = Evaluation.objects.filter(
-        pk__in=[row.evaluation for row in board.rows], has_class_intervals=False
-    ).select_related("phase__task")
-    evaluation = waiting.order_by("pk").first()
+    left = Evaluation.objects.filter(pk__in=[row.evaluation for row in board.rows], has_class_intervals=False)
+    evaluation = left.select_related("phase__task").order_by("pk").first()
     if evaluation is not None:
         try:
             give_intervals(evaluation)

@@ -12,7 +12,7 @@ from tasks.types import task_types
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
-from tests.scoring import boards, compared
+from tests.scoring import boards
 from tests.scoring.compared import scored
 from tests.tasks.test_every_type import sample, sample_options
 
@@ -23,13 +23,13 @@ CITANCE = "D01-0004, citance 1 (D05-0001)"
 
 
 @pytest.fixture
-def phase() -> Phase:
-    return compared.make_phase()
+def phase(pair) -> Phase:
+    return pair[0]
 
 
 @pytest.fixture
-def runs(phase) -> tuple[Submission, Submission]:
-    return scored(phase, 9, system="Better"), scored(phase, 3, system="Worse")
+def runs(pair) -> tuple[Submission, ...]:
+    return pair[1]
 
 
 def ask(client, phase, runs=(), *, status=200, **query) -> str:

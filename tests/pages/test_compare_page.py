@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def phase() -> Phase:
-    return compared.make_phase()
+def phase(pair) -> Phase:
+    return pair[0]
 
 
 @pytest.fixture
-def runs(phase) -> tuple[Submission, Submission]:
-    return scored(phase, 9, system="Better"), scored(phase, 3, system="Worse")
+def runs(pair) -> tuple[Submission, ...]:
+    return pair[1]
 
 
 def ask(client, phase, *, status=200, **query) -> str:

@@ -8,20 +8,36 @@ import pytest
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.conftest import API
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards, compared
 from tests.scoring.compared import scored
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def phase() -> Phase:
-    return compared.make_phase()
+def make_three() -> tuple[Phase, list[Submission]]:
+    phase = compared.make_phase()
+    return phase, [scored(phase, right, system=f"Of {right}") for right in (9, 6, 3)]
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_three, django_db_blocker)
 
 
 @pytest.fixture
-def runs(phase) -> list[Submission]:
-    return [scored(phase, right, system=f"Of {right}") for right in (9, 6, 3)]
+def world(request, db, kept) -> tuple[Phase, list[Submission]]:
+    return kept() if "runs" in request.fixturenames else (compared.make_phase(), [])
+
+
+@pytest.fixture
+def phase(world) -> Phase:
+    return world[0]
+
+
+@pytest.fixture
+def runs(world) -> list[Submission]:
+    return world[1]
 
 
 def ask(client, phase, *runs, status=200, **query) -> str:

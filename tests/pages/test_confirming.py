@@ -17,6 +17,7 @@ from tasks.models.notifications import Channel, Kind
 from tasks.notifications.reading import choose
 from tasks.seasons.presets import clone_season
 from tests import factories
+from tests.kept_worlds import keep_world
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to
 
@@ -26,19 +27,9 @@ PRELIMINARY = "preliminary: {} of 2 teams have confirmed"
 WRONG = "Two answers of ours count as missing."
 
 
-@pytest.fixture
-def ada():
-    return factories.make_user()
-
-
-@pytest.fixture
-def bob():
-    return factories.make_user()
-
-
-@pytest.fixture
-def phase(ada, bob):
+def make_confirmed():
     """Closed an hour ago: two teams with a run that counts each, an earlier one that does not, a baseline."""
+    ada, bob = factories.make_user(), factories.make_user()
     now = timezone.now()
     phase = boards.make_phase(
         board="everyone", confirms_results=True, opens=now - 9 * HOUR, closes=now - HOUR
@@ -48,7 +39,32 @@ def phase(ada, bob):
     boards.scored_run(phase, first, 0.4, system="worse")
     boards.scored_run(phase, second, 0.5, system="theirs")
     boards.scored_run(phase, None, 0.3, system="base")
-    return phase
+    return phase, ada, bob
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker):
+    return keep_world(make_confirmed, django_db_blocker)
+
+
+@pytest.fixture
+def world(db, kept):
+    return kept()
+
+
+@pytest.fixture
+def phase(world):
+    return world[0]
+
+
+@pytest.fixture
+def ada(world):
+    return world[1]
+
+
+@pytest.fixture
+def bob(world):
+    return world[2]
 
 
 @pytest.fixture

@@ -12,10 +12,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
+from citeboard.teams.models import User
 from scoring.board.standings import standings
 from tasks.models import Gold, Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.pages.reading import text_of
 from tests.scoring import boards
 
@@ -25,19 +27,15 @@ CORRECTED = (("D05-0001", "3", ["4"], "Method_Citation"), factories.CITANCES[1])
 REASON = "Citance 1 cites the fourth sentence"
 
 
-@pytest.fixture
-def organiser():
-    return factories.make_user(name="Olga")
+def make_phase() -> tuple[User, Phase]:
+    organiser = factories.make_user(name="Olga")
+    season = factories.make_season(organiser=organiser)
+    return organiser, factories.make_phase(task=factories.make_task(season=season))
 
 
-@pytest.fixture
-def phase(organiser) -> Phase:
-    return factories.make_phase(task=factories.make_task(season=factories.make_season(organiser=organiser)))
-
-
-@pytest.fixture
-def runs(phase) -> dict[str, Submission]:
+def make_runs() -> tuple[User, Phase, dict[str, Submission]]:
     """By the sentence that they answer throughout: one leads before the correction, the other after it."""
+    organiser, phase = make_phase()
     found = {}
     for sentence in ("1", "4"):
         team = factories.make_team(season=phase.task.season, name=f"Team {sentence}")
@@ -46,7 +44,32 @@ def runs(phase) -> dict[str, Submission]:
             phase=phase, team=team, content=content, system=f"Always {sentence}"
         )
         score(found[sentence])
-    return found
+    return organiser, phase, found
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_runs, django_db_blocker)
+
+
+@pytest.fixture
+def world(request, db, kept) -> tuple:
+    return kept() if "runs" in request.fixturenames else make_phase()
+
+
+@pytest.fixture
+def organiser(world) -> User:
+    return world[0]
+
+
+@pytest.fixture
+def phase(world) -> Phase:
+    return world[1]
+
+
+@pytest.fixture
+def runs(world) -> dict[str, Submission]:
+    return world[2]
 
 
 def archive(tmp_path, citances=CORRECTED) -> SimpleUploadedFile:

@@ -5,9 +5,12 @@ import datetime as dt
 import io
 import json
 import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,6 +19,7 @@ from scoring.human import outcome
 from scoring.human.ratings import all_disputed
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
+from tests.kept_worlds import keep_world
 from tests.pages.reading import text_of
 from tests.scoring import boards, sheets
 from tests.scoring.background import followed
@@ -27,22 +31,49 @@ pytestmark = pytest.mark.django_db
 NONE = {"lu": [None] * 6}
 
 
-@pytest.fixture
-def organiser():
-    return factories.make_user()
+def make_runs():
+    organiser = factories.make_user()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        phase = make_phase(folder, organiser=organiser, gold={"lu": [intents("Uses")] * 6})
+        runs = [
+            make_run(phase, folder, NONE, f"A text of {name} on [0].", system=name)
+            for name in ("Abacus", "Basilisk", "Chimera")
+        ]
+    return organiser, phase, runs
+
+
+def make_sheet():
+    organiser, phase, runs = make_runs()
+    client = Client()
+    client.force_login(organiser)
+    assert "The sheet is made. Say now who rates it." in text_of(make(client, phase, runs))
+    return organiser, phase, runs, Sheet.objects.get()
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker):
+    return {made: keep_world(made, django_db_blocker) for made in (make_runs, make_sheet)}
 
 
 @pytest.fixture
-def phase(tmp_path, organiser):
-    return make_phase(tmp_path, organiser=organiser, gold={"lu": [intents("Uses")] * 6})
+def world(request, db, kept):
+    return kept[make_sheet if "sheet" in request.fixturenames else make_runs]()
 
 
 @pytest.fixture
-def runs(phase, tmp_path):
-    return [
-        make_run(phase, tmp_path, NONE, f"A text of {name} on [0].", system=name)
-        for name in ("Abacus", "Basilisk", "Chimera")
-    ]
+def organiser(world):
+    return world[0]
+
+
+@pytest.fixture
+def phase(world):
+    return world[1]
+
+
+@pytest.fixture
+def runs(world):
+    return world[2]
 
 
 def make(client, phase, runs, **fields):
@@ -52,10 +83,9 @@ def make(client, phase, runs, **fields):
 
 
 @pytest.fixture
-def sheet(client, phase, runs, organiser) -> Sheet:
+def sheet(client, world, organiser) -> Sheet:
     client.force_login(organiser)
-    assert "The sheet is made. Say now who rates it." in text_of(make(client, phase, runs))
-    return Sheet.objects.get()
+    return world[3]
 
 
 @pytest.fixture

@@ -39,6 +39,11 @@ def scored(phase: Phase, right: int, *, team=None, wrong: str = "9", topics=TOPI
     return run
 
 
+def make_pair() -> tuple[Phase, tuple[Submission, ...]]:
+    phase = make_phase()
+    return phase, (scored(phase, 9, system="Better"), scored(phase, 3, system="Worse"))
+
+
 def compare(phase: Phase, rules: str = "corrected") -> None:
     """What the queue does for a board once it is asked, and again where the machine is slow."""
     comparison_state.ask(phase.pk, rules)

@@ -33,7 +33,6 @@ def topic(*sentences: str, citance: str = BELLS) -> InputTopic:
         name="P01-0001",
         sentences=tuple(Sentence(str(sid), text, "Main") for sid, text in enumerate(sentences)),
         citances=(InputCitance(name, citance, ("1",)),),
-        papers={},
     )
 
 

@@ -17,7 +17,9 @@ from scoring.stats.breakdown import class_intervals, classes
 from scoring.stats.significance import holm, randomisation_tests
 from scoring.worker import compare_board
 from tasks.jobs import leases
+from tasks.models import Phase
 from tests.api.sending import score
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards, compared
 from tests.scoring.compared import compare, scored
 
@@ -29,6 +31,25 @@ FACET = "?dimension=facet&metric=overlap_f1_micro"
 @pytest.fixture
 def phase():
     return compared.make_phase()
+
+
+def make_decided() -> Phase:
+    """Of two systems one is far better, and the board says so."""
+    phase = compared.make_phase()
+    for right in (10, 0):
+        scored(phase, right)
+    compare(phase)
+    return phase
+
+
+@pytest.fixture(scope="module")
+def kept_decided(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_decided, django_db_blocker)
+
+
+@pytest.fixture
+def decided(db, kept_decided) -> Phase:
+    return kept_decided()
 
 
 def page(client, phase, query=FACET) -> str:
@@ -95,26 +116,20 @@ def test_the_p_value_of_a_class_is_that_of_all_its_tests_with_holm_s_correction(
     assert kept.systems == 3
 
 
-def test_a_class_of_one_unit_proves_nothing(client, phase):
-    scored(phase, 10)
-    scored(phase, 0)
-    compare(phase)
-    html = page(client, phase, "?dimension=topic&metric=overlap_f1_micro")
+def test_a_class_of_one_unit_proves_nothing(client, decided):
+    html = page(client, decided, "?dimension=topic&metric=overlap_f1_micro")
     assert "In no class is one system significantly better" in html
 
 
-def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(client, phase):
-    scored(phase, 10)
-    scored(phase, 0)
-    compare(phase)
-    assert marked(page(client, phase))
-    scored(phase, 1)
-    phase.refresh_from_db()
-    html = page(client, phase)
+def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(client, decided):
+    assert marked(page(client, decided))
+    scored(decided, 1)
+    decided.refresh_from_db()
+    html = page(client, decided)
     assert marked(html) == []
     assert "has not been computed yet" in html
-    compare(phase)
-    assert marked(page(client, phase))
+    compare(decided)
+    assert marked(page(client, decided))
 
 
 def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_not(client, phase):
@@ -131,15 +146,12 @@ def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_no
     assert client.get(boards.address("differences", phase) + FACET)["ETag"] != before
 
 
-def test_what_is_found_once_is_not_looked_for_again(phase, monkeypatch):
-    scored(phase, 10)
-    scored(phase, 0)
-    compare(phase)
+def test_what_is_found_once_is_not_looked_for_again(decided, monkeypatch):
     before = list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True))
     monkeypatch.setattr(leaders, "answered", None)
     monkeypatch.setattr(compare_board, "give_intervals", None)
     BoardOrder.objects.update(version=0)
-    compare(phase)
+    compare(decided)
     assert list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True)) == before
 
 
@@ -209,18 +221,15 @@ def test_the_address_orders_classes_by_a_system(client):
     assert 'aria-sort="descending"' in html
 
 
-def test_the_page_asks_the_database_as_often_for_many_systems_and_classes_as_for_few(client, phase):
+def test_the_page_asks_the_database_as_often_for_many_systems_and_classes_as_for_few(client, decided):
     def asked() -> int:
-        page(client, phase)
+        page(client, decided)
         with CaptureQueriesContext(connection) as queries:
-            page(client, phase, FACET + f"&q={len(queries)}{BoardOrder.objects.count()}")
+            page(client, decided, FACET + f"&q={len(queries)}{BoardOrder.objects.count()}")
         return len(queries)
 
-    for right in (10, 0):
-        scored(phase, right)
-    compare(phase)
     few = asked()
     for right in (9, 8, 7, 6):
-        scored(phase, right)
-    compare(phase)
+        scored(decided, right)
+    compare(decided)
     assert asked() == few

@@ -14,6 +14,7 @@ from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
+from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
@@ -21,14 +22,33 @@ OTHER = (("D05-0001", "3", ["4"], "Aim_Citation"), ("D05-0002", "7", ["2"], "Res
 RULES = ["corrected", "official-2017"]
 
 
-@pytest.fixture
-def phase() -> Phase:
+def make_phase() -> Phase:
     return factories.make_phase(task=factories.make_task(rules=RULES))
 
 
+def make_runs() -> tuple[Phase, list[Submission]]:
+    phase = make_phase()
+    return phase, [scored(phase, sentence) for sentence in ("1", "2", "3")]
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_runs, django_db_blocker)
+
+
 @pytest.fixture
-def runs(phase) -> list[Submission]:
-    return [scored(phase, sentence) for sentence in ("1", "2", "3")]
+def world(request, db, kept) -> tuple[Phase, list[Submission]]:
+    return kept() if "runs" in request.fixturenames else (make_phase(), [])
+
+
+@pytest.fixture
+def phase(world) -> Phase:
+    return world[0]
+
+
+@pytest.fixture
+def runs(world) -> list[Submission]:
+    return world[1]
 
 
 def scored(phase, sentence="1", **fields) -> Submission:

@@ -19,7 +19,7 @@ from tasks.types.base import (
     rows_by_name,
 )
 from tasks.types.clsumm.pairs import citance_label
-from tasks.types.clsumm.topics import read_input_topics
+from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 from tasks.types.text import decoded
 
@@ -38,12 +38,13 @@ def show_spans(
         return f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip() if side else ""
 
     rows = rows_by_name(pairs.names)
+    topics = read_input_topics(files, options)
     sentences = {
         citance_label(topic.name, citance.name): {one.sid: one.text for one in topic.sentences}
-        for topic in read_input_topics(files, options)
+        for topic in topics
         for citance in topic.citances
     }
-    for shown in _citances(files, pairs, options, gold=span, answer=span):
+    for shown in _citances(topics, pairs, gold=span, answer=span):
         sides = [(pairs.gold[row], pairs.answers[row]) for row in rows[shown.name]]
         judged = judged_sentences(shown.given, sides, sentences.get(shown.name, {}))
         yield replace(shown, judged=tuple(judged))
@@ -73,20 +74,19 @@ def show_facets(
     files: Sequence[InputFile], split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
     return _citances(
-        files,
+        read_input_topics(files, options),
         pairs,
-        options,
         gold=lambda facet: facet or "",
         answer=lambda pair: pair.facet or "" if pair else "",
     )
 
 
 def _citances(
-    files: Sequence[InputFile], pairs: Pairs, options: Options, *, gold: Text, answer: Text
+    topics: Sequence[InputTopic], pairs: Pairs, *, gold: Text, answer: Text
 ) -> Iterator[ShownInstance]:
     texts = {
         citance_label(topic.name, citance.name): citance.text
-        for topic in read_input_topics(files, options)
+        for topic in topics
         for citance in topic.citances
     }
     for name, rows in rows_by_name(pairs.names).items():

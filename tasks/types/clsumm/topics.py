@@ -338,9 +338,7 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     section = TITLE
     tags = list(_TAG.finditer(text))
     for here, following in zip(tags, [*tags[1:], None], strict=True):
-        closing, name = here[1], here[2].upper()
-        if closing:
-            continue
+        name = here[1] + here[2].upper()  # With the slash of a closing tag, which makes it none of these.
         if name in ("SECTION", "ABSTRACT"):
             section = _attributes(here[3]).get("title", "Abstract" if name == "ABSTRACT" else "")
         elif name == "S":
@@ -369,17 +367,20 @@ class InputCitance:
 
 @dataclass(frozen=True)
 class InputTopic:
-    """A reference paper, its citances, and the citing papers by their names."""
+    """A reference paper, its citances, and the citing papers, which are read once somebody asks for them."""
 
     name: str
     sentences: tuple[Sentence, ...]
     citances: tuple[InputCitance, ...]
-    papers: Mapping[str, Sequence[Sentence]]
+    citing: tuple[InputFile, ...] = ()
+
+    @cached_property
+    def papers(self) -> Mapping[str, Sequence[Sentence]]:
+        return {file.stem: read_sentences(file) for file in self.citing}
 
     def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
         """Its sentences; none where the paper is not at hand. Some citances name it with another ending."""
-        name = citance.name.citing
-        return self.papers.get(name.partition(".")[0], ())
+        return self.papers.get(citance.name.citing.partition(".")[0], ())
 
 
 def read_input_topics(
@@ -396,13 +397,12 @@ def read_input_topics(
         papers = {file.stem: file for file in folder.papers}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
-            citing = [file for file in folder.files("Citance_XML") if file.suffix == ".xml"]
             topics.append(
                 InputTopic(
                     name=name,
                     sentences=tuple(read_sentences(papers.get(name) or next(iter(papers.values())))),
                     citances=tuple(_citances(chosen)) if chosen else (),
-                    papers={file.stem: read_sentences(file) for file in citing},
+                    citing=tuple(file for file in folder.files("Citance_XML") if file.suffix == ".xml"),
                 )
             )
     return sorted(topics, key=lambda topic: topic.name)
