@@ -72,7 +72,8 @@
       chart.append(plot);
     }
     const [data, layout] = themed(JSON.parse(source.textContent), chart.clientWidth);
-    await Plotly.react(plot, data, layout, { displayModeBar: false });
+    // Not `react`: a chart that is changed keeps the width and the margins that it had.
+    await Plotly.newPlot(plot, data, layout, { displayModeBar: false });
     chart.dataset.drawn = chart.clientWidth;
   }
 

@@ -5,23 +5,42 @@ import threading
 import time
 from collections.abc import Callable
 
-#: Stops at each chart for as long as it takes to be seen.
-PASS_BY_CHARTS = """async () => {
-    for (const chart of document.querySelectorAll('.chart')) {
+#: Goes down the page and waits for what is drawn or fetched on the way: until nothing that the page fetches
+#: by itself is on its way or being put in place, and each chart that is seen is drawn as wide as it is now.
+REVEAL = """async () => {
+    const end = performance.now() + 90000;
+    const until = async (what, condition) => {
+        while (!condition()) {
+            if (performance.now() > end) throw new Error(`${what} within 90 seconds`);
+            await new Promise((goOn) => setTimeout(goOn, 20));
+        }
+    };
+    const frame = () => new Promise((seen) => requestAnimationFrame(seen));
+    const charts = () => document.querySelectorAll('.chart');
+    const underWay = '[hx-trigger=load], .htmx-request, .htmx-swapping, .htmx-settling, .htmx-added';
+    window.scrollTo(0, document.body.scrollHeight);
+    for (const chart of charts()) {
         chart.scrollIntoView();
-        await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+        await frame();
+        await frame();
     }
+    await until('the page was not whole', () => !document.querySelector(underWay));
+    for (const chart of charts()) {
+        chart.scrollIntoView();
+        const isDrawn = () => Number(chart.dataset.drawn) === chart.clientWidth;
+        await until('a chart was not drawn', () => isDrawn() || !chart.checkVisibility());
+    }
+    window.scrollTo(0, 0);
 }"""
-#: Nothing that the page fetches by itself is on its way or being put in place.
-IS_WHOLE = """!document.querySelector(
-    '[hx-trigger=load], .htmx-request, .htmx-swapping, .htmx-settling, .htmx-added'
-)"""
+#: The window has this width and these colours, and the page has been told.
+HAS_TURNED = """async ([width, colors]) => {
+    const frame = () => new Promise((seen) => requestAnimationFrame(seen));
+    const isTurned = () => innerWidth === width && matchMedia(`(prefers-color-scheme: ${colors})`).matches;
+    for (let frames = 0; frames < 2 || !isTurned(); frames++) await frame();
+}"""
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
-#: What `visit` is told: both widths and both kinds of colours, which do not depend on each other.
-LOOKS = {
-    "wide and light": {"viewport": WIDE, "color_scheme": "light"},
-    "narrow and dark": {"viewport": NARROW, "color_scheme": "dark"},
-}
+#: Both widths and both kinds of colours, which do not depend on each other.
+LOOKS = {"wide and light": (WIDE, "light"), "narrow and dark": (NARROW, "dark")}
 
 
 def sign_in(page, live_server, email: str, password: str) -> None:
@@ -67,19 +86,49 @@ def comes_to(page, part: str) -> None:
 
 def reveal(page) -> None:
     """Scrolls down and waits for what is drawn or fetched on the way."""
-    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
-    page.evaluate(PASS_BY_CHARTS)
-    wait_for(page, IS_WHOLE)
-    for place in range(page.locator(".chart").count()):
-        chart = f"document.querySelectorAll('.chart')[{place}]"
-        page.evaluate(f"{chart}.scrollIntoView()")
-        wait_for(page, f"Boolean({chart}.dataset.drawn) || !{chart}.checkVisibility()")
-    page.evaluate("window.scrollTo(0, 0)")
+    page.evaluate(REVEAL)
+
+
+def turn(page, look: str) -> None:
+    """The colours come first: a chart is drawn anew for its width at last."""
+    size, colors = LOOKS[look]
+    page.emulate_media(color_scheme=colors)
+    page.set_viewport_size(size)
+    page.evaluate(HAS_TURNED, [size["width"], colors])
+
+
+def faults_of(page, addresses: dict[str, str], axe: str) -> dict[str, list[str]]:
+    """What is wrong with which page in which look; each is loaded once, as the last was left."""
+    found: dict[str, list[str]] = {}
+    looks, current = list(LOOKS), None
+    for name, where in addresses.items():
+        page.goto(where)
+        if not is_whole(page):
+            continue
+        for look in looks:
+            if look != current:
+                turn(page, look)
+            current = look
+            reveal(page)
+            faults = barriers(page, axe) + (["wider than the window"] if is_too_wide(page) else [])
+            found |= {f"{name}, {look}": faults} if faults else {}
+        looks.reverse()
+    return found
+
+
+def is_whole(page) -> bool:
+    """A fragment that only ever stands inside a page is looked at there."""
+    return page.evaluate("document.querySelector('h1') !== null")
+
+
+def is_too_wide(page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
 def barriers(page, axe: str) -> list[str]:
     """What would keep somebody out, by the rules of WCAG 2.2 A and AA and good practice."""
-    page.evaluate(axe)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe)
     found = page.evaluate(
         "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],"
         " resultTypes: ['violations']})"

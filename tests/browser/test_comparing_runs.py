@@ -10,8 +10,8 @@ from citeboard.teams.models import User
 from tasks.models import Phase, Season, Submission
 from tests import factories
 from tests.api.sending import score
-from tests.browser.driving import LOOKS, comes_to, reveal, sign_in
-from tests.browser.test_looks import faults_of
+from tests.browser.driving import comes_to, faults_of, reveal, sign_in
+from tests.browser.test_looks import placed
 from tests.factories import PASSWORD
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards, compared
@@ -68,12 +68,10 @@ OF_AN_ORGANISER = {
 }
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, look):
-    page = visit(**LOOKS[look])
-    assert faults_of(page, live_server, OPEN_TO_ALL, scene, axe) == {}
+def test_no_page_keeps_anybody_out(page, live_server, scene, axe):
+    assert faults_of(page, placed(OPEN_TO_ALL, live_server, scene), axe) == {}
     sign_in(page, live_server, scene.organiser.email, PASSWORD)
-    assert faults_of(page, live_server, OF_AN_ORGANISER, scene, axe) == {}
+    assert faults_of(page, placed(OF_AN_ORGANISER, live_server, scene), axe) == {}
 
 
 def test_a_reader_goes_from_the_board_to_two_runs_and_to_their_classes(page, live_server, scene):

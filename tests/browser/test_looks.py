@@ -6,7 +6,7 @@ Pages that are the same in every season are among those of `tests.browser.test_e
 import pytest
 from django.urls import reverse
 
-from tests.browser.driving import LOOKS, barriers, reveal, sign_in, wait_for
+from tests.browser.driving import NARROW, barriers, faults_of, reveal, sign_in, turn, wait_for
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -30,27 +30,39 @@ OF_A_MEMBER = {
 }
 
 
-def is_too_wide(page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+def placed(pages, live_server, scene) -> dict[str, str]:
+    return {name: live_server.url + address(scene) for name, address in pages.items()}
 
 
-def faults_of(page, live_server, pages, scene, axe) -> dict[str, list[str]]:
-    found = {}
-    for name, address in pages.items():
-        page.goto(live_server.url + address(scene))
-        reveal(page)
-        faults = barriers(page, axe) + (["wider than the window"] if is_too_wide(page) else [])
-        if faults:
-            found[name] = faults
-    return found
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_no_page_keeps_anybody_out(visit, live_server, scene, axe, look):
-    page = visit(**LOOKS[look])
-    assert faults_of(page, live_server, OPEN_TO_ALL, scene, axe) == {}
+def test_no_page_keeps_anybody_out(page, live_server, scene, axe):
+    assert faults_of(page, placed(OPEN_TO_ALL, live_server, scene), axe) == {}
     sign_in(page, live_server, scene.member.email, PASSWORD)
-    assert faults_of(page, live_server, OF_A_MEMBER, scene, axe) == {}
+    assert faults_of(page, placed(OF_A_MEMBER, live_server, scene), axe) == {}
+
+
+BROKEN = """<!doctype html>
+<html lang="en"><title>Broken</title>
+<style>
+:root { color-scheme: light dark; background: light-dark(white, black); color: light-dark(black, white) }
+.light { color: light-dark(#ddd, white) }
+.dark { color: light-dark(black, #333) }
+div { width: 700px }
+@media (min-width: 46rem) { .narrow { display: none } }
+</style>
+<main><h1>Broken</h1><p class="light">Light</p><p class="dark">Dark</p><div>Wide</div>
+<button class="narrow"></button></main>"""
+
+
+def test_what_is_wrong_in_one_look_is_found_whichever_a_page_is_loaded_in(page, live_server, axe):
+    page.route("**/broken/", lambda route: route.fulfill(body=BROKEN, content_type="text/html"))
+    wide = ["color-contrast at ['.light']"]
+    narrow = ["button-name at ['button']", "color-contrast at ['.dark']", "wider than the window"]
+    pages = dict.fromkeys(("loaded wide", "loaded narrow"), f"{live_server.url}/broken/")
+    assert faults_of(page, pages, axe) == {
+        f"{name}, {look}": faults
+        for name in pages
+        for look, faults in {"wide and light": wide, "narrow and dark": narrow}.items()
+    }
 
 
 def test_a_number_that_is_opened_keeps_nobody_out(page, live_server, scene, axe):
@@ -81,6 +93,16 @@ def test_charts_follow_the_theme(page, live_server, scene):
     before = page.evaluate(ink)
     page.click("text=Dark colours")
     wait_for(page, f"{ink} !== '{before}'")
+
+
+def test_charts_follow_the_width(page, live_server, scene):
+    page.goto(live_server.url + scene.address("differences"))
+    reveal(page)
+    drawn = "document.querySelector('#bars .main-svg').clientWidth"
+    wide = page.evaluate(drawn)
+    turn(page, "narrow and dark")
+    reveal(page)
+    assert page.evaluate(drawn) < NARROW["width"] < wide
 
 
 def test_a_board_on_paper_has_its_table_and_the_signature_and_no_controls(page, live_server, scene):

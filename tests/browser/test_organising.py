@@ -12,9 +12,9 @@ from citeboard.teams.models import Membership, Team, User
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.announcements import announce
 from tests import factories
-from tests.browser.driving import LOOKS, comes_to, sign_in
+from tests.browser.driving import comes_to, faults_of, sign_in
 from tests.browser.scenes import Scene, make_scene
-from tests.browser.test_looks import faults_of
+from tests.browser.test_looks import placed
 from tests.factories import PASSWORD
 from tests.kept_worlds import KeptWorld, keep_world
 
@@ -92,15 +92,13 @@ def organiser(scene) -> User:
     return User.objects.get(name="Olga")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_no_page_keeps_anybody_out(visit, live_server, scene, organiser, axe, look):
-    page = visit(**LOOKS[look])
-    assert faults_of(page, live_server, OPEN_TO_ALL, scene, axe) == {}
+def test_no_page_keeps_anybody_out(visit, page, live_server, scene, organiser, axe):
+    assert faults_of(page, placed(OPEN_TO_ALL, live_server, scene), axe) == {}
     sign_in(page, live_server, organiser.email, PASSWORD)
-    assert faults_of(page, live_server, OF_AN_ORGANISER, scene, axe) == {}
-    lead = visit(**LOOKS[look])
+    assert faults_of(page, placed(OF_AN_ORGANISER, live_server, scene), axe) == {}
+    lead = visit()
     sign_in(lead, live_server, scene.member.email, PASSWORD)
-    assert faults_of(lead, live_server, OF_A_LEAD, scene, axe) == {}
+    assert faults_of(lead, placed(OF_A_LEAD, live_server, scene), axe) == {}
 
 
 def test_an_organiser_sees_what_is_wrong_lets_a_team_in_and_closes_a_phase(

@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.translation import trans_real
 
 OPEN, CLOSE = "⟦", "⟧"
+BRACKET = re.compile(f"([{OPEN}{CLOSE}])")
 #: Attributes that somebody reads or hears.
 READ = ("title", "aria-label", "alt", "placeholder", "aria-description", "data-label")
 #: What is in them is code, not prose.
@@ -85,16 +86,16 @@ class Prose(HTMLParser):
 
     def _keep(self, text: str) -> None:
         piece = ""
-        for character in f"{text}{OPEN}":
-            if character == OPEN:
+        for part in BRACKET.split(f"{text}{OPEN}"):
+            if part == OPEN:
                 if not self._depth and self._is_prose and WORD.search(piece):
                     self.texts.append(" ".join(piece.split()))
                 piece = ""
                 self._depth += 1
-            elif character == CLOSE:
+            elif part == CLOSE:
                 self._depth = max(0, self._depth - 1)
             elif not self._depth:
-                piece += character
+                piece += part
         self._depth -= 1
 
 
