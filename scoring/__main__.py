@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -111,7 +110,6 @@ def stopped(reason: str, *details: str, code: int = USAGE_FAULT) -> int:
     return code
 
 
-@cache
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m scoring",
