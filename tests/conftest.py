@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import hypothesis
+import psycopg
 import pytest
 import pytest_randomly
 from django.conf import settings
@@ -35,6 +36,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
 #: A file of SQLite as `migrate` leaves it, made once in a run of tests, or in all of them that name one.
 MIGRATED = Path(os.environ.get("MIGRATED") or f"{os.environ['CITEBOARD_TEST_ROOT']}/migrated.sqlite3")
+#: Stands there once the database has been migrated that those of PostgreSQL are copies of.
+TEMPLATED = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "templated"
 AXE = Path(os.environ.get("CITEBOARD_AXE", ROOT / ".cache/axe/node_modules/axe-core/axe.min.js"))
 
 
@@ -106,24 +109,46 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings) -> None:
-    """On SQLite one process of the run migrates, and the others begin with a copy of what came of it."""
-    if connection.vendor != "sqlite":
-        return
+    """One process of the run migrates, and the others begin with a copy of what came of it."""
+    own = connection.settings_dict["TEST"]
     with MIGRATED.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not MIGRATED.exists():
-            migrate(MIGRATED)
-    own = connection.settings_dict["TEST"]
-    shutil.copyfile(MIGRATED, own["NAME"])
+        if connection.vendor == "sqlite":
+            if not MIGRATED.exists():
+                migrate(f"sqlite:///{MIGRATED}")
+                with closing(sqlite3.connect(MIGRATED)) as written:
+                    written.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            shutil.copyfile(MIGRATED, own["NAME"])
+        else:
+            own["TEMPLATE"] = template()
+            if not TEMPLATED.exists():
+                with control() as server:
+                    server.execute(f'CREATE DATABASE "{template()}"')
+                migrate(database_url({**connection.settings_dict, "NAME": template()}))
+                TEMPLATED.touch()
     own["MIGRATE"] = False
 
 
-def migrate(path: Path) -> None:
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "citeboard.settings"}
+def migrate(url: str) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "citeboard.settings", "DATABASE_URL": url}
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env={**environment, "DATABASE_URL": f"sqlite:///{path}"}, check=True)
-    with closing(sqlite3.connect(path)) as written:
-        written.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+
+
+def template() -> str:
+    """The database on PostgreSQL that those of this run are copies of."""
+    return f"migrated_{Path(os.environ['CITEBOARD_TEST_ROOT']).name.replace('-', '_')}"
+
+
+def control() -> psycopg.Connection:
+    return psycopg.connect(database_url(connection.settings_dict), autocommit=True)
+
+
+def pytest_sessionfinish(session) -> None:
+    """The process that was started first outlives the others."""
+    if TEMPLATED.exists() and not hasattr(session.config, "workerinput"):
+        with control() as server:
+            server.execute(f'DROP DATABASE IF EXISTS "{template()}"')
 
 
 @pytest.fixture(scope="session")

