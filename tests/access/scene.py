@@ -29,6 +29,7 @@ from tasks.models import (
     ExtraTries,
     Gold,
     MergeProposal,
+    Notification,
     Organiser,
     Phase,
     Report,
@@ -170,6 +171,8 @@ def make_scene() -> Scene:
     report_abuse(address="", text="This is an insult.", by=people["reader"])
     audit.record("member-joined", actor=people["organiser"], subject=phase, place=season)
     mount_archive()
+    # What the others have not read would be counted on each of their pages.
+    Notification.objects.exclude(user=people["member"]).update(read_at=timezone.now())
     token, _ = Token.objects.issue(user=people["member"], name="of the member")
     return Scene(
         phase=phase,
