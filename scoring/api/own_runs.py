@@ -1,7 +1,6 @@
 """One's own runs: listed, followed to their scores, changed, and their files."""
 
 import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -249,20 +248,16 @@ class DescriptionForm(CardForm):
     )
 
 
-def _described(request: Request, run: Submission, sent: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "description": sent.get("description", run.description),
-        "links": sent["links"].splitlines() if "links" in sent else run.links,
-        "card": {**run.card, **card_in(sent)},
-    }
-
-
 does(
     DESCRIBE,
     "submissions/<int:pk>/description/",
     operation_id="describe",
     form=DescriptionForm,
-    takes=_described,
+    takes=lambda request, run, sent: {
+        "description": sent.get("description", run.description),
+        "links": sent["links"].splitlines() if "links" in sent else run.links,
+        "card": {**run.card, **card_in(sent)},
+    },
     gives=_with_progress,
     answers=SubmissionSerializer,
     responses=RUN_CHANGED,

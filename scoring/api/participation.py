@@ -142,9 +142,6 @@ does(
     operation_id="answer",
     answers=QuestionSerializer,
 )
-AnnouncementSerializer = mirror_of_model(
-    "Announcement", Season, "What stands there now.", "announcement announced_at"
-)
 EarlierSerializer = mirror_of_model(
     "Earlier", AnnouncementEdit, "What it said until it was edited.", "text until"
 )
@@ -161,7 +158,7 @@ does(
     acts.ANNOUNCE,
     "seasons/<slug:slug>/announcement/",
     operation_id="announcement",
-    answers=AnnouncementSerializer,
+    answers=mirror_of_model("Announcement", Season, "What stands there now.", "announcement announced_at"),
 )
 
 

@@ -140,15 +140,11 @@ class PresetForm(serializers.Serializer[Any]):
         return value
 
 
-MadeSerializer = mirror_of_model("Made", Season, "The draft.", "slug title")
-ClonedSerializer = mirror_of_model("Cloned", Season, "The draft.", "slug title")
-
-
 @post(
     "new-season/<slug:preset>/",
     of=preset_for,
     form=PresetForm,
-    answers=MadeSerializer,
+    answers=mirror_of_model("Made", Season, "The draft.", "slug title"),
     status=201,
     responses={422: REFUSED},
     name="new-season-preset",
@@ -162,7 +158,7 @@ def season_from_preset(request: Request, preset: Preset, form: dict[str, Any]) -
     "seasons/<slug:slug>/clone/",
     of=season_to_organise,
     form=form_of(CloneForm),
-    answers=ClonedSerializer,
+    answers=mirror_of_model("Cloned", Season, "The draft.", "slug title"),
     status=201,
     responses={422: OpenApiResponse(RejectedRun, "The name or the title was refused; nothing was made.")},
 )
@@ -333,21 +329,17 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
 def publish_gold(request: Request, task: Task, form: dict[str, Any]) -> Response:
     """Publish a new version of the gold; every run is scored against it."""
     split = _split(task, form["split"])
-    splits = [(task, split), *((other, _split(other, split)) for other in _others(task, form["also"]))]
+    slugs = list(dict.fromkeys(slug.strip() for slug in form["also"].split(",") if slug.strip()))
+    others = {other.slug: other for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)}
+    if unknown := [slug for slug in slugs if slug not in others]:
+        raise exceptions.ValidationError({"also": [f"The season has no other task {', '.join(unknown)}."]})
+    splits = [(task, split), *((others[slug], _split(others[slug], split)) for slug in slugs)]
     with received(form["file"]) as upload:
         made = publish(
             splits=splits, upload=upload, reason=form["reason"], by=person(request), again=form["again"]
         )
     status = 201 if any(version.is_new for version in made) else 200
     return Response(GoldVersionSerializer(made[0].gold).data, status=status)
-
-
-def _others(task: Task, named: str) -> list[Task]:
-    slugs = list(dict.fromkeys(slug.strip() for slug in named.split(",") if slug.strip()))
-    others = {other.slug: other for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)}
-    if unknown := [slug for slug in slugs if slug not in others]:
-        raise exceptions.ValidationError({"also": [f"The season has no other task {', '.join(unknown)}."]})
-    return [others[slug] for slug in slugs]
 
 
 def _split(task: Task, named: str) -> str:

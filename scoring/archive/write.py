@@ -37,8 +37,6 @@ from tasks.types import InputRefused
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
 
-CRATE = "ro-crate-metadata.json"
-
 
 class FolderInUse(Exception):
     pass
@@ -128,7 +126,7 @@ class _Writing:
         self._text(SEASON, _json(facts))
         self._text("CITATION.cff", citation(season, version, today))
         self._text(".zenodo.json", _json(zenodo(season, version, today)))
-        self._text(CRATE, _json(crate(season, list(_files(self.base)), today)))
+        self._text("ro-crate-metadata.json", _json(crate(season, list(_files(self.base)), today)))
 
     def _task(self, task: Task) -> dict[str, Any]:
         return {

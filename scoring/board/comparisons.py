@@ -308,7 +308,6 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
 TIMES = (1, 2, 4)
 #: The newest runs that are compared with one another.
 MAX_RUNS = 4
-POWER_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,7 +377,7 @@ def gold_power(gold: Gold) -> GoldPower | None:
         except Unreadable as reason:
             log.warning("What gold %s can show is not known: %s", gold.pk, reason)
             measured = 0, math.nan
-        cache.set(key, measured, POWER_SECONDS)
+        cache.set(key, measured, 24 * 3600)
     units, error = measured
     if math.isnan(error):
         return None

@@ -30,7 +30,6 @@ TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
 _NOBODY_THERE = (ConnectionRefusedError, socket.gaierror)
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -53,7 +52,7 @@ class Site:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Refused(f"“{address}” is not an address such as https://board.example.org")
-        if token and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        if token and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
             raise Refused(f"{address} is not https; a token is not sent in the clear")
         self.address, self._token = address.rstrip("/"), token
         self._opener = urllib.request.build_opener(_NoRedirect())

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 #: The earliest time that a zip can say.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-_ENTRY_POINTS = f"[console_scripts]\n{PROGRAM} = {PACKAGE}.__main__:run\n"
 
 
 class UnsupportedOperation(Exception):
@@ -48,7 +47,7 @@ def wheel(root: Path) -> tuple[str, bytes]:
         f"{info}/licenses/LICENSE": (root / "LICENSE").read_bytes(),
         f"{info}/METADATA": _metadata(root, project).encode(),
         f"{info}/WHEEL": _WHEEL.encode(),
-        f"{info}/entry_points.txt": _ENTRY_POINTS.encode(),
+        f"{info}/entry_points.txt": f"[console_scripts]\n{PROGRAM} = {PACKAGE}.__main__:run\n".encode(),
         f"{info}/top_level.txt": f"{PACKAGE}\n".encode(),
     }
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
@@ -59,11 +58,7 @@ def wheel(root: Path) -> tuple[str, bytes]:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
-    return wheel_name(root), packed.getvalue()
-
-
-def wheel_name(root: Path) -> str:
-    return f"{_about(_project(root))}-py3-none-any.whl"
+    return f"{about}-py3-none-any.whl", packed.getvalue()
 
 
 def version(root: Path) -> str:

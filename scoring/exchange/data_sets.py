@@ -172,10 +172,8 @@ def _unpacked(name: str) -> Iterator[list[InputFile]]:
         yield open_input(path)
 
 
-CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
-JSON_LINES = "application/jsonlines"
 MEDIA_TYPES = {
-    ".jsonl": JSON_LINES,
+    ".jsonl": "application/jsonlines",
     ".json": "application/json",
     ".xml": "application/xml",
     ".csv": "text/csv",
@@ -230,7 +228,7 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     described = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": f"{season.slug}-{task.slug}",
         "description": task.summary or text.partition("\n\n")[0],
         "url": site_address("task", season.slug, task.slug),

@@ -187,9 +187,6 @@ def as_values(scales: Mapping[str, Scale]) -> dict[str, Any]:
     }
 
 
-HEADING = "The gold text"
-
-
 class ReferencesRefused(Refused):
     """Annotators do not get to see the gold; the message says why."""
 
@@ -225,7 +222,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
                 _("the present gold has no instance %(name)s any more") % {"name": missing}
             )
         for instance in instances:
-            instance.sources = [*instance.sources, [HEADING, texts[instance.name]]]
+            instance.sources = [*instance.sources, ["The gold text", texts[instance.name]]]
             instance.save(update_fields=["sources"])
         locked.has_references = True
         locked.scales = {**locked.scales, **as_values(human_evaluation.reference_scales)}

@@ -77,7 +77,7 @@ class BertScore(TextMean):
             return {**super().parameters, "model": "none"}
         return {
             **super().parameters,
-            "model": chosen.signed_model,
+            "model": f"sha256-{chosen.digest[:12]}",
             "layer": chosen.layer,
             "idf": "gold" if chosen.uses_idf else "no",
             "baseline": chosen.signed_baseline,
@@ -137,10 +137,6 @@ class Settings:
         if folder is None:
             raise Unavailable(f"BERTScore: {missing(self.model)}")
         return weights_digest(folder)
-
-    @property
-    def signed_model(self) -> str:
-        return f"sha256-{self.digest[:12]}"
 
     @property
     def signed_baseline(self) -> str:

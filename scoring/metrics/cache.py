@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Arrays = dict[str, NDArray[Any]]
 DEFAULT_MEGABYTES = 4096
 
 
@@ -37,7 +36,7 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citeboard"
 
 
-def load(kind: str, digest: str) -> Arrays | None:
+def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     """What was kept, or None; a damaged file counts as none."""
     path = folder() / kind / f"{digest}.npz"
     try:

@@ -378,7 +378,6 @@ def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
 #: The model of both papers; 11 billion parameters.
 TRUE = "google/t5_xxl_true_nli_mixture"
 ENTAILED = "1"
-MAX_NEW_TOKENS = 10
 BATCH = 8
 
 
@@ -496,7 +495,7 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
         outputs = model.generate(
             input_ids=inputs["input_ids"],
             attention_mask=inputs["attention_mask"],
-            max_new_tokens=MAX_NEW_TOKENS,
+            max_new_tokens=10,
             do_sample=False,
             num_beams=1,
         )

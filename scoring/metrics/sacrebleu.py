@@ -140,8 +140,6 @@ class Chrf(Counted):
         return 100 * ratio((1 + BETA_SQUARED) * precision * recall, both)
 
 
-Integers = npt.NDArray[np.int64]
-
 #: Pairs counted at once: what bounds the memory.
 PAIRS = 500
 WORD_BITS = 63
@@ -167,7 +165,7 @@ def gram_counts(answers: Sequence[Sequence[str]], gold: Sequence[Sequence[str]],
     return counts
 
 
-def _count(texts: Sequence[Integers], symbols: int, counts: Any) -> None:
+def _count(texts: Sequence[npt.NDArray[np.int64]], symbols: int, counts: Any) -> None:
     """Into ``counts`` for the first half of the texts beside the second half, of ``symbols`` symbols."""
     pairs, orders = counts.shape[:2]
     lengths = np.array([len(text) for text in texts])

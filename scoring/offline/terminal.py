@@ -106,14 +106,11 @@ def problem_line(problem: Problem, stream: TextIO) -> str:
     return f"{painted('warning:', YELLOW, stream)} {problem}"
 
 
-#: What a checkout says, which is of no version yet.
-UNRELEASED = "unreleased"
-
-
 def installed_version() -> str:
     from importlib import metadata
 
     try:
         return metadata.version("citeboard")
     except metadata.PackageNotFoundError:
-        return UNRELEASED
+        # A checkout, which is of no version yet.
+        return "unreleased"

@@ -248,7 +248,6 @@ def _digest(board: Board) -> str:
 
 SQLITE_FILE = "database.sqlite3"
 TABLES = "database"
-MIGRATIONS = "django_migrations"
 
 
 @contextmanager
@@ -342,7 +341,7 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
 def _own_tables() -> list[str]:
     names = connection.introspection.table_names()
     models = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return sorted({*models, *({MIGRATIONS} & set(names))})
+    return sorted({*models, *({"django_migrations"} & set(names))})
 
 
 def _named(table: str, columns: list[str]) -> str:

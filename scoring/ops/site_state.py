@@ -28,7 +28,6 @@ from tasks.models import Job, WorkerGroup
 
 #: Of the doctor's checks, those that look and try nothing: a page may be asked for often.
 EXAMINED = ["database", "clock", "disk", "queue", "queues", "workers", "sweeper", "jobs", "labels"]
-FAILED_WITHIN = dt.timedelta(days=1)
 SHOWN = 50
 OF_A_RUN = ("submission__phase__task__season", "submission__team")
 
@@ -113,7 +112,7 @@ class SiteState:
 def site_state() -> SiteState:
     """Some thirty queries, none of which grows with the number of runs on boards."""
     now = database_now()
-    failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - FAILED_WITHIN)
+    failed = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1))
     jobs = Job.objects.filter(state=Job.State.WAITING).order_by().values("reason")
     waiting = jobs.annotate(jobs=Count("pk"), since=Min("created_at"), submission=Min("submission"))
     oldest, lost = metrics.oldest_queued(now), metrics.leases_lost()

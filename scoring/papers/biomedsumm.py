@@ -161,7 +161,11 @@ def _files(topic: Topic, problems: Problems, counts: Counter[str]) -> Iterator[t
         lines = [document.quoted(sid) for sid in range(len(document.sentences))]
         yield f"{name}/{part}/{names[article]}.xml", "\n".join(["<PAPER>", *lines, "</PAPER>", ""])
     for annotator, marked in rows.items():
-        yield f"{name}/gold/Task1/{name}_{annotator}.csv", _csv(marked)
+        written = io.StringIO()
+        writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(marked)
+        yield f"{name}/gold/Task1/{name}_{annotator}.csv", written.getvalue()
     for file in topic.summaries:
         yield f"{name}/gold/Task2/{name}_{_annotator(file)}.human.txt", decoded(file.read())
 
@@ -211,14 +215,6 @@ def _row(values: dict[str, str], paper: Document, counts: Counter[str]) -> dict[
         "Reference Text": "".join(map(paper.quoted, ids)) or "NA",
         "Discourse Facet": values["Discourse Facet"] if ids else "NA",
     }
-
-
-def _csv(rows: Sequence[dict[str, str]]) -> str:
-    written = io.StringIO()
-    writer = csv.DictWriter(written, [*PUBLIC_COLUMNS, *ANSWER_COLUMNS], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return written.getvalue()
 
 
 def _article(name: str) -> str:

@@ -102,7 +102,11 @@ class Senses:
         self._counts: dict[Any, float] = defaultdict(float)
         self._all = dict.fromkeys(PARTS_OF_SPEECH, 0.0)
         for word, count in Counter(word for text in texts for word in text).items():
-            self._count(word, count)
+            senses = self.of(word)
+            for sense in senses:
+                self._all[sense.pos()] += count / len(senses)
+                for ancestor in self.ancestors(sense):
+                    self._counts[ancestor] += count / len(senses)
 
     def of(self, word: str) -> frozenset[Any]:
         if word not in self._of:
@@ -132,13 +136,6 @@ class Senses:
                     values = self._measures(ancestor, way, steps, information)
                     table[:, row, columns] = np.maximum(table[:, row, columns], values)
         return table
-
-    def _count(self, word: str, count: int) -> None:
-        senses = self.of(word)
-        for sense in senses:
-            self._all[sense.pos()] += count / len(senses)
-            for ancestor in self.ancestors(sense):
-                self._counts[ancestor] += count / len(senses)
 
     def _ways(self, word: str) -> Mapping[Any, Way]:
         ways: dict[Any, Way] = {}

@@ -85,10 +85,6 @@ class PublishedTable:
         return ", ".join([self.table.name, *self.placement.where.values()])
 
     @property
-    def is_of_systems(self) -> bool:
-        return any(row.system for row in self.rows)
-
-    @property
     def dimension(self) -> str:
         named = {
             str(figure.features.get("dimension", "")) for row in self.rows for figure in row.figures.values()
@@ -172,7 +168,7 @@ def _published_by(placements: Mapping[int, Sequence[Placement]]) -> dict[int, Pu
                 features = next(iter(row.figures.values())).features
                 row.label = str(features.get(placement.by)) if placement.by else ""
             shown = PublishedTable(table=table, placement=placement, measures=measures_of(table), rows=rows)
-            if not shown.is_of_systems:
+            if not any(row.system for row in rows):
                 published.others.append(shown)
             elif not placement.by:
                 published.headlines.append(shown)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, unit_rows, value_of
+from scoring.metrics.base import Floats, Metric, unit_rows
 from scoring.stats import jackknife
 from scoring.stats.resampling import Bounds
 from tasks.types.columns import Classes
@@ -79,11 +79,6 @@ def breakdown(
             for metric in pooled
         }
     return numbers
-
-
-def class_value(metric: Metric, stats: Floats, units: NDArray[np.intp], rows: NDArray[np.intp]) -> float:
-    """The metric's value over the given rows alone."""
-    return value_of(metric, stats[rows], units[rows])
 
 
 def class_intervals(

@@ -25,7 +25,6 @@ from tasks.seasons.announcements import MAX_ADDRESS, close_report, report_abuse
 
 #: What proxies add to a request that they pass on.
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
-OWN_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 @never_cache
@@ -84,7 +83,7 @@ def _is_local(request: HttpRequest) -> bool:
     """A proxy on this machine makes the whole world look local, so what one has passed on is not."""
     if settings.PROXIES or any(name in request.headers for name in FORWARDED):
         return False
-    if split_domain_port(request.get_host())[0] not in OWN_NAMES:
+    if split_domain_port(request.get_host())[0] not in ("127.0.0.1", "localhost", "[::1]"):
         return False
     try:
         return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback

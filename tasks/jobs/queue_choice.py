@@ -69,19 +69,13 @@ class Turns:
         for (season, _), began in last.items():
             self._seasons[season] = max(began, self._seasons.get(season, NEVER))
 
-    def of_season(self, season: int | None) -> dt.datetime:
-        return self._seasons.get(season, NEVER)
-
-    def of_sender(self, sender: Sender) -> dt.datetime:
-        return self._teams.get(sender, NEVER)
-
     def first(self, shares: Sequence[Share]) -> Share:
         return min(
             shares,
             key=lambda share: (
                 share.priority,
-                self.of_season(share.sender[0]),
-                self.of_sender(share.sender),
+                self._seasons.get(share.sender[0], NEVER),
+                self._teams.get(share.sender, NEVER),
                 share.oldest,
             ),
         )

@@ -94,7 +94,12 @@ def open_input(path: Path, *, shown: str | None = None, limits: Limits = DEFAULT
     if not path.is_file():
         raise InputRefused([Problem(file=shown, message="there is no such file or folder")])
     if zipfile.is_zipfile(path) or PurePosixPath(shown).suffix.lower() == ".zip":
-        return _archive_files(path, shown, limits)
+        archive, members = checked_members(path, shown=shown, limits=limits)
+        return [
+            InputFile(member.filename, f"{shown}!{member.filename}", _member_opener(archive, member))
+            for member in sorted(members, key=lambda member: member.filename)
+            if not CLUTTER.intersection(PurePosixPath(member.filename).parts)
+        ]
     return [InputFile(PurePosixPath(shown).name, shown, lambda: path.open("rb"))]
 
 
@@ -134,15 +139,6 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
         if len(files) > limits.files:
             raise InputRefused([Problem(file=shown, message=f"more than {limits.files:,} files")])
     return files
-
-
-def _archive_files(path: Path, shown: str, limits: Limits) -> list[InputFile]:
-    archive, members = checked_members(path, shown=shown, limits=limits)
-    wanted = [member for member in members if not CLUTTER.intersection(PurePosixPath(member.filename).parts)]
-    return [
-        InputFile(member.filename, f"{shown}!{member.filename}", _member_opener(archive, member))
-        for member in sorted(wanted, key=lambda member: member.filename)
-    ]
 
 
 def _member_opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:

@@ -14,8 +14,6 @@ MAX_WORDS = 400
 #: Who acts where nobody is signed in: a command, or whoever has a shell.
 OPERATOR = _("The site's operator")
 INVITED = _("Somebody invited")
-#: With the number of the account behind.
-DELETED_ACCOUNT = "deleted account"
 
 ACTIONS = {
     # Teams
@@ -175,7 +173,7 @@ def worded(action: str, facts: Mapping[str, Any]) -> str:
 
 def actor(name: str) -> str:
     what, _space, number = name.rpartition(" ")
-    if what == DELETED_ACCOUNT and number.isdecimal():
+    if what == "deleted account" and number.isdecimal():
         return gettext("deleted account %(number)s") % {"number": number}
     return gettext(name) if name in (OPERATOR, INVITED) else name
 

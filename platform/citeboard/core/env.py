@@ -187,7 +187,6 @@ def _database(text: str) -> DBConfig:
     return config
 
 
-SQLITE = "django.db.backends.sqlite3"
 MAX_WAIT = 20  # seconds a writer waits for another
 #: Within five seconds a page says that the server is away: so long may it take to connect, in seconds, and to
 #: confirm what was sent, in milliseconds.
@@ -203,7 +202,7 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
     In SQLite's write-ahead log a transaction that reads first and writes later fails at once when another
     wrote in between, however long the timeout. Begun as IMMEDIATE it waits for its turn.
     """
-    if config["ENGINE"] != SQLITE:
+    if config["ENGINE"] != "django.db.backends.sqlite3":
         options = {**SERVER, **config.get("OPTIONS", {})}
         return {**config, **KEPT, "ENGINE": "citeboard.core.postgres", "OPTIONS": options}
     options = {
@@ -213,9 +212,6 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
     return {**config, **KEPT, "ENGINE": "citeboard.core.sqlite", "OPTIONS": options}
-
-
-ADDRESSING = ("auto", "path", "virtual")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +241,7 @@ def bucket_at(address: str) -> Bucket:
         and not parts.fragment
         and not {"", ".", ".."} & set(prefix.split("/") if prefix else ())
         and set(options) <= {"endpoint", "region", "addressing"}
-        and options.get("addressing", "auto") in ADDRESSING
+        and options.get("addressing", "auto") in ("auto", "path", "virtual")
         and _is_server(options.get("endpoint"))
     )
     if not is_sound:

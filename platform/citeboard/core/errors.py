@@ -24,7 +24,6 @@ from citeboard.core.words import one_line
 log = logging.getLogger(__name__)
 
 ADDRESS = "/api/"
-NOTHING_HERE = "There is nothing here, or nothing that you may see."
 
 
 class Refusal(exceptions.APIException):
@@ -76,7 +75,7 @@ def _shaped(error: Exception, data: Any) -> dict[str, Any]:
         )
         return {"detail": _ended(_sentence(data)), "errors": errors}
     if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(data, Mapping):
-        return {"detail": NOTHING_HERE}
+        return {"detail": "There is nothing here, or nothing that you may see."}
     if isinstance(error, exceptions.Throttled):
         return {
             "detail": "Too many requests; the next are answered when the minute is over.",

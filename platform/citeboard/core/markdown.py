@@ -23,7 +23,6 @@ TAGS = {
     "a", "blockquote", "br", "code", "dd", "dl", "dt", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol",
     "p", "pre", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES = {"a": {"href", "title"}}
 #: CommonMark in time that grows with the text, whoever wrote it, and tables.
 MAX_TEXT = 50_000
 _WRITER = MarkdownIt("commonmark").enable("table")
@@ -45,7 +44,7 @@ def rendered(text: str, top: int = 2) -> SafeString:
     clean = nh3.clean(
         html,
         tags=TAGS,
-        attributes=ATTRIBUTES,
+        attributes={"a": {"href", "title"}},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )

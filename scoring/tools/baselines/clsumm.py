@@ -137,7 +137,7 @@ def taln(topic: InputTopic) -> list[list[int]]:
     The context is the citance's sentences in the citing paper and one on each side; where the citing paper
     is not at hand, the citance alone.
     """
-    contexts = [citation_context(topic, citance) for citance in topic.citances]
+    contexts = [citance_sentences(topic, citance, around=1) for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
     weights = TfIdf([*sentences, *(text for texts in contexts for text in texts)], is_plain=True)
     vectors = weights.vectors(sentences)
@@ -147,10 +147,6 @@ def taln(topic: InputTopic) -> list[list[int]]:
         [place for place in ranked(row) if len(topic.sentences[place].text) >= SHORTEST][:MQ_SENTENCES]
         for row in scores
     ]
-
-
-def citation_context(topic: InputTopic, citance: InputCitance) -> list[str]:
-    return citance_sentences(topic, citance, around=1)
 
 
 def citance_sentences(topic: InputTopic, citance: InputCitance, *, around: int = 0) -> list[str]:

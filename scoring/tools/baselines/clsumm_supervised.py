@@ -6,7 +6,7 @@ words in common and the sentence's place; WordNet where it is installed, depende
 It is trained on the gold of all topics but the one that it answers.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -173,8 +173,6 @@ MISSING = (
     "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
     "and wordnet=no does without"
 )
-#: How far up from a word each of its ancestors stands.
-Ways = Mapping[Any, int]
 
 
 def installed() -> Any | None:
@@ -235,7 +233,8 @@ def word_likeness(first: Sequence[str], second: Sequence[str], wordnet: Any) -> 
     return by_way, by_depth
 
 
-def _ways_up(word: str, wordnet: Any) -> Ways:
+def _ways_up(word: str, wordnet: Any) -> dict[Any, int]:
+    """How far up from a word each of its ancestors stands."""
     shortest: dict[Any, int] = {}
     for part_of_speech in ("n", "v"):
         for sense in wordnet.synsets(word, pos=part_of_speech)[:1]:

@@ -26,7 +26,6 @@ MIN_TITLE_WORDS = 4
 _OWN_ENTITIES = ("lt", "gt", "amp", "quot", "apos")
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
-_START = 4_096
 
 
 def fits(path: Path) -> bool:
@@ -35,7 +34,7 @@ def fits(path: Path) -> bool:
     if first is None:
         return False
     with first.open("rb") as stream:
-        start = stream.read(_START).decode(errors="replace").upper()
+        start = stream.read(4_096).decode(errors="replace").upper()
     return "<PAPER" in start and ("<METADATA" in start or "<BODY" in start or "<ABSTRACT" in start)
 
 

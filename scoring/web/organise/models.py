@@ -28,7 +28,6 @@ AT_A_TIME = 25
 IMPORTS_SHOWN = 10
 MAX_NUMBER = 18
 NO_LABELS = gettext_lazy("No task of the season asks for labels of this model, or there are none.")
-NDJSON = "application/x-ndjson; charset=utf-8"
 
 
 class LabelsForm(forms.Form):
@@ -114,7 +113,7 @@ def entailment_labels(request: HttpRequest, season: Season) -> Answer:
 
 
 def _lines_file(lines: Iterable[str], name: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(lines, content_type=NDJSON)
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return private(response)
 

@@ -75,15 +75,6 @@ def confirmation(request: HttpRequest, season: Season, phase: Phase) -> Answer:
     }
 
 
-def _measures(phase: Phase) -> dict[str, Any]:
-    runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED).select_related("team")
-    measures = OutsideMeasure.objects.filter(phase=phase)
-    return {
-        "measures": [(measure, lines_of(measure)) for measure in measures],
-        "runs": runs.order_by("pk"),
-    }
-
-
 errata = fills(
     acts.PUBLISH_ERRATUM,
     "organise/errata.html",
@@ -91,5 +82,13 @@ errata = fills(
     shows=lambda request, phase: {"errata": all_errata(phase)},
 )
 manual_scores = fills(
-    acts.ENTER_MEASURE, "organise/outside.html", "phases", shows=lambda request, phase: _measures(phase)
+    acts.ENTER_MEASURE,
+    "organise/outside.html",
+    "phases",
+    shows=lambda request, phase: {
+        "measures": [(measure, lines_of(measure)) for measure in OutsideMeasure.objects.filter(phase=phase)],
+        "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
+        .select_related("team")
+        .order_by("pk"),
+    },
 )

@@ -7,7 +7,6 @@ from django import forms
 from django.db import models
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from citeboard.core.words import sentence
 from scoring.acts.declared import LinesField, MomentField
@@ -19,7 +18,6 @@ from tasks.types import Option, task_types
 from tasks.types.base import printed_options
 
 OPTION = "option-"
-BLANK = gettext_lazy("as it follows from the rest")
 
 
 def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.Field | None:
@@ -38,7 +36,7 @@ def setting_field(model: type[Configured], name: str, zone: ZoneInfo) -> forms.F
         return forms.ChoiceField(choices=types, **shared)
     if known.choices:
         choices = [(str(value), capfirst(str(words))) for value, words in known.flatchoices]
-        blank = [("", capfirst(str(BLANK)))] if known.blank else []
+        blank = [("", capfirst(_("as it follows from the rest")))] if known.blank else []
         return forms.ChoiceField(choices=[*blank, *choices], **shared)
     if isinstance(known, models.BooleanField):
         return forms.BooleanField(**shared)

@@ -10,7 +10,7 @@ from citeboard.core import audit
 from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
 from tasks.jobs.leases import rescore
 from tasks.management.problems import problems_told
-from tasks.models import Gold, Task
+from tasks.models import Gold
 from tasks.seasons.access import NoSuchPlace, task_at
 
 
@@ -29,7 +29,8 @@ class Command(BaseCommand):
         parser.add_argument("--split", metavar="NAME", help="needed where a task has several splits")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["reason"].strip():
+        reason = options["reason"].strip()
+        if not reason:
             raise CommandError("--reason is empty; say what is new or what was corrected")
         try:
             task = task_at(options["task"])
@@ -44,7 +45,12 @@ class Command(BaseCommand):
             )
         with problems_told(self, otherwise="the gold stays as it was"):
             before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-            gold, is_new = _loaded(task, split, options)
+            try:
+                gold, is_new = load_gold(
+                    task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
+                )
+            except EarlierGold as earlier:
+                raise CommandError(f"{earlier}, by --again") from earlier
         if is_new:
             audit.record(
                 "gold-added",
@@ -59,13 +65,3 @@ class Command(BaseCommand):
         for phase in phases:
             if phase.split == split and (jobs := rescore(phase)):
                 self.stdout.write(f"{len(jobs)} scorings queued in phase {phase.slug}")
-
-
-def _loaded(task: Task, split: str, options: dict[str, Any]) -> tuple[Gold, bool]:
-    reason = options["reason"].strip()
-    try:
-        return load_gold(
-            task=task, split=split, paths=options["paths"], reason=reason, again=options["again"]
-        )
-    except EarlierGold as earlier:
-        raise CommandError(f"{earlier}, by --again") from earlier

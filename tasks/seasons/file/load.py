@@ -57,8 +57,6 @@ from tasks.submissions.submit import submit_baseline
 from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused
 
-FIRST_RELEASE = "First release."
-
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
@@ -226,7 +224,7 @@ def _write_task(
         own = kept.get((entry.slug, gold.split))
         if own is None or gold_key(entry.slug, gold.split) in plan.stays:
             continue
-        why = reason or gold.reason or FIRST_RELEASE
+        why = reason or gold.reason or "First release."
         version, is_new = record_gold(task=task, split=gold.split, kept=own, reason=why)
         if is_new:
             is_scored_again = True

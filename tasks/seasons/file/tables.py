@@ -64,8 +64,8 @@ class Table:
         if not text and default is REQUIRED:
             self.refuse(name, _is_empty(name))
         if longest is not None and len(text) > longest:
-            words = _("“%(name)s” has %(found)s characters")
-            self.refuse(name, words % {"name": name, "found": len(text)}, _at_most(longest))
+            words = _("“%(name)s” has %(found)s characters") % {"name": name, "found": len(text)}
+            self.refuse(name, words, _("at most %(number)s") % {"number": longest})
         return text
 
     def slug(self, name: str, default: object = REQUIRED) -> str:
@@ -154,8 +154,8 @@ class Table:
     def tables(self, name: str) -> list[Table]:
         value = self.value(name, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            below = _("tables under [[%(path)s]]") % {"path": _dotted(self.path, name)}
-            self.refuse(name, self.stated(name, value), below)
+            path = ".".join([*(part for part in self.path if isinstance(part, str)), name])
+            self.refuse(name, self.stated(name, value), _("tables under [[%(path)s]]") % {"path": path})
             return []
         return [Table(entry, (*self.path, name, at), self.findings) for at, entry in enumerate(value)]
 
@@ -225,14 +225,6 @@ def _is_empty(name: str) -> str:
 
 def _holds_nul(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
-
-
-def _at_most(number: int) -> str:
-    return _("at most %(number)s") % {"number": number}
-
-
-def _dotted(path: KeyPath, name: str) -> str:
-    return ".".join([*(part for part in path if isinstance(part, str)), name])
 
 
 #: Names of tables and keys; in an array of tables, the number of the table from 0.

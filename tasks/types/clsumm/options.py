@@ -53,10 +53,6 @@ OFFICIAL_2016 = "official-2016"
 OFFICIAL_2017 = "official-2017"
 OFFICIAL_2018 = "official-2018"
 COUNTS = "scoring.metrics.clsumm"
-CALIBRATION_METRICS = "scoring.metrics.calibration"
-PLAIN_ROUGE = "scoring.metrics.clsumm:PlainRouge"
-ROUGE_S = "scoring.metrics.clsumm:SpanRougeS"
-POOLED_ROUGE = "scoring.metrics.clsumm:PooledRouge"
 PARTS = ("f1", "precision", "recall")
 
 MetricRefs = tuple[MetricRef, ...]
@@ -89,7 +85,7 @@ def weighted_facet(*, is_conditional: bool = True) -> MetricRef:
 
 def calibration() -> MetricRefs:
     return tuple(
-        MetricRef(name, f"{CALIBRATION_METRICS}:{metric}", {"labels": FACETS})
+        MetricRef(name, f"scoring.metrics.calibration:{metric}", {"labels": FACETS})
         for name, metric in (("brier_score", "Brier"), ("ece", "CalibrationError"))
     )
 
@@ -112,7 +108,7 @@ def plain_rouge(
     return tuple(
         MetricRef(
             f"rouge_{measure}_{part}{'_macro' if over_units else ''}{_of_kind(kind)}",
-            PLAIN_ROUGE,
+            f"{COUNTS}:PlainRouge",
             {**arguments, "part": part, "kind": kind or None},
             (*options, ENGINE.name),
         )
@@ -125,7 +121,7 @@ def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> MetricRefs:
     return tuple(
         MetricRef(
             f"rouge_s_star_{part}{'_micro' if over_citances else ''}",
-            ROUGE_S,
+            f"{COUNTS}:SpanRougeS",
             {"part": part, "counts_missing": counts_missing, "over_citances": over_citances},
             ("stopwords", "program"),
         )
@@ -138,7 +134,7 @@ def pooled_rouge(measure: str, kind: str, *, parts: Sequence[str] = PARTS, end: 
     return tuple(
         MetricRef(
             f"rouge_{measure}_{part}{_of_kind(kind)}{_of_kind(end)}",
-            POOLED_ROUGE,
+            f"{COUNTS}:PooledRouge",
             {"measure": measure, "part": part, "kind": kind or None, "end": end or None},
             ("stopwords", "program", ENGINE.name),
         )

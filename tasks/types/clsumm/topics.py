@@ -222,7 +222,6 @@ VERSIONS = ("annv3", "ann", "annv2")
 CSV = "csv"
 LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
 PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
-GOLD_PARTS = ("Task1", "Task2")
 
 
 @dataclass(frozen=True)
@@ -255,7 +254,7 @@ def place_in_topic(name: str) -> tuple[str, str] | None:
     for depth, part in enumerate(parts[:-1]):
         if part in PARTS:
             return "/".join(parts[:depth]), part
-        if part == "gold" and parts[depth + 1] in GOLD_PARTS and depth + 2 < len(parts):
+        if part == "gold" and parts[depth + 1] in ("Task1", "Task2") and depth + 2 < len(parts):
             return "/".join(parts[:depth]), f"gold/{parts[depth + 1]}"
     return None
 

@@ -53,11 +53,10 @@ RANGE = Option(
     choices=("no", "yes"),
 )
 _TAG = re.compile(rb"<[^>]*>")
-ALL_KINDS = ("", *KINDS)
 CORRECTED_METRICS = tuple(
     metric
     for measure in ("2", "1", "l", "su4")
-    for kind in ALL_KINDS
+    for kind in ("", *KINDS)
     for metric in plain_rouge(measure, order="document", parts=["f1"], kind=kind, options=(OVER_LIMIT.name,))
 )
 PILOT_METRICS = tuple(

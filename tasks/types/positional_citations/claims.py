@@ -103,7 +103,7 @@ def _is_too_long(sentence: str) -> bool:
 
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
-    stripped = STRIPPED_OFFICIAL if rules.is_official else STRIPPED
+    stripped = string.punctuation if rules.is_official else STRIPPED
     return words_and_groups(cleaned(sentence), stripped=stripped, merge=rules.merge_groups)
 
 
@@ -126,7 +126,6 @@ _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
 #: What words lose at both ends. The comma stays, as it does in the figures of the paper.
 STRIPPED = string.punctuation.replace(",", "")
-STRIPPED_OFFICIAL = string.punctuation
 
 Marks = tuple[int, ...]
 

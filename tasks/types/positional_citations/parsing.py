@@ -38,10 +38,9 @@ def rests_on_spacy(option: str) -> bool:
 
 
 def _is_file(option: str) -> bool:
-    return option.endswith(PARSES_SUFFIX)
+    return option.endswith(".jsonl")
 
 
-PARSES_SUFFIX = ".jsonl"
 EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "relations": ["nsubj", "ROOT"]}'
 
 

@@ -168,7 +168,6 @@ def are_in_range(marks: Sequence[int], passages: int, *, is_official: bool = Fal
 #: Neighbouring marks, a word with its inner hyphens and apostrophes, or any other character but white space.
 _UNIT = re.compile(rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_")
 _WORD = re.compile(r"\w")
-THIRDS = ("first third", "second third", "last third")
 
 
 @dataclass(frozen=True)
@@ -205,4 +204,4 @@ def positions(sentence: str) -> Positions:
 
 def third(position: float) -> str:
     """The third of its sentence that a position lies in."""
-    return THIRDS[min(int(position * 3), 2)]
+    return ("first third", "second third", "last third")[min(int(position * 3), 2)]
