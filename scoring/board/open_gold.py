@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
@@ -19,10 +18,8 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
         return False
     if not may_have_inputs(viewer, phase):
         return False
-    at, gold = now(), version or Gold.objects.current(phase)
-    same = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), digest=gold and gold.digest)
-    holders = Phase.objects.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
-    return not any(holder.keeps_gold(at) for holder in holders)
+    at = now()
+    return not any(holder.keeps_gold(at) for holder in Phase.objects.on_gold_of(phase, version))
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:

@@ -1,4 +1,4 @@
-"""Gold that is given out: by no phase, task or version of its split while another keeps the same content."""
+"""Gold that another phase keeps: no task gives it out, and no phase tells scores on it."""
 
 import datetime as dt
 
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from scoring.board.open_gold import open_run
 from tasks.models import Gold, Phase
+from tasks.seasons.phase_acts import TimesRefused, open_now
 from tests import factories
 from tests.scoring import boards
 
@@ -65,3 +66,35 @@ def test_what_is_kept_elsewhere_opens_no_run_of_a_board_and_no_label(practice):
     assert open_run(practice, None, run.pk) == run
     same_gold_elsewhere(practice)
     assert open_run(practice, None, run.pk) is None
+
+
+class TestOpeningAtOnce:
+    @pytest.fixture
+    def hidden(self) -> Phase:
+        return factories.make_phase(board="organisers", title="Test")
+
+    def later(self, task, **fields) -> Phase:
+        opens = timezone.now() + HOUR
+        return factories.make_phase(task=task, opens=opens, closes=opens + HOUR, title="Afterwards", **fields)
+
+    def test_a_phase_that_shows_scores_is_not_opened_over_one_that_hides_them(self, hidden):
+        after = self.later(hidden.task, split=hidden.split)
+        with pytest.raises(
+            TimesRefused, match=r"Afterwards would show scores on gold of which .*, Test hides"
+        ):
+            open_now(phase=after, by=factories.make_user())
+        assert not Phase.objects.get(pk=after.pk).is_open()
+        Phase.objects.filter(pk=hidden.pk).update(closes=timezone.now() - HOUR)
+        assert open_now(phase=after, by=factories.make_user()).is_open()
+
+    def test_nor_over_one_of_another_season_which_is_not_named(self, hidden):
+        task = factories.make_task(type="clsumm-1b", rules=["corrected"])
+        with pytest.raises(TimesRefused, match="of which another season hides them"):
+            open_now(phase=self.later(task), by=factories.make_user())
+
+    @pytest.mark.parametrize("fields", [{"board": "organisers"}, {"board": "ranks"}, {"split": "other"}])
+    def test_one_that_hides_them_as_well_or_has_other_gold_is_opened(self, hidden, fields):
+        after = self.later(
+            hidden.task, **{"split": hidden.split, "with_gold": "split" not in fields, **fields}
+        )
+        assert open_now(phase=after, by=factories.make_user()).is_open()
