@@ -12,15 +12,14 @@ from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
 
 
-def may_have_gold(phase: Phase, viewer: object) -> bool:
-    """Only where whoever has the gold cannot compute what an open, embargoed or frozen phase hides."""
+def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
+    """Only where no phase on the split, or of any task on one that ever held the same, still keeps it."""
     if not phase.gold_is_public or visibility_of(phase, audience_of(phase, viewer)) != Visibility.SCORES:
         return False
     if not may_have_inputs(viewer, phase):
         return False
     at = now()
-    same_gold = Phase.objects.filter(task=phase.task_id, split=phase.split)
-    return not any(phase.keeps_gold(at) for phase in same_gold)
+    return not any(holder.keeps_gold(at) for holder in Phase.objects.on_gold_of(phase, version))
 
 
 def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:

@@ -106,19 +106,15 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    if shows_own_scores(phase) and not phase.is_frozen():
+    if phase.shows_scores and not phase.is_frozen():
         return True
     audience = audience_of(phase, viewer)
-    return audience in RUNS_THE_SEASON or (shows_own_scores(phase) and not _is_veiled(submission, audience))
+    return audience in RUNS_THE_SEASON or (phase.shows_scores and not _is_veiled(submission, audience))
 
 
 def _is_veiled(submission: Submission, audience: Audience) -> bool:
     at = frozen_at(submission.phase, audience)
     return at is not None and not Evaluation.objects.known_at(at).filter(submission=submission).exists()
-
-
-def shows_own_scores(phase: Phase) -> bool:
-    return phase.own_runs_show == Phase.OwnRuns.SCORES
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:

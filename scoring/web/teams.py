@@ -17,7 +17,7 @@ from scoring.board.charts import history
 from scoring.board.counting import board_gold, counting_runs, gold_at
 from scoring.board.formatting import interval, metric_label, shown
 from scoring.board.public_results import PublicTeam, Result, public_system, public_team
-from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at, shows_own_scores
+from scoring.board.visibility import RUNS_THE_SEASON, audience_of, frozen_at
 from scoring.exchange.atom import ATOM, system_feed, team_feed
 from scoring.models import Evaluation, Score
 from scoring.runs.team_view import as_told
@@ -59,7 +59,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     phase = runs[0].phase
     assert runs[0].team is not None
     audience = audience_of(phase, request.user)
-    sees_scores = shows_own_scores(phase) or audience in RUNS_THE_SEASON
+    sees_scores = phase.shows_scores or audience in RUNS_THE_SEASON
     at = frozen_at(phase, audience)
     scores = _ranking_scores(phase, runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")

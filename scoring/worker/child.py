@@ -49,6 +49,10 @@ class RunFailed(Exception):
         super().__init__(message)
 
 
+class OurFault(RunFailed):
+    """Not by the file that was sent: what the scorer was given here may be broken, or its program."""
+
+
 class ScorerDied(JobDied):
     pass
 
@@ -200,7 +204,7 @@ class Scorer:
                 "scoring goes on by itself when it is."
             ),
         }
-        return said.get(code) or RunFailed(self._scorer_command.fault)
+        return said.get(code) or OurFault(self._scorer_command.fault)
 
 
 class _Told:
@@ -248,7 +252,7 @@ def refusal(problems: Sequence[Mapping[str, Any]], more: int, run_name: str) -> 
         if not problem["file"] or str(problem["file"]).startswith(run_name)
     ]
     if not own:
-        return RunFailed(
+        return OurFault(
             "The gold of this phase, or how the task is set up, keeps the scorer from working; "
             "your file is not at fault. The organisers can see what is wrong."
         )

@@ -1,9 +1,10 @@
 """Gold and runs on this machine, where a scorer reads them: gold is kept, a run goes after its scoring."""
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
@@ -42,11 +43,14 @@ def inputs_copy(gold: Gold) -> Path:
 
 def _kept(stored: str) -> Path:
     path = _place_of(stored)
-    if path.exists():
-        path.touch()
+    with suppress(FileNotFoundError):
+        os.utime(path)
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
-        storage.local_copy(storage.gold, stored, Path(draft)).rename(path)
+        copy = storage.local_copy(storage.gold, stored, Path(draft))
+        # Where another was quicker, its scorer may read that very file, and no other: it is not replaced.
+        with suppress(FileExistsError):
+            path.hardlink_to(copy)
     copies = [copy for copy in path.parent.iterdir() if copy.is_file()]
     for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[:-MAX_GOLD]:
         old.unlink(missing_ok=True)
@@ -54,7 +58,8 @@ def _kept(stored: str) -> Path:
 
 
 def forget_gold(gold: Gold) -> None:
-    _place_of(gold.file).unlink(missing_ok=True)
+    for stored in (gold.file, gold.public):
+        _place_of(stored).unlink(missing_ok=True)
 
 
 def _place_of(stored: str) -> Path:

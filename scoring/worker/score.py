@@ -27,6 +27,7 @@ from scoring.worker.baseline_runs import keep_written
 from scoring.worker.child import (
     PENDING,
     STATISTICS,
+    OurFault,
     PairsPending,
     RunFailed,
     Scorer,
@@ -66,6 +67,9 @@ def score_run(job: Job) -> None:
         with closing(ready_scorer()) as scorer:
             _score_and_publish(job, scorer)
     except RunFailed as reason:
+        if isinstance(reason, OurFault) and job.attempt == 1 < settings.MAX_ATTEMPTS:
+            forget_gold(job.gold)
+            raise ScorerDied(BEGUN_AGAIN) from reason
         fail = partial(leases.fail, hit_limit=reason.hit_limit)
         retry_on_database_error(fail, job, str(reason), reason.problems)
 
@@ -150,6 +154,9 @@ WRITTEN = "written.jsonl"
 SCORING_FAULT = (
     "The scorer failed on this run by a fault of its own. Your file need not be at fault: "
     "the organisers can see what happened and score the run again."
+)
+BEGUN_AGAIN = (
+    "The scorer failed by a fault that is not the run's; it begins again from a fresh copy of the gold."
 )
 CHECK_FAULT = (
     "The check of this run failed by a fault of its own. Your file need not be at fault: "

@@ -343,6 +343,12 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
     def visible_to(self, user: object) -> PhaseQuerySet:
         return self.filter(task__season__in=Season.objects.visible_to(user).values("pk"))
 
+    def on_gold_of(self, phase: Phase, version: Gold | None = None) -> PhaseQuerySet:
+        """On its split, or of any task on one that ever held what its gold, or this version of it, has."""
+        digest = getattr(version or Gold.objects.current(phase), "digest", None)
+        same = Gold.objects.filter(task=OuterRef("task"), split=OuterRef("split"), digest=digest)
+        return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
+
 
 class Phase(Configured):
     """The time in which runs on one split are accepted, and who sees their scores."""
@@ -628,6 +634,10 @@ class Phase(Configured):
         chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
         is_listed = board == self.Audience.RANKS
         return self.OwnRuns.SCORED if is_listed and chosen == self.OwnRuns.NOTHING else chosen
+
+    @property
+    def shows_scores(self) -> bool:
+        return self.own_runs_show == self.OwnRuns.SCORES
 
     @property
     def judged_runs(self) -> int:

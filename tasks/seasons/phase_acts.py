@@ -39,6 +39,11 @@ def open_now(*, phase: Phase, by: User) -> Phase:
             return opened
         if opened.closes <= now:
             raise TimesRefused(_("%(phase)s is over; give it a new end") % {"phase": opened})
+        others = Phase.objects.on_gold_of(opened).filter(closes__gt=now).select_related("task")
+        if opened.shows_scores and (hiding := next((one for one in others if not one.shows_scores), None)):
+            is_near = hiding.task.season_id == opened.task.season_id
+            facts = {"phase": opened, "other": f"{hiding.task}, {hiding}" if is_near else _("another season")}
+            raise TimesRefused(_("%(phase)s would show scores on gold of which %(other)s hides them") % facts)
         _set(opened, by, "phase-opened", {"opens": now})
     return opened
 

@@ -44,7 +44,6 @@ from scoring.board.table import OwnRun, Table, Writers, own_runs, sorted_in_word
 from scoring.board.visibility import (
     Audience,
     Visibility,
-    shows_own_scores,
     shows_run_counts,
     shows_teams,
     viewer_of,
@@ -281,10 +280,6 @@ class BoardPage:
     @property
     def shows_run_counts(self) -> bool:
         return shows_run_counts(self.phase, self.board.audience)
-
-    @property
-    def shows_own_scores(self) -> bool:
-        return shows_own_scores(self.phase)
 
     @property
     def counting_words(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -124,9 +124,9 @@ def gold(request: HttpRequest, season: str, task: str, phase: str, number: int) 
     """A version of the gold, once it is nobody's secret."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
-    if not may_have_gold(found, person):
+    own = Gold.objects.filter(task=found.task_id, split=found.split, number=number).first()
+    if own is None or not may_have_gold(found, person, own):
         raise Http404(_("The gold of this phase is not given out."))
-    own = get_object_or_404(Gold, task=found.task_id, split=found.split, number=number)
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
     return download(request, storage.gold, own.file, filename=name, content_type="application/zip")
 
