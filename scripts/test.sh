@@ -24,8 +24,8 @@ fi
 unset CITEBOARD_TEST_DATABASE_URL CITEBOARD_TEST_ROOT CITEBOARD_TEST_ONLY CITEBOARD_TEST_PROOFS
 
 # Each process takes a part of the files and steals from the others at the end: what a file of tests builds is
-# seldom built twice. One more than there are processors, since some tests wait for processes of their own.
-options="-n $(($(nproc) + 1)) --dist worksteal"
+# seldom built twice. Two more than there are processors, since many tests wait for processes of their own.
+options="-n $(($(nproc) + 2)) --dist worksteal"
 
 if [ "$tier" = proofs ]; then
     echo "What proves by mass"
