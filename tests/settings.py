@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from citeboard.core.checks import FOR_TESTS
+from citeboard.core.confined.pool import SINGLE_THREADED
 
 
 def _test_root() -> Path:
@@ -31,6 +32,9 @@ def _prepare_environment() -> None:
     # Each of hundreds of processes would compile all of our code anew, and pytest the tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # Several processes share the processors, and threads that wait for their turn keep others from it.
+    for name in SINGLE_THREADED:
+        os.environ.setdefault(name, "1")
     folder = _test_root() / os.environ.get("PYTEST_XDIST_WORKER", "main")
     os.environ["CITEBOARD_DATA_DIR"] = str(folder)
     os.environ["CITEBOARD_WORK_DIR"] = str(folder / "work")

@@ -16,7 +16,17 @@ from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
 from tasks.models import Phase
 from tests.factories import make_phase, make_user
-from tests.scoring.citing import CLAIM, MODEL, OSLO, ROME, citing_phase, citing_run, decided, write_lines
+from tests.scoring.citing import (
+    CLAIM,
+    MODEL,
+    OSLO,
+    ROME,
+    WIND,
+    citing_phase,
+    citing_run,
+    decided,
+    write_lines,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OPEN = {"gold_is_public": True, "shows_instances": True}
@@ -80,7 +90,7 @@ def test_labels_wait_for_every_phase_of_the_season_that_they_decide(client, phas
 
 def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold(client, phase, tmp_path):
     bring(tmp_path, decided(("another premise", CLAIM)))
-    other = citing_phase(tmp_path / "other")
+    other = citing_phase(tmp_path / "other", WIND)
 
     def labels() -> int:
         with zipfile.ZipFile(io.BytesIO(answer(client, phase).getvalue())) as archive:
@@ -89,6 +99,13 @@ def test_shared_labels_stay_where_another_season_that_they_decide_keeps_its_gold
     assert labels() == len(decided())
     Phase.objects.filter(pk=other.pk).update(**OPEN)
     assert labels() == len(decided()) + 1
+
+
+def test_none_go_out_while_another_season_keeps_the_same_gold(client, phase, tmp_path):
+    other = citing_phase(tmp_path / "other", entailment="word-overlap")
+    assert answer(client, phase).status_code == 404
+    Phase.objects.filter(pk=other.pk).update(**OPEN)
+    assert zipfile.is_zipfile(io.BytesIO(answer(client, phase).getvalue()))
 
 
 def test_a_task_that_keeps_no_labels_gives_none(client, tmp_path):

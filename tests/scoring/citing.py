@@ -23,7 +23,9 @@ PAIRS = tuple(
 OUTPUT = f"{CLAIM} [1][2]."
 
 
-def citing_phase(folder: Path, *, organiser=None, entailment: str = f"store:{MODEL}", **fields) -> Phase:
+def citing_phase(
+    folder: Path, *questions: dict, organiser=None, entailment: str = f"store:{MODEL}", **fields
+) -> Phase:
     folder.mkdir(exist_ok=True)
     parses = write_parses(folder, CLAIM, "Wind is air that moves", "Rome is dry")
     task = factories.make_task(
@@ -33,7 +35,7 @@ def citing_phase(folder: Path, *, organiser=None, entailment: str = f"store:{MOD
         options={"parser": str(parses), "entailment": entailment},
     )
     phase = factories.make_phase(task=task, with_gold=False, **fields)
-    citing_gold(phase, folder)
+    citing_gold(phase, folder, *questions)
     return phase
 
 
