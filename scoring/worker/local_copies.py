@@ -49,8 +49,12 @@ def _kept(stored: str) -> Path:
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
         # Where another was quicker, its scorer may read that very file, and no other: it is not replaced.
-        with suppress(FileExistsError):
+        try:
             path.hardlink_to(copy)
+        except FileExistsError:
+            pass
+        except OSError:  # some file systems have no links
+            copy.rename(path)
     copies = [copy for copy in path.parent.iterdir() if copy.is_file()]
     for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[:-MAX_GOLD]:
         old.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Gold on a worker's machine: fetched by several at once, broken, thrown away while it is asked for."""
 
+import errno
 import os
 
 import pytest
@@ -47,6 +48,14 @@ def test_what_one_worker_was_given_another_does_not_replace(monkeypatch, gold):
     path = gold_copy(gold)
     with given[0] as first:
         assert os.path.samestat(os.fstat(first.fileno()), path.stat())
+
+
+def test_where_a_file_system_has_no_links_the_gold_is_there_all_the_same(monkeypatch, gold):
+    def refuse(*given):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    assert gold_copy(gold).stat().st_size > 0
 
 
 def test_a_copy_that_goes_while_it_is_asked_for_is_fetched_again(monkeypatch, gold):
