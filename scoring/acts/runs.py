@@ -98,7 +98,7 @@ class ChangeOfRun(Act):
             if not reason:
                 raise ValidationError({"reason": gettext("Say why: the team reads it.")})
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
-            service = run_acts.take_back
+            service = run_acts.revoke_run
         # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
         return service(run, by, reason if as_organiser else "", **filled)
 

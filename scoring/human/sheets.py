@@ -24,7 +24,7 @@ from scoring.worker.child import RunFailed, ScorerWaits
 from scoring.worker.local_copies import run_copy
 from tasks.gold.gold_files import index_file
 from tasks.models import Gold, Phase, Submission
-from tasks.notifications.events import sheet_event, take_back, tell_sheet
+from tasks.notifications.events import revoke_notification, sheet_event, tell_sheet
 from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
@@ -282,7 +282,7 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
         facts = {"annotator": annotator, "ratings": ratings}
         audit.record("annotator-removed", actor=by, subject=sheet, place=sheet.phase.task.season, facts=facts)
         if annotator.user_id is not None:
-            take_back(sheet_event(sheet.pk), annotator.user_id)
+            revoke_notification(sheet_event(sheet.pk), annotator.user_id)
         annotator.delete()
     return ratings
 

@@ -70,7 +70,7 @@ def notify(
     return len(rows)
 
 
-def take_back(event: str, person: int) -> None:
+def revoke_notification(event: str, person: int) -> None:
     Notification.objects.filter(event=event, user=person).delete()
 
 

@@ -34,7 +34,7 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         if changed.announcement == text:
             return changed
         if not text:
-            _take_back(changed, _newest(changed), by)
+            _revoke(changed, _newest(changed), by)
             return changed
         new = Announcement.objects.create(season=changed, text=text, announced_by=by)
         change = audit.Change("announcement", changed.announcement, text)
@@ -71,10 +71,10 @@ def edit_announcement(*, announcement: Announcement, text: str, by: User) -> Ann
 def take_back_announcement(*, announcement: Announcement, by: User) -> None:
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)
-        _take_back(season, Announcement.objects.get(pk=announcement.pk), by)
+        _revoke(season, Announcement.objects.get(pk=announcement.pk), by)
 
 
-def _take_back(season: Season, announcement: Announcement | None, by: User | None) -> None:
+def _revoke(season: Season, announcement: Announcement | None, by: User | None) -> None:
     if announcement is None or announcement.taken_back_at is not None:
         return
     is_newest = announcement == _newest(season)

@@ -53,7 +53,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
     return _move(submission, Status.WITHDRAWN, (Status.SCORED,), words, by=user, reason=reason)
 
 
-def take_back(submission: Submission, user: User, reason: str = "") -> Submission:
+def revoke_run(submission: Submission, user: User, reason: str = "") -> Submission:
     try:
         return cancel(submission, user, reason)
     except NotInThisState as refused:
