@@ -178,8 +178,11 @@ def _one_parser() -> Iterator[None]:
     """A process of the program reads one command line; this one reads hundreds, with the same parser."""
     from scoring import __main__ as program
 
+    make = program.parser
+    # Where the room of the papers is left out, it has other commands.
+    kept = cache(lambda has_papers: make())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program, "parser", cache(program.parser))
+        patch.setattr(program, "parser", lambda: kept(program.has_papers()))
         yield
 
 
